@@ -106,6 +106,10 @@ def _common() -> Iterator[Compilation]:
     apart = np.abs(np.subtract.outer(points[:, 0], points[:, 0]))
     yield "hdbscan: distances", partial(_fit, "hdbscan", {"distances": apart})
     yield "hac on a graph", partial(_fit, "hac", {"features": points}, {"connectivity": "knn"})
+    pairs = {"must_link": np.array([[0, 1]]), "cannot_link": np.array([[2, 3]])}
+    yield "hac with pairs", partial(_fit, "hac", {"distances": apart, **pairs})
+    linked = {"features": points, "must_link": pairs["must_link"]}
+    yield "hac with pairs that link", partial(_fit, "hac", linked, {"linkage": "single"})
     if not packages.missing(NEEDS["umap"]):
         yield "maps by UMAP", _map
 

@@ -18,7 +18,7 @@ class Role:
     whole : integers; what is written as floats is taken as integers. real : numbers, not only
     integers. text : a number is taken as written. images : also an array of three or four
     dimensions, where a method takes them. square : a row and a column for each point. links : pairs
-    of row numbers. noisy : noise may be added to it. measured : metrics use it, as the truth.
+    of rows. noisy : noise may be added to it. measured : metrics use it, as the truth.
     """
 
     name: str
@@ -62,8 +62,8 @@ ROLES = {
         Role("similarity", "matrix", square=True),
         Role("costs", "matrix"),
         Role("graph", "edges", square=True),
-        Role("must_link", "matrix", links=True),
-        Role("cannot_link", "matrix", links=True),
+        Role("must_link", "edges", links=True),
+        Role("cannot_link", "edges", links=True),
         Role("labels", "labels", measured=True),
         Role("hierarchy", "paths", measured=True),
         Role("names", "column", text=True),

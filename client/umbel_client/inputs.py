@@ -80,7 +80,7 @@ COLUMNS = frozenset(
 """Roles that take one value a row; labels and hierarchies also several."""
 TEXTS = frozenset({"names", "feature_names", "documents"})
 """Roles whose values are text."""
-PAIRS = frozenset({"graph"})
+PAIRS = frozenset({"graph", "must_link", "cannot_link"})
 """Roles that take a matrix, or pairs of text."""
 
 HINTS: Mapping[str, str] = {

@@ -120,11 +120,10 @@ def neighbour_graph(
     part = alone = _parts(first.size, ends)
     while (count := int(part.max()) + 1) > 1:
         progress(0.99, "neighbours", f"joining {count:,} parts")
-        new = _between_parts(rows, part, count, n_near, threads)
+        new, part = between_parts(rows, part, count, n_near, threads)
         ends = np.concatenate([ends, new])
         far = between(rows, new[:, 0], new[:, 1], metric).astype(length.dtype)
         length = np.concatenate([length, far])
-        part = _parts(first.size, ends)
     if not by_rows:
         key = np.lexsort((ends[:, 1], ends[:, 0]))
         ends, length = ends[key], length[key]
@@ -164,10 +163,14 @@ def _parts(n_nodes: int, ends: Int32) -> Int:
     return part
 
 
-def _between_parts(
+def between_parts(
     rows: Array | Rows, part: Int, n_parts: int, n_neighbors: int, threads: int
-) -> Int32:
-    """Edges between points of parts that are neighbours by their means."""
+) -> tuple[Int32, Int]:
+    """Edges between points of parts that are neighbours by their means, and the part of each point
+    with them.
+
+    rows : (n, D), for metrics of `FLAT` as by `flat`. part : (n,) of several.
+    """
     order = np.argsort(part, kind="stable")
     start = np.searchsorted(part[order], np.arange(n_parts + 1))
     mean = np.empty((n_parts, rows.shape[1]))
@@ -197,7 +200,8 @@ def _between_parts(
     left = _nearest_members(
         rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64)
     )
-    return np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
+    ends = np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
+    return ends, _parts(n_parts, part[ends].astype(np.int32))[part]
 
 
 def _means(rows: Rows, part: Int, n_parts: int) -> Float:

@@ -5,6 +5,6 @@ Start with `data`.
 - `data`: the inputs of a method by role, already parsed.
 - `rows`: a matrix that is read by rows; `images`: images as its rows; `items`: a table of items.
 - `label_sets`, `label_nodes`: rows with several labels or none; labels as nodes of a hierarchy.
-- `known_clusters`: what a user says of rows: together, or not.
+- `known_clusters`: what a user says of rows: together, or not; `pairs`: pairs of rows.
 - `checks`: what is refused before any work.
 """

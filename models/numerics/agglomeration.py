@@ -70,16 +70,20 @@ def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Floa
     return listed(ends[order], height[order])
 
 
-def merged_points(points: Array, linkage: ByCentre, progress: Progress = silent) -> Float:
+def merged_points(
+    points: Array, linkage: ByCentre, progress: Progress = silent, size: Float | None = None
+) -> Float:
     """(N - 1, 4) merges as SciPy's by Euclidean distances.
 
     points : (N, D), N > 1, with squares that do not overflow; not changed.
+    size : (N,) the weight of each, where they are centres of groups; None: 1.
     """
     from models.numerics.loops import agglomeration as loops
 
     n_points, rule = len(points), RULES.index(linkage)
     ends, height = np.empty((n_points - 1, 2), dtype=np.int64), np.empty(n_points - 1)
-    places, number = _Places.of(points), np.arange(n_points)
+    weight = np.ones(n_points) if size is None else size.copy()
+    places, number = _Places.of(points, weight), np.arange(n_points)
     at_once = AT_ONCE // n_points
     for first, last in _steps(n_points, at_once, subprogress(progress, 0.0, 0.3)):
         loops.nearest_points(*places.for_loops(rule), first, last)
@@ -115,10 +119,10 @@ class _Places:
     least: Float
 
     @classmethod
-    def of(cls, points: Array) -> _Places:
+    def of(cls, points: Array, size: Float) -> _Places:
         n_points = len(points)
         near, least = np.empty(n_points, dtype=np.int64), np.empty(n_points)
-        return cls(tiled(points), np.ones(n_points), np.ones(n_points, dtype=bool), near, least)
+        return cls(tiled(points), size, np.ones(n_points, dtype=bool), near, least)
 
     def left(self) -> _Places:
         """The clusters that are alive, moved together."""

@@ -62,7 +62,7 @@ def ways(method: Method[Any], values: Mapping[str, Any]) -> list[tuple[str, ...]
     if required:
         required = (*required, *method.some_of[:1])
         return [(*required, role) for role in method.one_of] or [required]
-    return [(role,) for role in method.inputs if role in values]
+    return [(role,) for role in method.one_of or method.inputs if role in values]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Every replicate is a piece of the job, so several workers share them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from models.consensus.options import ENOUGH
 from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.label_sets import LabelSets
+from models.inputs.pairs import read_pairs
 from models.inputs.rows import Rows, widened
 from models.parameters import Exact
 from models.registry import method
@@ -108,7 +109,7 @@ class Replicates:
                 role="documents",
             )
         self._options, self._plan, self._threads = options, plan, threads
-        self._values = {role: value for role, value in values.items() if role != "names"}
+        self._values = _numbered(plan.method, values)
         self._spread: dict[str, list[Float]] = {}
 
     def pieces(self) -> list[Piece]:
@@ -248,16 +249,8 @@ def _resampled(
     values: Mapping[str, Value], how: str, share: float, rng: np.random.Generator
 ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
     """The values with rows or columns drawn anew, and the row of each point."""
-    edges = {role for role in values if role_of(role).links}
-    if _has_edges(values):
-        edges.add("graph")
-    n_points = next(
-        matrix.shape[0]
-        for role, value in values.items()
-        if role not in edges
-        for matrix in (value if isinstance(value, tuple) else (value,))
-        if isinstance(matrix, (np.ndarray, sp.csr_array, Rows))
-    )
+    edges = _pairs(values)
+    n_points = _n_points(values, edges)
     if how == "seeds":
         return dict(values), np.arange(n_points)
     if how == "columns":
@@ -268,10 +261,11 @@ def _resampled(
         row = np.sort(rng.integers(0, n_points, n_points))
     drawn: dict[str, Any] = {}
     for role, value in values.items():
-        if role_of(role).links and isinstance(value, np.ndarray):
-            drawn[role] = _links(value, row, n_points)
-        elif role in edges:
-            drawn[role] = value
+        if role in edges and isinstance(value, np.ndarray):
+            of_labels = role == "graph" and "labels" in values
+            drawn[role] = value if of_labels else _links(value, row, n_points)
+        elif role == "names" and isinstance(value, list):
+            drawn[role] = [value[point] for point in row.tolist()]
         elif isinstance(value, tuple):
             drawn[role] = tuple(_rows(matrix, row) for matrix in value)
         elif role_of(role).square and isinstance(value, (np.ndarray, sp.csr_array)):
@@ -281,8 +275,41 @@ def _resampled(
     return drawn, row
 
 
+def _numbered(method_id: str, values: Mapping[str, Value]) -> dict[str, Value]:
+    """The values, where names of points are no longer needed: pairs by name are by number. Beside
+    a known tree, whose leaves bear them, names stay, for each copy of a point that is drawn."""
+    wanted = method(method_id).inputs.get("names")
+    kept = {role: value for role, value in values.items() if role != "names"}
+    if wanted is None or wanted.one_per != "row" or "labels" in values:
+        return kept
+    n_points = _n_points(values, _pairs(values))
+    names = Data(values).leaf_names(n_points, "point")
+    for role in _pairs(values):
+        value = values[role]
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            kept[role] = read_pairs(Data(values), role, n_points, names)
+    return {**kept, "names": names} if "hierarchy" in values else kept
+
+
+def _pairs(values: Mapping[str, Value]) -> set[str]:
+    """The roles that are pairs, of rows or of labels."""
+    return {role for role in values if role_of(role).links} | (
+        {"graph"} if _has_edges(values) else set()
+    )
+
+
+def _n_points(values: Mapping[str, Value], pairs: Collection[str]) -> int:
+    return next(
+        matrix.shape[0]
+        for role, value in values.items()
+        if role not in pairs
+        for matrix in (value if isinstance(value, tuple) else (value,))
+        if isinstance(matrix, (np.ndarray, sp.csr_array, Rows))
+    )
+
+
 def _has_edges(values: Mapping[str, Value]) -> bool:
-    """Whether the graph is edges between labels, of which points are not drawn."""
+    """Whether the graph is edges, between labels or, without labels, between points."""
     graph = values.get("graph")
     if not isinstance(graph, np.ndarray):
         return False

@@ -12,15 +12,42 @@ over all pairs of two groups for 'sqeuclidean', 'cosine' and 'correlation', the 
 squared distance for 'euclidean', and the mean over the graph's edges for the other metrics;
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
+Constraints, in any combination, with every linkage and every input: a graph of which only groups
+that an edge joins may merge, pairs of points that must or cannot link, and a known tree.
+
+- Points that must link, directly or through others, are one node at height 0 with all of them for
+  children. Its distances follow from the linkage as if all its points had merged at once.
+- Every clade of the known tree is a clade of the result: the points under one of its nodes, without
+  points that the known tree does not name.
+- The graph and the pairs that cannot link hold as long as anything may merge. What is left then
+  merges all the same, with a warning: first parts of the graph that no edge joins, then groups that
+  pairs keep apart, by their distances. These merges lie above all that break nothing, so that a cut
+  below them does not break what they break; the metric `n_forced` counts them.
+- With features, distances along a graph are as for nearest neighbours above, and parts of the graph
+  are joined by edges between points of parts that lie next to each other. With distances or
+  similarities, the linkage counts all pairs of points.
+- Constraints that contradict each other are refused with the rows and pairs that lead there: pairs
+  that link two points which another pair keeps apart; linked points in parts of the graph that no
+  path joins; linked points that cross a clade of the known tree.
+
+A merge may lie lower than one below it along a graph, and where a known tree lets points merge only
+late.
+
 Source: Müllner, "Modern hierarchical, agglomerative clustering algorithms" (2011), with SciPy's
 definitions of the linkages and metrics (`models.numerics.agglomeration`); single linkage along the
-minimum spanning tree (`models.graphs.spanning`); along a graph `linkage.graph_linkage`.
+minimum spanning tree (`models.graphs.spanning`); along a graph `linkage.graph_linkage`; must-links
+as in Davidson and Ravi, "Agglomerative Hierarchical Clustering with Constraints" (2005), section 2
+(`linkage.constraints`).
 
 Cost: O(N^2 D) time, for single linkage often far less; memory O(N D) for single linkage of features
 and for ward, centroid and median, otherwise, and for at most 11,000 points with hundreds of
 features, 4 N^2 bytes for the distances. Along the graph of k neighbours, O(N k log^2 N) after the
 neighbours are found (`models.graphs.neighbours`), times D where distances follow from centres;
-O(N (D + k)) memory. A run that would not fit is refused before it starts.
+O(N (D + k)) memory. Along a graph of E edges given with features the same, with E for N k, but
+that 'average', 'centroid' and 'median' measure all edges of a group anew when it merges, which is
+quadratic where one group takes up the others one by one. Must-links alone cost no more than the
+same linkage without them; other constraints without a graph, or with distances, O(N^2) time usually
+and 4.5 N^2 bytes, twice that with must-links. A run that would not fit is refused before it starts.
 
 A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with
@@ -32,6 +59,8 @@ Measured: CPU time as N^2.1 D^0.7, from 2,500 x 64 to four times each, iteration
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -47,6 +76,7 @@ from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.graphs.spanning.tree import bytes_to_span
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
+from models.inputs.pairs import CANNOT, MUST
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
@@ -55,14 +85,29 @@ from models.methods.features.linkage.all_pairs import (
     keeps_no_distances,
     merges_among_all,
 )
+from models.methods.features.linkage.constrained_edges import bytes_of_edges, merges_along
+from models.methods.features.linkage.constrained_pairs import (
+    bytes_of_pairs,
+    keeps_all_distances,
+    merges_under,
+)
+from models.methods.features.linkage.constraints import (
+    GRAPH,
+    Constraints,
+    merge_warnings,
+    raised,
+    read_constraints,
+)
 from models.methods.features.linkage.graph_linkage import (
     BY_CENTRE,
     EDGE_BYTES,
     GraphRule,
     agglomerate,
 )
+from models.methods.features.linkage.grouped_tree import grouped_tree
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat
 from models.parameters import Params
+from models.running import memory
 from models.running.progress import subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
@@ -106,6 +151,44 @@ class HACParams(Params):
     )
 
 
+CONSTRAINT_INPUTS = {
+    "graph": Input(
+        required=False,
+        sparse=True,
+        fit_only=True,
+        description=(
+            "Which points are neighbours, of which only groups that an edge joins merge: a square "
+            "matrix, dense or sparse, whose values other than 0 are edges, or pairs of points, by "
+            "their numbers from 0 or, as text, by their names."
+        ),
+    ),
+    "must_link": Input(
+        required=False,
+        fit_only=True,
+        description=(
+            "Pairs of points, by number or name, that are one group from the start, together with "
+            "all that other pairs link to them."
+        ),
+    ),
+    "cannot_link": Input(
+        required=False,
+        fit_only=True,
+        description=(
+            "Pairs of points, by number or name, of which groups merge only where nothing else may."
+        ),
+    ),
+    "hierarchy": Input(
+        required=False,
+        fit_only=True,
+        description=(
+            "A known tree that the result refines. Each leaf bears the name of one or several "
+            "points, without the input 'names' a point's number; points that it does not name may "
+            "be anywhere."
+        ),
+    ),
+}
+
+
 class HAC(Method[HACParams]):
     """See the module's docstring."""
 
@@ -129,6 +212,7 @@ class HAC(Method[HACParams]):
                 "largest value of the matrix minus the similarity."
             ),
         ),
+        **CONSTRAINT_INPUTS,
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     one_of = ("features", "distances", "similarity")
@@ -151,6 +235,10 @@ class HAC(Method[HACParams]):
             if n_points <= EXACT_POINTS or params.metric not in FLAT:
                 return held
             return max(held, bytes_to_find(n_points, n_columns, params.n_neighbors))
+        if role == "features" and GRAPH in shapes:
+            # How many edges a matrix has is not known yet; `_check` counts them.
+            n_edges = shapes[GRAPH][0] if shapes[GRAPH][1:] == (2,) else n_points
+            return bytes_of_edges(n_points, n_columns, n_edges)
         along_tree = follows_tree(params.linkage, role, params.metric)
         few = along_tree and params.metric in FLAT and n_columns <= FEW_FEATURES
         most = MOST_POINTS_FEW if few else MOST_POINTS
@@ -161,8 +249,11 @@ class HAC(Method[HACParams]):
                 code="too-large",
                 role=role,
             )
-        if role != "features":
-            return 4 * n_points * (n_points - 1)
+        if role != "features" or GRAPH in shapes or CANNOT in shapes:
+            kinds = GRAPH in shapes or CANNOT in shapes
+            return bytes_of_pairs(n_points, kinds=kinds, grouped=MUST in shapes)
+        if MUST in shapes and keeps_all_distances(params.linkage, role, alone=True):
+            return bytes_of_pairs(n_points, kinds=False, grouped=True)
         if along_tree:
             copied = params.metric in ("sqeuclidean", "cosine", "correlation")
             copies = 16 * n_points * n_columns if copied else 0
@@ -185,47 +276,70 @@ class HAC(Method[HACParams]):
             )
         if role != "features":
             _check_square(role, n_points, n_columns, params)
-        data.leaf_names(n_points, "point")
+        names = data.leaf_names(n_points, "point")
         if params.connectivity == "knn":
+            if GRAPH in data:
+                raise UsageError(
+                    f"Input {GRAPH!r} says which points are neighbours; leave out 'connectivity', "
+                    "or the input.",
+                    code="wrong-parameter",
+                    parameter="connectivity",
+                )
             require_index(n_points, params.metric)
         require_finite(values, role)
         if role == "features" and (
-            params.connectivity == "knn" or params.linkage in EUCLIDEAN_ONLY
+            params.connectivity == "knn" or GRAPH in data or params.linkage in EUCLIDEAN_ONLY
         ):
             require_squares(values)
+        constraints = read_constraints(data, names)
+        if constraints is not None:
+            self._require_room(constraints, role, values.shape, params)
+
+    def _require_room(
+        self, constraints: Constraints, role: str, shape: tuple[int, ...], params: HACParams
+    ) -> None:
+        """Raises UsageError for constraints that would not fit, where that shows in their values
+        alone."""
+        if params.connectivity == "knn":
+            return
+        if role == "features" and constraints.edges is not None:
+            needed = bytes_of_edges(shape[0], shape[1], len(constraints.edges))
+        elif keeps_all_distances(params.linkage, role, alone=constraints.links_alone):
+            kinds = constraints.edges is not None or constraints.apart.size > 0
+            grouped = constraints.n_groups < shape[0]
+            needed = bytes_of_pairs(shape[0], kinds=kinds, grouped=grouped)
+        else:
+            return
+        memory.require(self.id, needed, self.advice)
 
     def _fit(self, data: Data, params: HACParams, run: Run) -> Fitted:
         role = _role(data)
         values = np.asarray(data.dense(role))
         names = data.leaf_names(len(values), "point")
-        metrics: dict[str, float] = {}
-        notes: tuple[str, ...] = ()
-        if params.connectivity == "knn":
-            merges, height, graph = _along_graph(values, params, run)
-            notes = graph.warnings(params.n_neighbors) + _approximations(params)
-            metrics = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
-            if graph.recall is not None:
-                metrics["neighbor_recall"] = graph.recall
+        constraints = read_constraints(data, names)
+        if constraints is not None:
+            merged = _constrained(values, role, params, constraints, run)
+        elif params.connectivity == "knn":
+            merged = _along_graph(values, params, run)
         else:
             merges, height = merges_among_all(
                 values, role, params.linkage, params.metric, run.threads, run.progress
             )
+            merged = _Merged(merges, height)
+        merges, height, notes = merged.merges, merged.height, merged.warnings
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)
         n_inversions = _n_inversions(merges, height)
-        tree = from_merges(
-            merges[:, 0], merges[:, 1], height, names=names, monotone=n_inversions == 0
-        )
+        monotone = n_inversions == 0
+        if constraints is None:
+            tree = from_merges(merges[:, 0], merges[:, 1], height, names=names, monotone=monotone)
+        else:
+            tree = grouped_tree(merges, height, constraints, names, monotone=monotone)
         if n_inversions:
-            cause = (
-                f"{params.linkage} linkage"
-                if params.connectivity == "none"
-                else "merging along a graph"
-            )
             notes += (
-                f"{n_inversions} merge(s) lie lower than a merge below them, as {cause} allows: "
-                "the tree is not monotone.",
+                f"{n_inversions} merge(s) lie lower than a merge below them, as "
+                f"{_cause(params, constraints)} allows: the tree is not monotone.",
             )
         if role != "features" and params.linkage in EUCLIDEAN_ONLY:
             notes += (
@@ -238,7 +352,7 @@ class HAC(Method[HACParams]):
         return Fitted(
             tree=tree,
             model=model_of(data.dense(role), role, params.metric),
-            metrics={"n_inversions": float(n_inversions), **metrics},
+            metrics={"n_inversions": float(n_inversions), **merged.metrics},
             warnings=notes,
         )
 
@@ -270,15 +384,19 @@ def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -
         )
 
 
-def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> tuple[Int, Float, Graph]:
-    """Merges along the graph of nearest neighbours, and the graph."""
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """merges, height : in SciPy's numbering. metrics, warnings : of the way to them."""
 
-    rule: GraphRule = params.linkage
-    metric: DistanceMetric = params.metric
-    points = values
-    if params.linkage == "average" and metric in FLAT:
-        rule, metric = "spread", "euclidean"
-        points = flat(values, params.metric)
+    merges: Int
+    height: Float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> _Merged:
+    """Merges along the graph of nearest neighbours."""
+    rule, metric, points = _rule(values, params)
     graph = neighbour_graph(
         points, params.n_neighbors, metric, run.threads, subprogress(run.progress, 0.05, 0.5)
     )
@@ -287,7 +405,81 @@ def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> tuple
     )
     if rule == "spread":
         height = as_metric(height, params.metric)
-    return merges, height, graph
+    warnings = graph.warnings(params.n_neighbors) + _approximations(params)
+    return _Merged(merges, height, _facts(graph), warnings)
+
+
+def _constrained(
+    values: npt.NDArray[Any], role: str, params: HACParams, constraints: Constraints, run: Run
+) -> _Merged:
+    """Merges of groups that must link, under all constraints."""
+    metrics: dict[str, float] = {}
+    warnings = constraints.warnings
+    progress = subprogress(run.progress, 0.05, 0.95)
+    by_edges = constraints
+    if params.connectivity == "knn":
+        _, metric, points = _rule(values, params)
+        graph = neighbour_graph(
+            points, params.n_neighbors, metric, run.threads, subprogress(run.progress, 0.05, 0.5)
+        )
+        progress = subprogress(run.progress, 0.5, 0.95)
+        by_edges = constraints.with_graph(_edges_of_points(graph))
+        metrics = _facts(graph)
+        warnings += graph.warnings(params.n_neighbors)
+    elif constraints.edges is not None and constraints.part is not None:
+        metrics = {
+            "n_edges": float(len(constraints.edges)),
+            "n_parts": float(constraints.part.max() + 1),
+        }
+    if role == "features" and by_edges.edges is not None:
+        rule, metric, points = _rule(values, params)
+        merges, height, level = merges_along(by_edges, points, rule, metric, run.threads, progress)
+        if rule == "spread":
+            height = as_metric(height, params.metric)
+        warnings += _approximations(params)
+    else:
+        merges, height, level = merges_under(
+            constraints, values, role, params.linkage, params.metric, run.threads, progress
+        )
+    height = raised(height, level)
+    metrics |= {"n_groups": float(constraints.n_groups), "n_forced": float((level > 0).sum())}
+    return _Merged(merges, height, metrics, warnings + merge_warnings(level, height, constraints))
+
+
+def _rule(
+    values: npt.NDArray[Any], params: HACParams
+) -> tuple[GraphRule, DistanceMetric, npt.NDArray[Any]]:
+    """The rule, the metric and the points with which a graph has the linkage's definition."""
+    if params.linkage == "average" and params.metric in FLAT:
+        return "spread", "euclidean", flat(values, params.metric)
+    return params.linkage, params.metric, values
+
+
+def _edges_of_points(graph: Graph) -> Int:
+    """(E, 2) the edges of a graph over distinct points, and from each point to the first that
+    coincides with it."""
+    ends = graph.first[graph.ends]
+    first = graph.first[graph.place]
+    repeated = np.flatnonzero(first != np.arange(first.size))
+    own = np.stack([first[repeated], repeated], axis=1)
+    return np.concatenate([np.sort(ends, axis=1), own])
+
+
+def _facts(graph: Graph) -> dict[str, float]:
+    facts = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
+    return facts if graph.recall is None else {**facts, "neighbor_recall": graph.recall}
+
+
+def _cause(params: HACParams, constraints: Constraints | None) -> str:
+    """What allows a merge lower than one below it."""
+    causes = []
+    if params.connectivity == "knn" or (constraints is not None and constraints.edges is not None):
+        causes.append("merging along a graph")
+    if constraints is not None and constraints.clades is not None:
+        causes.append("keeping the clades of a known tree")
+    if not causes:
+        causes.append(f"{params.linkage} linkage")
+    return " or ".join(causes)
 
 
 def _approximations(params: HACParams) -> tuple[str, ...]:

@@ -9,8 +9,8 @@ joined, and each connected component becomes one cluster. The threshold falls ge
 
 Nodes may have many children. Each leaf is one point; heights count the rounds in which anything was
 joined. `similarity` is the threshold at which a node was formed; 1 for leaves and for points that
-coincide, which are joined before the first round. A cluster is joined to all clusters that tie as
-its most similar, so that the order of rows does not matter.
+coincide or must link, which are joined before the first round. A cluster is joined to all clusters
+that tie as its most similar, so that the order of rows does not matter.
 
 Source: Monath et al., "Scalable Hierarchical Agglomerative Clustering" (2021), definition 3 and
 algorithm 1, on the graph of neighbours as in section 5. With `n_rounds: 1` it is affinity
@@ -47,6 +47,7 @@ from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.inputs.checks import require_point_rows
 from models.inputs.data import Data
+from models.inputs.pairs import MUST, read_pairs
 from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.numerics.distances import FLAT, DistanceMetric
@@ -85,6 +86,15 @@ class SCC(Method[SCCParams]):
     Params = SCCParams
     inputs = {
         "features": Input(by_rows=True, description="One row per point."),
+        "must_link": Input(
+            required=False,
+            fit_only=True,
+            description=(
+                "Pairs of points, by their numbers from 0 or, as text, by their names, that are "
+                "one cluster before the first round, together with all that other pairs link to "
+                "them."
+            ),
+        ),
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     outputs = ("tree", "model")
@@ -107,7 +117,8 @@ class SCC(Method[SCCParams]):
 
     def _check(self, data: Data, params: SCCParams) -> None:
         features = require_point_rows(data)
-        data.leaf_names(features.shape[0], "point")
+        names = data.leaf_names(features.shape[0], "point")
+        read_pairs(data, MUST, len(names), names)
         require_index(features.shape[0], params.metric)
         lloyd.require_usable_points(features)
 
@@ -125,12 +136,16 @@ class SCC(Method[SCCParams]):
         if graph.recall is not None:
             metrics["neighbor_recall"] = graph.recall
         warnings, n_nodes = graph.warnings(params.n_neighbors), graph.n_nodes
+        names = data.leaf_names(features.shape[0], "point")
+        must = graph.place[read_pairs(data, MUST, len(names), names)]
         clusters = _Clusters(graph)
+        if len(must):
+            clusters.link(must)
         del graph  # its edges are the clusters' own by now
         joined = _join(clusters, n_nodes, params.n_rounds, subprogress(run.progress, 0.6, 0.9))
         run.progress(0.9, "building the tree")
         return Fitted(
-            tree=joined.tree(data.leaf_names(features.shape[0], "point")),
+            tree=joined.tree(names),
             model=model_of(points, "features", params.metric),
             metrics={"n_rounds": float(joined.height.max()), **metrics},
             warnings=warnings,
@@ -200,8 +215,14 @@ class _Clusters:
 
     def join(self, which: Mask, height: int, similarity: float) -> None:
         """Merge each connected component of the given pairs into one cluster."""
+        self._merge(self.ends[which], height, similarity)
+
+    def link(self, pairs: Int) -> None:
+        """Merge each connected component of any pairs of clusters before the first round."""
+        self._merge(pairs, 0, 1.0)
+
+    def _merge(self, pairs: Int | Int32, height: int, similarity: float) -> None:
         n = self.size.size
-        pairs = self.ends[which]
         ones = np.ones(len(pairs), dtype=np.int8)
         _, component = connected_components(
             coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False

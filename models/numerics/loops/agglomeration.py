@@ -96,8 +96,9 @@ def drop(winner, values, at):
     replay(winner, values, at)
 
 
-COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN = range(6)
-"""How the distance to a union follows from those to its two parts; squared for the last three."""
+COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN, SINGLE = range(7)
+"""How the distance to a union follows from those to its two parts; squared for Ward, centroid and
+median."""
 
 
 NONE, GONE = -1, -2
@@ -105,28 +106,30 @@ NONE, GONE = -1, -2
 
 
 @njit(cache=True, inline="always")
-def _row(one, n_points):
-    """Where a cluster's distances to later ones are: `_row(i) + j` is the place of i < j."""
+def row_begin(one, n_points):
+    """Where a cluster's distances to later ones are: `row_begin(i) + j` is the place of i < j."""
     return (one * (2 * n_points - 3 - one) >> 1) - 1
 
 
 @njit(cache=True, inline="always")
-def _at(row, other):
+def place_at(row, other):
     """A place, which numba need not count from the end if it has no sign."""
     return np.uint64(row + other)
 
 
 @njit(cache=True, inline="always")
 def _between(distance, one, other, n_points):
-    return distance[_at(_row(min(one, other), n_points), max(one, other))]
+    return distance[place_at(row_begin(min(one, other), n_points), max(one, other))]
 
 
 @njit(cache=True, inline="always")
-def _united(rule, gone, kept, n_third, parts):
+def united(rule, gone, kept, n_third, parts):
     """The distance of a third cluster to a union: `gone` and `kept` are those to its parts."""
     between, n_gone, n_kept, share_gone, share_kept = parts
     if rule == COMPLETE:
         return max(gone, kept)
+    if rule == SINGLE:
+        return min(gone, kept)
     if rule == AVERAGE:
         return share_gone * gone + share_kept * kept
     if rule == WEIGHTED:
@@ -147,28 +150,28 @@ def _unite(distance, rule, gone, kept, between, size, active, n_active):
     n_points = size.size
     n_gone, n_kept = size[gone], size[kept]
     parts = between, n_gone, n_kept, n_gone / (n_gone + n_kept), n_kept / (n_gone + n_kept)
-    row_gone, row_kept, k = _row(gone, n_points), _row(kept, n_points), 0
+    row_gone, row_kept, k = row_begin(gone, n_points), row_begin(kept, n_points), 0
     for k in range(n_active):
         third = active[k]
         if third == gone:
             break
-        row = _row(third, n_points)
-        at = _at(row, kept)
-        distance[at] = _united(rule, distance[_at(row, gone)], distance[at], size[third], parts)
+        row = row_begin(third, n_points)
+        at = place_at(row, kept)
+        distance[at] = united(rule, distance[place_at(row, gone)], distance[at], size[third], parts)
     left = k
     for k in range(left + 1, n_active):
         third = active[k]
         if third == kept:
             break
-        at = _at(_row(third, n_points), kept)
-        distance[at] = _united(
-            rule, distance[_at(row_gone, third)], distance[at], size[third], parts
+        at = place_at(row_begin(third, n_points), kept)
+        distance[at] = united(
+            rule, distance[place_at(row_gone, third)], distance[at], size[third], parts
         )
     for n in range(k + 1, n_active):
         third = active[n]
-        at = _at(row_kept, third)
-        distance[at] = _united(
-            rule, distance[_at(row_gone, third)], distance[at], size[third], parts
+        at = place_at(row_kept, third)
+        distance[at] = united(
+            rule, distance[place_at(row_gone, third)], distance[at], size[third], parts
         )
     active[left : n_active - 1] = active[left + 1 : n_active]
     size[kept] = n_gone + n_kept
@@ -199,13 +202,13 @@ def chain(distance, rule, size, active, path, length, ends, height, first, last)
                 other = active[k]
                 if other == tip:
                     break
-                apart = distance[_at(_row(other, n_points), tip)]
+                apart = distance[place_at(row_begin(other, n_points), tip)]
                 if apart < least:
                     least, nearest = apart, other
-            row = _row(tip, n_points)
+            row = row_begin(tip, n_points)
             for n in range(k + 1, n_active):
                 other = active[n]
-                apart = distance[_at(row, other)]
+                apart = distance[place_at(row, other)]
                 if apart < least:
                     least, nearest = apart, other
             if length > 1 and nearest == path[length - 2]:
@@ -225,12 +228,12 @@ def chain(distance, rule, size, active, path, length, ends, height, first, last)
 def _nearest_in_row(distance, row, active, k, n_active, n_points):
     """The nearest of the active clusters after the k-th, which is `row`, and its distance."""
     nearest = active[k + 1]
-    start = _row(row, n_points)
-    best = distance[_at(start, nearest)]
+    start = row_begin(row, n_points)
+    best = distance[place_at(start, nearest)]
     for n in range(k + 2, n_active):
-        if distance[_at(start, active[n])] < best:
+        if distance[place_at(start, active[n])] < best:
             nearest = active[n]
-            best = distance[_at(start, nearest)]
+            best = distance[place_at(start, nearest)]
     return nearest, best
 
 
@@ -254,7 +257,7 @@ def closest(distance, rule, size, active, near, least, winner, ends, height, fir
     n_active = n_points - first
     for number in range(first, last):
         gone = winner[1]
-        while least[gone] < distance[_at(_row(gone, n_points), near[gone])]:
+        while least[gone] < distance[place_at(row_begin(gone, n_points), near[gone])]:
             k = np.searchsorted(active[:n_active], gone)
             near[gone], least[gone] = _nearest_in_row(distance, gone, active, k, n_active, n_points)
             replay(winner, least, gone)
@@ -273,7 +276,7 @@ def closest(distance, rule, size, active, near, least, winner, ends, height, fir
                     )
                     replay(winner, least, row)
                 break
-            apart = distance[_at(_row(row, n_points), kept)]
+            apart = distance[place_at(row_begin(row, n_points), kept)]
             if apart < least[row]:
                 near[row], least[row] = kept, apart
                 replay(winner, least, row)

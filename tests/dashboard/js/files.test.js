@@ -136,6 +136,9 @@ test("inputs that are typed in", () => {
   assert.deepEqual(value('[["a", "b"], "c", null]', "labels"), [["a", "b"], "c", null]);
   assert.deepEqual(value("animal/cat\n\nanimal/dog\n", "hierarchy"), ["animal/cat", "animal/dog"]); // prettier-ignore
   assert.deepEqual(value("cat, dog\n\na b\tc, d\n", "graph"), [["cat", "dog"], ["a b", "c, d"]]); // prettier-ignore
+  assert.deepEqual(value("3, 7\n10,2\n", "must_link"), [[3, 7], [10, 2]]); // prettier-ignore
+  assert.deepEqual(value("3, b\n1, 2\n", "cannot_link"), [["3", "b"], ["1", "2"]]); // prettier-ignore
+  assert.match(typedInput("3", "cannot_link").error, /two labels per line/);
   assert.deepEqual(value("[x]", "names"), ["[x]"]);
   assert.match(typedInput("cat", "graph").error, /two labels per line.*"cat"/);
   assert.match(typedInput("a, b, c", "graph").error, /two labels/);
@@ -149,6 +152,7 @@ test("what was typed in is shown again", () => {
     ["labels", "cat\n\ndog"],
     ["labels", '[["a","b"],"c"]'],
     ["graph", "a, b\nb, c"],
+    ["must_link", "3, 7\n10, 2"],
     ["graph", '[["a, b","c"]]'],
   ];
   for (const [role, text] of cases) {

@@ -14,6 +14,7 @@ from models.inputs.label_sets import LabelSets
 from models.inputs.rows import ArrayRows, Rows
 from models.running.crew import Alone
 from models.running.progress import silent
+from models.tree import class_paths
 from models.tree.build import from_parents
 from workers.work import support
 from workers.work.plan import Plan
@@ -244,3 +245,52 @@ def test_growing_from_rows_that_are_gone_has_no_support() -> None:
     values = {"logits": np.zeros((4, 2)), "base": base}
     with pytest.raises(UsageError, match="are gone"):
         support.Replicates(support.Support(), Plan("l2h", {}), values, 1)
+
+
+def test_constraints_of_points_are_drawn_with_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs and edges by name are by number; beside a known tree each copy keeps its name."""
+    names = [f"n{row}" for row in range(12)]
+    pairs = np.array([["n0", "n5"], ["n5", "n7"]], dtype=object)
+    tree = class_paths.read("top/n0\ntop/n5\nn7")
+    values = {
+        "features": np.arange(12.0).reshape(12, 1),
+        "cannot_link": pairs,
+        "graph": np.array([[0, 5], [5, 7], [7, 8]]),
+        "hierarchy": tree,
+        "names": names,
+    }
+    drawn: dict[str, Any] = {}
+
+    def run_plan(plan: Plan, values: dict[str, Any], *rest: Any) -> None:
+        drawn.update(values)
+        raise UsageError("Not fitted.")
+
+    monkeypatch.setattr(support, "run_plan", run_plan)
+    plan = Plan("hac", {}, (), None)
+    support.Replicates(support.Support(seed=1), plan, values, 1).compute({"replicate": 0}, silent)
+    chosen = drawn["features"][:, 0].astype(int).tolist()
+    assert drawn["names"] == [names[row] for row in chosen]
+    assert drawn["hierarchy"] is tree
+    for role, wanted in (("cannot_link", [[0, 5], [5, 7]]), ("graph", values["graph"].tolist())):  # type: ignore[attr-defined]
+        expected = [
+            (first, second)
+            for one, other in wanted
+            for first, row in enumerate(chosen)
+            for second, another in enumerate(chosen)
+            if (row, another) == (one, other)
+        ]
+        assert expected
+        assert sorted(map(tuple, drawn[role].tolist())) == sorted(expected)
+
+
+def test_support_under_constraints_by_the_whole_way() -> None:
+    points = np.random.default_rng(0).normal(size=(20, 3))
+    values: dict[str, Any] = {
+        "features": points,
+        "must_link": np.array([["0", "5"], ["5", "7"]], dtype=object),
+        "cannot_link": np.array([[0, 19]]),
+        "hierarchy": class_paths.read("a/1\na/2\nb/3\nb/4"),
+    }
+    replicates = support.Replicates(support.Support(seed=3), Plan("hac", {}, (), None), values, 1)
+    for number in range(5):
+        assert replicates.compute({"replicate": number}, silent)["row"].size == 20

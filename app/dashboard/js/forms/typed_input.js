@@ -1,7 +1,7 @@
 // Inputs that are typed in: texts, labels, class paths, edges; one a line, or a list as JSON. Pure.
 
 /**
- * @typedef {string | (string | string[] | null)[]} InputValue an id, several ids, or what was typed in
+ * @typedef {string | (string | string[] | number[] | null)[]} InputValue an id, several ids, or what was typed in
  * @typedef {{ value?: InputValue, error?: string }} InputReading
  */
 
@@ -17,7 +17,12 @@ const TYPED = {
   labels: { hint: "One per line, an empty line where it is unknown; or a JSON list", json: true },
   hierarchy: { hint: "A class path per line: animal/cat", json: true },
   graph: { hint: "A pair of labels per line: cat, dog", json: true },
+  must_link: { hint: "A pair of rows per line, by number from 0 or name: 3, 7", json: true },
+  cannot_link: { hint: "A pair of rows per line, by number from 0 or name: 3, 7", json: true },
 };
+
+/** Roles that are pairs. */
+const PAIRS = new Set(["graph", "must_link", "cannot_link"]);
 
 /**
  * Whether inputs of a role can be typed in.
@@ -47,7 +52,10 @@ export function typedInput(text, role) {
   if (!lines.length) return { error: "Type one per line, or choose nothing." };
   if (role === "labels") return { value: lines.map((line) => line.trim() || null) };
   if (role === "hierarchy") return { value: lines.map((line) => line.trim()).filter(Boolean) };
-  return role === "graph" ? pairsIn(lines) : { value: lines };
+  if (!PAIRS.has(role)) return { value: lines };
+  const { value, error } = pairsIn(lines);
+  const areRows = role !== "graph" && value?.flat().every((end) => /^\d+$/.test(end));
+  return error ? { error } : { value: areRows ? value?.map((pair) => pair.map(Number)) : value };
 }
 
 /**
@@ -57,8 +65,8 @@ export function typedInput(text, role) {
  * @param {string} role
  */
 export function textOf(value, role) {
-  /** @param {string} label */
-  const isPlain = (label) => role === "graph" && !label.includes(",");
+  /** @param {string | number} end */
+  const isPlain = (end) => PAIRS.has(role) && !String(end).includes(",");
   const isByLine = value.every((item) => !Array.isArray(item) || item.every(isPlain));
   if (!isByLine) return JSON.stringify(value);
   return value.map((item) => (Array.isArray(item) ? item.join(", ") : (item ?? ""))).join("\n");
@@ -79,7 +87,7 @@ function jsonIn(text) {
 
 /**
  * @param {string[]} lines
- * @returns {InputReading}
+ * @returns {{ value?: string[][], error?: string }}
  */
 function pairsIn(lines) {
   const pairs = lines

@@ -3,5 +3,8 @@
 - `all_pairs`: distances or similarities between all pairs, merged; Ward's and other formulas are
   in `models.numerics.agglomeration`.
 - `graph_linkage`: points joined to their nearest neighbours, merged along the edges of that graph.
-- `loops`: the compiled merging of a graph.
+- `constraints`: what a user knows of the merges; `clades`: the clades of a known tree.
+- `constrained_pairs`, `constrained_edges`: merging under constraints, among all pairs and along a
+  graph; `grouped_tree`: the tree of merges of groups.
+- `loops`: the compiled merging.
 """

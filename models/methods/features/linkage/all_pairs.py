@@ -111,12 +111,7 @@ def merges_among_all(
         merges = merged_points(values, linkage, subprogress(progress, 0.05, 0.95))
     else:
         progress(0.05, "measuring distances")
-        if role == "features":
-            distances = pairwise(values, metric)
-        elif role == "distances":
-            distances = condensed(values)
-        else:
-            distances = condensed_distances(values)
+        distances = all_distances(values, role, metric)
         within = subprogress(progress, 0.4, 0.95)
         if linkage == "single":
             row_of = condensed_rows(distances, len(values))
@@ -124,6 +119,13 @@ def merges_among_all(
         else:
             merges = merged(distances, linkage, within)
     return merges[:, :2].astype(np.int64), merges[:, 2]
+
+
+def all_distances(values: npt.NDArray[Any], role: str, metric: DistanceMetric) -> Float:
+    """(n (n - 1) / 2,) distances in SciPy's order, to be overwritten. Raises UsageError."""
+    if role == "features":
+        return pairwise(values, metric)
+    return condensed(values) if role == "distances" else condensed_distances(values)
 
 
 def follows_tree(linkage: Linkage, role: str, metric: DistanceMetric) -> bool:

@@ -11,12 +11,15 @@ Agglomerative Graph Clustering in Nearly-Linear Time" (2021), for edges that bec
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from models.arrays import Array, Float, Int
+from models.arrays import Array, Float, Int, Int32, Single
 from models.graphs.graph import Graph
+from models.methods.features.linkage.constraints import EDGE
 from models.running.progress import Progress
 
 GraphRule = Literal[
@@ -29,7 +32,7 @@ GRAPH_RULES: tuple[GraphRule, ...] = (
 distance over all pairs."""
 BY_CENTRE: tuple[GraphRule, ...] = ("ward", "centroid", "median", "spread")
 
-EDGE_BYTES = 64
+EDGE_BYTES = 66
 """Memory for each edge while clusters merge."""
 STEP = 20_000
 """Merges between two reports of progress."""
@@ -46,7 +49,18 @@ def agglomerate(
     they happen; heights need not increase.
     """
     early, node, size = _equal_points(graph)
-    late, height = _join(graph, rule, points, size, progress)
+    weight = size.astype(np.float64)
+    ends, length = graph.ends.copy(), graph.length.copy()
+    first_weight, second_weight = weight[ends[:, 0]], weight[ends[:, 1]]
+    if rule == "ward":
+        length *= np.sqrt(2.0 * first_weight * second_weight / (first_weight + second_weight))
+    count = first_weight * second_weight if rule == "average" else np.empty(0)
+    kind = np.full(length.size, EDGE, dtype=np.uint8)
+    centre, spread = np.empty((0, 0)), np.empty(0)
+    if rule in BY_CENTRE and points is not None:
+        centre, spread = points[graph.first].astype(np.float64), np.zeros(graph.n_nodes)
+    clusters = Clusters(ends, length, count, kind, weight, centre, spread)
+    late, height, _ = clusters.merged(rule, progress)
     # The node of each place, then of each merge, in the numbering of all points.
     node_of = np.concatenate([node, len(graph.place) + len(early) + np.arange(len(late))])
     merges = np.concatenate([early, node_of[late]])
@@ -72,35 +86,54 @@ def _equal_points(graph: Graph) -> tuple[Int, Int, Int]:
     return merges, node, size
 
 
-def _join(
-    graph: Graph, rule: GraphRule, points: Array | None, size: Int, progress: Progress
-) -> tuple[Int, Float]:
-    from models.methods.features.linkage import loops
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """Clusters that an edge joins to others, at the start; the arrays are changed by merging.
 
-    n_nodes, n_edges = graph.n_nodes, graph.length.size
-    ends, length = graph.ends.copy(), graph.length.copy()
-    weight = size.astype(np.float64)
-    count = weight[ends[:, 0]] * weight[ends[:, 1]] if rule == "average" else np.empty(0)
-    centre = np.empty((0, 0))
-    if rule in BY_CENTRE and points is not None:
-        centre = points[graph.first].astype(np.float64)
-    spread = np.zeros(n_nodes if rule in BY_CENTRE else 0)
-    if rule == "ward":
-        first_weight, second_weight = weight[ends[:, 0]], weight[ends[:, 1]]
-        length *= np.sqrt(2.0 * first_weight * second_weight / (first_weight + second_weight))
-    table = np.empty(1 << max(2, int(2 * n_edges).bit_length()), dtype=np.int32)
-    heap, place = np.empty(n_edges, dtype=np.int32), np.empty(n_edges, dtype=np.int32)
-    head, follow = np.empty(n_nodes, dtype=np.int32), np.empty(2 * n_edges, dtype=np.int32)
-    degree = np.zeros(n_nodes, dtype=np.int32)
-    node = np.arange(n_nodes)
-    merges, height = np.empty((n_nodes - 1, 2), dtype=np.int64), np.empty(n_nodes - 1)
-    loops.prepare(ends, length, table, heap, place, head, follow, degree)
-    n_left = n_edges
-    for first in range(0, n_nodes - 1, STEP):
-        last = min(first + STEP, n_nodes - 1)
-        progress(first / n_nodes, "merging", f"{first:,} of {n_nodes - 1:,} merges")
-        n_left = loops.advance(
-            GRAPH_RULES.index(rule), first, last, n_left, ends, length, count, table, heap, place,
-            head, follow, degree, weight, node, centre, spread, merges, height,
+    ends : (E, 2) int32, each pair once. length : (E,). count : (E,) the pairs of rows that an edge
+        stands for, for the rule 'average'. kind : (E,) uint8, as in `constraints`.
+    size : (n,). centre, spread : (n, D) and (n,) the mean, and the mean squared distance to it, for
+        rules of `BY_CENTRE`.
+    """
+
+    ends: Int32
+    length: Float | Single
+    count: Float
+    kind: npt.NDArray[np.uint8]
+    size: Float
+    centre: Float
+    spread: Float
+
+    def merged(
+        self, rule: GraphRule, progress: Progress, nodes: tuple[Int, Int, Int, Int] | None = None
+    ) -> tuple[Int, Float, npt.NDArray[np.int8]]:
+        """(n - 1, 2) merges in SciPy's numbering, their heights and levels, in their order.
+
+        nodes : as `Constraints.open_nodes`; None without a known tree.
+        """
+        from models.methods.features.linkage.loops import edges as loops
+
+        n_nodes, n_edges = self.size.size, self.length.size
+        if nodes is None:
+            free, none = np.full(n_nodes, -1, np.int64), np.zeros(1, np.int64)
+            nodes = free, np.zeros(n_nodes, np.int64), none, none
+        table = np.empty(1 << max(2, int(2 * n_edges).bit_length()), dtype=np.int32)
+        heap, place = np.empty(n_edges, dtype=np.int32), np.empty(n_edges, dtype=np.int32)
+        head, follow = np.empty(n_nodes, dtype=np.int32), np.empty(2 * n_edges, dtype=np.int32)
+        degree, number = np.zeros(n_nodes, dtype=np.int32), np.arange(n_nodes)
+        level, merge_level = np.empty(n_edges, np.int8), np.empty(n_nodes - 1, np.int8)
+        merges, height = np.empty((n_nodes - 1, 2), dtype=np.int64), np.empty(n_nodes - 1)
+        loops.prepare(
+            self.ends, self.kind, level, self.length, nodes[0], table, heap, place, head, follow,
+            degree,
         )  # fmt: skip
-    return merges, height
+        n_left = n_edges
+        for first in range(0, n_nodes - 1, STEP):
+            last = min(first + STEP, n_nodes - 1)
+            progress(first / n_nodes, "merging", f"{first:,} of {n_nodes - 1:,} merges")
+            n_left = loops.advance(
+                GRAPH_RULES.index(rule), first, last, n_left, self.ends, self.kind, level,
+                self.length, self.count, table, heap, place, head, follow, degree, self.size,
+                number, *nodes, self.centre, self.spread, merges, height, merge_level,
+            )  # fmt: skip
+        return merges, height, merge_level

@@ -48,7 +48,9 @@ def clades(tree: Tree) -> set[tuple[frozenset[int], float]]:
     }
 
 
-def naive(points: np.ndarray, k: int, n_rounds: int) -> set[tuple[frozenset[int], float]]:
+def naive(
+    points: np.ndarray, k: int, n_rounds: int, must: list[tuple[int, int]]
+) -> set[tuple[frozenset[int], float]]:
     """Rounds over sets of distinct points that are connected by their neighbours."""
     n_points = len(points)
     distances = cdist(points, points)
@@ -60,7 +62,19 @@ def naive(points: np.ndarray, k: int, n_rounds: int) -> set[tuple[frozenset[int]
     similar = np.where(edge | edge.T, scale / (scale + distances), 0.0)
     groups = [frozenset([i]) for i in range(n_points)]
     clades = {(group, 0.0) for group in groups}
-    first = similar.max()
+    for a, b in must:
+        both = frozenset().union(*(group for group in groups if group & {a, b}))
+        groups = [group for group in groups if not group & both] + [both]
+    clades |= {(group, 0.0) for group in groups}
+    first = max(
+        (
+            similar[np.ix_(sorted(a), sorted(b))].mean()
+            for a in groups
+            for b in groups
+            if a is not b
+        ),
+        default=0.0,
+    )
     thresholds = [first * n_points ** (-2 * r / n_rounds) for r in range(1, n_rounds + 1)] + [0.0]
     rounds = 0
     while len(groups) > 1:
@@ -99,13 +113,32 @@ def naive(points: np.ndarray, k: int, n_rounds: int) -> set[tuple[frozenset[int]
     n_points=st.integers(2, 24),
     k=st.integers(3, 6),
     n_rounds=st.sampled_from([1, 3, 30]),
+    n_pairs=st.integers(0, 6),
 )
-def test_it_is_its_definition(seed: int, n_points: int, k: int, n_rounds: int) -> None:
-    points = np.random.default_rng(seed).normal(size=(n_points, 2))
-    fitted = fit(points, n_neighbors=k, n_rounds=n_rounds)
+def test_it_is_its_definition(
+    seed: int, n_points: int, k: int, n_rounds: int, n_pairs: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(n_points, 2))
+    must = [tuple(rng.choice(n_points, 2, replace=False).tolist()) for _ in range(n_pairs)]
+    values = {"features": points, **({"must_link": np.array(must)} if must else {})}
+    fitted = METHOD.fit(Data(values), METHOD.Params(n_neighbors=k, n_rounds=n_rounds))
     if fitted.metrics["n_parts"] > 1:
         return
-    assert clades(fitted.tree) == naive(points, min(k, n_points - 1), n_rounds)
+    assert clades(fitted.tree) == naive(points, min(k, n_points - 1), n_rounds, must)
+
+
+def test_pairs_that_must_link_by_name_and_across_parts() -> None:
+    """Two pairs of places far apart; `a`, `c` and `e`, which coincides with `a`, are one."""
+    points = np.array([[0.0], [1.0], [100.0], [101.0], [0.0]])
+    pairs = np.array([["a", "c"], ["e", "a"]], dtype=object)
+    values = {"features": points, "must_link": pairs, "names": list("abcde")}
+    fitted = METHOD.fit(Data(values), METHOD.Params(n_neighbors=1))
+    found = clades(fitted.tree)
+    assert (frozenset([0, 2, 4]), 0.0) in found
+    values["must_link"] = np.array([["x", "a"]], dtype=object)
+    with pytest.raises(UsageError, match="names 'x' at row 0"):
+        METHOD.fit(Data(values), METHOD.Params())
 
 
 # Drawn: with one round each point first joins its nearest one (affinity clustering).

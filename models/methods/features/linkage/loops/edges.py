@@ -6,6 +6,10 @@ edges of the one with fewer are moved to the other, which keeps its number: each
 times. Edges lie in a heap by length, in lists by cluster, and in an open hash table by the pair of
 clusters.
 
+The edge at the lower level comes first, whatever its length; `kind`, `node`, `n_held`,
+`above` and `n_rows` give an edge's level (`nodes.level_of`). Where edges of different kinds fall
+together, those that the graph has count alone, else those between its parts.
+
 Cost: O(E log^2 E) for `AVERAGE` and the linkages by comparison; where all edges of a cluster change
 with each merge (`WARD` and those after it), their number times D besides. Memory about 60 bytes
 an edge.
@@ -15,6 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+from models.methods.features.linkage.loops.nodes import ACROSS, EDGE, join, level_of
 
 SINGLE, COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN, SPREAD = range(8)
 """How a cluster's distances follow from its two parts' distances. `AVERAGE`: mean over the edges
@@ -76,16 +82,18 @@ def _remove(edge, table, ends):
 
 
 @njit(cache=True, inline="always")
-def _before(a, b, length):
+def _before(a, b, level, length):
+    if level[a] != level[b]:
+        return level[a] < level[b]
     return length[a] < length[b] or (length[a] == length[b] and a < b)
 
 
 @njit(cache=True)
-def _rise(at, heap, place, length):
+def _rise(at, heap, place, level, length):
     edge = heap[at]
     while at > 0:
         above = (at - 1) >> 1
-        if not _before(edge, heap[above], length):
+        if not _before(edge, heap[above], level, length):
             break
         heap[at] = heap[above]
         place[heap[at]] = at
@@ -95,15 +103,15 @@ def _rise(at, heap, place, length):
 
 
 @njit(cache=True)
-def _sink(at, n, heap, place, length):
+def _sink(at, n, heap, place, level, length):
     edge = heap[at]
     while True:
         below = 2 * at + 1
         if below >= n:
             break
-        if below + 1 < n and _before(heap[below + 1], heap[below], length):
+        if below + 1 < n and _before(heap[below + 1], heap[below], level, length):
             below += 1
-        if not _before(heap[below], edge, length):
+        if not _before(heap[below], edge, level, length):
             break
         heap[at] = heap[below]
         place[heap[at]] = at
@@ -113,7 +121,7 @@ def _sink(at, n, heap, place, length):
 
 
 @njit(cache=True)
-def _drop(edge, n, heap, place, length):
+def _drop(edge, n, heap, place, level, length):
     """Take an edge out of a heap of n; returns n - 1."""
     at = place[edge]
     place[edge] = -1
@@ -121,15 +129,27 @@ def _drop(edge, n, heap, place, length):
     if at < n:
         heap[at] = heap[n]
         place[heap[at]] = at
-        _rise(at, heap, place, length)
-        _sink(place[heap[at]], n, heap, place, length)
+        _rise(at, heap, place, level, length)
+        _sink(place[heap[at]], n, heap, place, level, length)
     return n
 
 
 @njit(cache=True, inline="always")
-def _combine(linkage, known, edge, length, count):
+def _counts(kind):
+    """Which edges count: the least that occurs."""
+    return 0 if kind & EDGE else 1 if kind & ACROSS else 2
+
+
+@njit(cache=True, inline="always")
+def _combine(linkage, known, edge, kind, length, count):
     """Two edges of the new cluster lead to one other: what `known` becomes."""
-    if linkage == SINGLE:
+    own, other = _counts(kind[known]), _counts(kind[edge])
+    if own != other:
+        if other < own:
+            length[known] = length[edge]
+            if linkage == AVERAGE:
+                count[known] = count[edge]
+    elif linkage == SINGLE:
         length[known] = min(length[known], length[edge])
     elif linkage == COMPLETE:
         length[known] = max(length[known], length[edge])
@@ -153,8 +173,12 @@ def _unite(linkage, a, b, size, centre, spread):
 
 
 @njit(cache=True, inline="always")
-def _measure(linkage, b, n_edges, ends, length, heap, place, head, follow, size, centre, spread):
-    """Measure all edges of b anew and take those that are gone from its list."""
+def _renew(
+    linkage, b, n_edges, ends, kind, level, length, heap, place, head, follow, node, size, centre,
+    spread,
+):  # fmt: skip
+    """Find the levels of all edges of b anew, and their lengths where these follow from centres;
+    take those that are gone from its list."""
     before = -1
     half = head[b]
     while half >= 0:
@@ -166,30 +190,34 @@ def _measure(linkage, b, n_edges, ends, length, heap, place, head, follow, size,
                 follow[before] = follow[half]
         else:
             x = ends[edge, 1 - (half & 1)]
-            total = 0.0
-            for d in range(centre.shape[1]):
-                apart = centre[b, d] - centre[x, d]
-                total += apart * apart
-            if linkage == WARD:
-                total *= 2.0 * size[b] * size[x] / (size[b] + size[x])
-            elif linkage == SPREAD:
-                total += spread[b] + spread[x]
-            length[edge] = np.sqrt(total)
-            _rise(place[edge], heap, place, length)
-            _sink(place[edge], n_edges, heap, place, length)
+            if linkage >= WARD:
+                total = 0.0
+                for d in range(centre.shape[1]):
+                    apart = centre[b, d] - centre[x, d]
+                    total += apart * apart
+                if linkage == WARD:
+                    total *= 2.0 * size[b] * size[x] / (size[b] + size[x])
+                elif linkage == SPREAD:
+                    total += spread[b] + spread[x]
+                length[edge] = np.sqrt(total)
+            level[edge] = level_of(kind[edge], node[b], node[x])
+            _rise(place[edge], heap, place, level, length)
+            _sink(place[edge], n_edges, heap, place, level, length)
             before = half
         half = follow[half]
 
 
 @njit(cache=True)
-def prepare(ends, length, table, heap, place, head, follow, degree):
-    """Fill table, heap and lists: edge e is half-edge 2 e in the list of its first end, 2 e + 1."""
+def prepare(ends, kind, level, length, node, table, heap, place, head, follow, degree):
+    """Fill levels, table, heap and lists: edge e is half-edge 2 e in the list of its first end and
+    2 e + 1 in that of its second."""
     n = length.size
     table[:] = -1
     head[:] = -1
     for edge in range(n):
         heap[edge] = edge
         place[edge] = edge
+        level[edge] = level_of(kind[edge], node[ends[edge, 0]], node[ends[edge, 1]])
         _insert(edge, table, ends)
         for side in range(2):
             cluster = ends[edge, side]
@@ -197,31 +225,36 @@ def prepare(ends, length, table, heap, place, head, follow, degree):
             head[cluster] = 2 * edge + side
             degree[cluster] += 1
     for at in range(n // 2 - 1, -1, -1):
-        _sink(at, n, heap, place, length)
+        _sink(at, n, heap, place, level, length)
 
 
 @njit(cache=True, nogil=True)
 def advance(
-    linkage, first, last, n_edges, ends, length, count, table, heap, place, head, follow, degree,
-    size, node, centre, spread, merges, height,
+    linkage, first, last, n_edges, ends, kind, level, length, count, table, heap, place, head,
+    follow, degree, size, number, node, n_held, above, n_rows, centre, spread, merges, height,
+    merge_level,
 ):  # fmt: skip
     """Merges number `first` to `last` - 1; returns the number of edges left in the heap.
 
-    ends (E, 2), length (E,), count (E,): the edges as they are now. size, node, centre, spread: of
-    each cluster. merges (N - 1, 2), height (N - 1,): filled in.
+    ends (E, 2), kind, level, length, count (E,): the edges as they are now. size, number, node,
+    n_held, centre, spread: of each cluster; its number is that in the merges. merges (N - 1, 2),
+    height, merge_level (N - 1,): filled in.
     """
     by_centre = linkage >= WARD
     n_points = size.size
     for merge in range(first, last):
         shortest = heap[0]
-        height[merge] = length[shortest]
+        height[merge], merge_level[merge] = length[shortest], level[shortest]
         a, b = ends[shortest, 0], ends[shortest, 1]
-        merges[merge, 0], merges[merge, 1] = node[a], node[b]
+        merges[merge, 0], merges[merge, 1] = number[a], number[b]
         if degree[a] > degree[b]:
             a, b = b, a
-        n_edges = _drop(shortest, n_edges, heap, place, length)
+        n_edges = _drop(shortest, n_edges, heap, place, level, length)
         _remove(shortest, table, ends)
         degree[b] -= 1
+        earlier = node[b]
+        join(a, b, node, n_held, above, n_rows)
+        another = by_centre or node[b] != earlier
         half = head[a]
         while half >= 0:
             behind = follow[half]
@@ -232,26 +265,32 @@ def advance(
                 _remove(edge, table, ends)
                 known = _find(b, x, table, ends)
                 if known < 0:
+                    known = edge
                     ends[edge, side] = b
                     _insert(edge, table, ends)
                     follow[half] = head[b]
                     head[b] = half
                     degree[b] += 1
                 else:
-                    n_edges = _drop(edge, n_edges, heap, place, length)
+                    n_edges = _drop(edge, n_edges, heap, place, level, length)
                     degree[x] -= 1
                     if not by_centre:
-                        _combine(linkage, known, edge, length, count)
-                        _rise(place[known], heap, place, length)
-                        _sink(place[known], n_edges, heap, place, length)
+                        _combine(linkage, known, edge, kind, length, count)
+                    kind[known] |= kind[edge]
+                if not by_centre:
+                    if not another:
+                        level[known] = level_of(kind[known], node[b], node[x])
+                    _rise(place[known], heap, place, level, length)
+                    _sink(place[known], n_edges, heap, place, level, length)
             half = behind
         head[a] = -1
-        node[b] = n_points + merge
+        number[b] = n_points + merge
         if by_centre:
             _unite(linkage, a, b, size, centre, spread)
         size[b] += size[a]
-        if by_centre:
-            _measure(
-                linkage, b, n_edges, ends, length, heap, place, head, follow, size, centre, spread
-            )
+        if another:
+            _renew(
+                linkage, b, n_edges, ends, kind, level, length, heap, place, head, follow, node,
+                size, centre, spread,
+            )  # fmt: skip
     return n_edges

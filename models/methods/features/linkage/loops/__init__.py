@@ -1,0 +1,6 @@
+"""The compiled loops of `models.methods.features.linkage`.
+
+- `edges`: merging along the edges of a graph.
+- `pairs`: merging where all pairs are compared and not all may merge.
+- `nodes`: what a merge does to the open nodes of a known tree.
+"""
