@@ -224,7 +224,7 @@ def _no_labels(column: ItemColumn) -> str | None:
     if large.size:
         return (
             f"has the number {numbers[large[0]]:g} at row {large[0]} (counted from 0), too large "
-            "to be told from the next one; write such labels as texts"
+            "for a float to hold exactly; write such labels as texts"
         )
     return None
 

@@ -1,8 +1,8 @@
 """The graph of clusters as SVG: a row of circles for each level, joined by lines.
 
 The area of a circle grows with its rows, the width of a line with the square root of its rows, and
-its strength with the in-proportion. Colours are those of the first level with several clusters, and
-go down from parents; noise is grey. Clusters stand below their parents, as near as they fit.
+its strength with the in-proportion. The clusters of the first level that has several have colours,
+which go down from parents; noise is grey. Clusters stand below their parents, as near as they fit.
 """
 
 from __future__ import annotations

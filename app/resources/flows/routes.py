@@ -59,8 +59,8 @@ async def get_flows(
     query: Annotated[FlowsQuery, Query()],
 ) -> Response:
     """The graph that the R package clustree draws: a node for each cluster of each level, an edge
-    where a cluster has rows in common with one of the next level. Without `levels` the levels are
-    those of a tree of `clustree`; with `levels` the cuts of any tree, and with `other` then cuts of
+    where a cluster has rows in common with one of the next level. Levels are what a tree of
+    `clustree` was made of; with `levels` the cuts of any tree, and with `other` then cuts of
     another tree of the same rows, matched as for `tangle`. A picture has a row of circles for each
     level, their area by rows, and lines by flow, the stronger the larger the in-proportion.
     """

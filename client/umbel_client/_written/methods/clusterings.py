@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from umbel_client.core.fields import Expiry
-from umbel_client.inputs import Input
+from umbel_client.inputs import Input, Items
 from umbel_client.progress import Progress
 
 R = TypeVar("R")
@@ -21,7 +21,7 @@ class ClusteringsMethods(Generic[R]):
     def clustree(
         self,
         *,
-        items: Input,
+        items: Items,
         levels: Sequence[str] | None = None,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,

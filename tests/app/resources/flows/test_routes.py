@@ -37,7 +37,7 @@ def test_the_graph_of_a_table_is_served(working: Working, tree: dict[str, Any]) 
         ("K3", "noise"): 1,
     }
     assert [key[1] for key, node in named.items() if node["noise"]] == ["noise"]
-    # Ids are those of the tree's nodes.
+    # Ids are ids of the tree's nodes.
     nodes = {node["id"]: node for node in tree["nodes"]}
     for node in body["nodes"]:
         assert nodes[node["id"]]["cluster"] == node["cluster"]
