@@ -20,6 +20,7 @@ from typing import Any
 from app.http.problems import KINDS, UNUSABLE
 from app.resources.methods.schemas import MethodBody
 from models.registry import built_in
+from models.roles import role_of
 from scripts.client_twin import MODULES, twins
 
 ROOT = Path(__file__).parent.parent
@@ -121,7 +122,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 from umbel_client.core.fields import Expiry
-from umbel_client.inputs import Input
+from umbel_client.inputs import Input, Items
 from umbel_client.progress import Progress
 
 R = TypeVar("R")
@@ -205,6 +206,8 @@ def _needed(entry: MethodBody, role: str) -> bool:
 
 
 def _input_type(entry: MethodBody, role: str) -> str:
+    if role_of(role).table:
+        return "Items"
     return "Input | Sequence[Input]" if entry.inputs[role].many else "Input"
 
 

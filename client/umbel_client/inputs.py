@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import encodings, frames
+from umbel_client import encodings, frames, items
 from umbel_client.encodings import MEDIA_TYPES, FileContent, Payload
 from umbel_client.errors import InputError
 
@@ -54,6 +54,8 @@ class File:
 
 Input: TypeAlias = Sequence[Any] | HasShape | Stored | File | os.PathLike[str] | str
 """An array, a data frame, a list, a path, an id such as `ds_...`, or an object for one."""
+Items: TypeAlias = Input | Mapping[str, Sequence[Any]]
+"""The items of points: an input, or columns by their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,8 @@ def converted(role: str, value: object, *, many: bool = False) -> Converted | li
     """
     if many and isinstance(value, (list, tuple)) and value and all(map(_is_whole, value)):
         return [_one(role, item) for item in value]
+    if role == items.ROLE:
+        return _table(value)
     return _one(role, value)
 
 
@@ -130,6 +134,15 @@ def converted_inputs(
         for role, value in values.items()
         if value is not None
     }
+
+
+def _table(value: object) -> Converted:
+    found = items.table(value) or _one(items.ROLE, value)
+    if isinstance(found, Inline) or (
+        isinstance(found, Payload) and found.query.get("role") != items.ROLE
+    ):
+        raise InputError(items.ROLE, "a table with named columns is needed.")
+    return found
 
 
 def _is_whole(value: object) -> bool:

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from umbel_client import frames
 from umbel_client.encodings import Payload, Pieces
 from umbel_client.errors import InputError
-from umbel_client.inputs import Converted, Inline, Input, converted
 
 ROLE = "items"
-Items: TypeAlias = "Input | Mapping[str, Sequence[Any]]"
-"""Columns by their names, a data frame, a list of objects, or a path, id or dataset."""
-
 _SCALARS = (str, int, float, bool, type(None))
 
 
-def converted_items(value: Items) -> Converted:
-    """Items in the form in which they travel: what is not a file or stored becomes JSON lines.
+def table(value: object) -> Payload | None:
+    """Columns by their names, a data frame or a list of objects as JSON lines; None for another
+    value.
 
     Raises InputError for columns of different lengths, and for values that are neither texts,
     numbers, dates, truths nor missing; images are given as a zip, Arrow or Parquet file.
@@ -35,12 +32,7 @@ def converted_items(value: Items) -> Converted:
         names = dict.fromkeys(str(name) for row in value for name in row)
         columns = {name: [row.get(name) for row in value] for name in names}
     else:
-        found = converted(ROLE, value)
-        if isinstance(found, (list, Inline)) or (
-            isinstance(found, Payload) and found.query.get("role") != ROLE
-        ):
-            raise InputError(ROLE, "a table with named columns is needed.")
-        return found
+        return None
     lengths = {name: len(column) for name, column in columns.items()}
     if not columns or not max(lengths.values()):
         raise InputError(ROLE, "there are no rows.")

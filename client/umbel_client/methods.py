@@ -38,7 +38,7 @@ def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
 def _facts(function: Callable[..., Any]) -> MethodFacts:
     kinds = {name: str(kind) for name, kind in function.__annotations__.items()}
     own = [name for name in kinds if name not in OPTIONS and name != "return"]
-    inputs = tuple(name for name in own if kinds[name].startswith("Input"))
+    inputs = tuple(name for name in own if kinds[name].startswith(("Input", "Items")))
     return MethodFacts(
         inputs,
         tuple(role for role in inputs if "Sequence" in kinds[role]),

@@ -16,8 +16,7 @@ from umbel_client.core.runs import evaluated, predicted
 from umbel_client.drift import Drift
 from umbel_client.errors import InputError
 from umbel_client.heatmap import Heatmap
-from umbel_client.inputs import Input, converted_inputs
-from umbel_client.items import Items, converted_items
+from umbel_client.inputs import Input, Items, converted_inputs
 from umbel_client.map import Map
 from umbel_client.naming import Naming
 from umbel_client.results import Evaluation, Predictions
@@ -393,7 +392,7 @@ class TreeWork(TreeParts):
 
         UmbelWarning for what is missing. Raises InputError, WaitTimeout, JobCancelled.
         """
-        given = {"items": converted_items(items)}
+        given = converted_inputs({"items": items})
         fields = new_work(name, description, tags, webhook, expires_at)
         how = Waiting(wait_s, title="attaching")
         return Attachment._made(self._connection, self.id, given, fields, how)

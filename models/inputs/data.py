@@ -79,7 +79,7 @@ class Data:
         shapes = {}
         for role, value in self.values.items():
             first = value[0] if isinstance(value, tuple) and value else value
-            if isinstance(first, (np.ndarray, sp.csr_array, Rows, LabelSets)):
+            if isinstance(first, (np.ndarray, sp.csr_array, Rows, LabelSets, ItemTable)):
                 shapes[role] = tuple(first.shape)
         return shapes
 

@@ -5,11 +5,13 @@ An image is held as the bytes of its file. A missing value is null in every kind
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from models.arrays import Int
 
 Kind: TypeAlias = Literal["number", "category", "date", "text", "image"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -46,7 +48,13 @@ class ItemTable:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.n_items, len(self.columns)
+        return self.n_items if self.columns else 0, len(self.columns)
+
+    def take(self, rows: Int) -> ItemTable:
+        """These rows, in this order."""
+        return ItemTable(
+            tuple(replace(column, values=column.values.take(rows)) for column in self.columns)
+        )
 
 
 def ranked(values: pa.Array) -> pa.DictionaryArray:

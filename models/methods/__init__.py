@@ -5,6 +5,7 @@ below a family hold what its methods are made of.
 
 - `logits`: hierarchies over the classes of soft assignments.
 - `features`: hierarchies over points.
+- `clusterings`: trees made of flat clusterings that any tool has found.
 - `partitions`: flat clusters, as trees of depth one.
 - `margins`: maximum-margin clusters and hierarchies.
 - `hyperbolic`: hierarchies by embeddings in the Poincaré ball.

@@ -1,4 +1,4 @@
-"""GraphML text: the nodes of a tree with their numbers and names, for programs on graphs.
+"""GraphML text: nodes with their numbers and names, of a tree or a graph, for programs on graphs.
 
 Source: Brandes, Eiglsperger, Herman, Himsolt and Marshall, Graph Drawing 2001.
 """
@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Array, Arrays
 from models.tree.tree import Tree
 
 _PIECE = 4096
@@ -36,32 +37,52 @@ def write(tree: Tree, *, ids: npt.NDArray[np.int64] | None = None) -> Iterator[s
         values = np.asarray(column)
         if values.ndim == 1 and (values.dtype.kind != "O" or _is_text(values)):
             columns[key] = values
+    return graph("tree", node, columns, node[tree.parent[1:]], node[1:], {})
+
+
+def graph(
+    name: str, node: Array, columns: Arrays, source: Array, target: Array, edge_columns: Arrays
+) -> Iterator[str]:
+    """A directed graph, in pieces.
+
+    node : (n_nodes,) ids. source, target : (n_edges,) ids. columns, edge_columns : numbers,
+    booleans or texts of each node and edge; what is None or not finite is left out. O(nodes +
+    edges).
+    """
     yield (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     )
-    for key, column in columns.items():
-        name = _attribute(key)
-        yield (
-            f'<key id="{name}" for="node" attr.name="{name}" '
-            f'attr.type="{_TYPES[column.dtype.kind]}"/>\n'
-        )
-    yield '<graph id="tree" edgedefault="directed">\n'
-    for start in range(0, tree.n_nodes, _PIECE):
+    for what, described in (("node", columns), ("edge", edge_columns)):
+        for key, column in described.items():
+            attribute = _attribute(key)
+            yield (
+                f'<key id="{attribute}" for="{what}" attr.name="{attribute}" '
+                f'attr.type="{_TYPES[column.dtype.kind]}"/>\n'
+            )
+    yield f'<graph id="{name}" edgedefault="directed">\n'
+    for start in range(0, len(node), _PIECE):
         rows = slice(start, start + _PIECE)
-        data = [_data(key, column[rows]) for key, column in columns.items()]
         yield "".join(
-            f'<node id="{number}">{"".join(cells)}</node>\n'
-            for number, cells in zip(node[rows].tolist(), zip(*data, strict=True), strict=True)
+            f'<node id="{number}">{cells}</node>\n'
+            for number, cells in zip(node[rows].tolist(), _cells(columns, rows), strict=True)
         )
-    for start in range(1, tree.n_nodes, _PIECE):
+    for start in range(0, len(source), _PIECE):
         rows = slice(start, start + _PIECE)
-        above = node[tree.parent[rows]].tolist()
+        ends = zip(source[rows].tolist(), target[rows].tolist(), strict=True)
+        if not edge_columns:
+            yield "".join(f'<edge source="{one}" target="{other}"/>\n' for one, other in ends)
+            continue
         yield "".join(
-            f'<edge source="{parent}" target="{number}"/>\n'
-            for parent, number in zip(above, node[rows].tolist(), strict=True)
+            f'<edge source="{one}" target="{other}">{cells}</edge>\n'
+            for (one, other), cells in zip(ends, _cells(edge_columns, rows), strict=True)
         )
     yield "</graph>\n</graphml>\n"
+
+
+def _cells(columns: Arrays, rows: slice) -> Iterator[str]:
+    data = [_data(key, column[rows]) for key, column in columns.items()]
+    return map("".join, zip(*data, strict=True))
 
 
 def _is_text(values: npt.NDArray[Any]) -> bool:

@@ -18,6 +18,7 @@ from tests.needs_kit import need
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
 from umbel_client.inputs import INLINE_VALUES, File, Inline, Reference, converted
+from umbel_client.methods import METHODS
 
 DS = "ds_" + "0" * 26
 
@@ -298,3 +299,22 @@ def test_a_lazy_frame_is_refused() -> None:
 
     with pytest.raises(InputError, match=r"give frame\.collect\(\)"):
         converted("features", pl.DataFrame({"x": [1]}).lazy())
+
+
+def test_items_are_columns_by_their_names() -> None:
+    expected = [{"K2": 0, "K3": "a"}, {"K2": 1, "K3": None}]
+    for value in ({"K2": np.array([0, 1]), "K3": ["a", None]}, expected):
+        found: Any = converted("items", value)
+        assert found.query == {"role": "items"}
+        assert [json.loads(line) for line in content(found).splitlines()] == expected
+    assert converted("items", DS) == Reference(DS)
+    for other in (np.zeros((2, 2)), [[1, 2], [3, 4]]):
+        with pytest.raises(InputError, match="a table with named columns is needed"):
+            converted("items", other)
+    with pytest.raises(InputError, match="different lengths"):
+        converted("items", {"K2": [0, 1], "K3": [0]})
+
+
+def test_a_method_of_a_table_takes_it_as_an_input() -> None:
+    facts = METHODS["clustree"]
+    assert (facts.inputs, facts.several, facts.params) == (("items",), (), ("levels",))

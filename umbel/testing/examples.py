@@ -12,10 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from scipy.spatial.distance import pdist, squareform
 
 from models.arrays import Int
 from models.inputs.data import Data
+from models.inputs.items import ItemColumn, ItemTable
 from models.method import Fitted, Method
 from models.tree import class_paths
 from models.tree.tree import Tree
@@ -47,6 +49,12 @@ ROLES: Mapping[str, Any] = {
     "labels": _group,
     "hierarchy": class_paths.read("near/0\nnear/1\n2"),
     "timestamps": np.arange(N_POINTS) % 4 + 2000.5,
+    "items": ItemTable(
+        tuple(
+            ItemColumn(name, "number", pa.array(column.astype(np.float64)))
+            for name, column in (("K3", _group), ("K6", _task), ("K9", (_group * 3 + _task % 3)))
+        )
+    ),
 }
 """Well separated groups and no ties, so that no result depends on a last digit. `UNIT_ROWS` and
 `COUNTS` are features for methods that accept no others."""
@@ -156,12 +164,19 @@ def examples_of(*methods: Method[Any], **values: Any) -> list[Example]:
 
 def by_point(value: Any) -> bool:
     """Whether an input has a row for each point."""
+    if isinstance(value, ItemTable):
+        return value.n_items == N_POINTS
     return isinstance(value, np.ndarray) and len(value) == N_POINTS
+
+
+def some_rows(value: Any, rows: Int) -> Any:
+    """These rows of an input that has one for each point."""
+    return value.take(rows) if isinstance(value, ItemTable) else value[rows]
 
 
 def spoil(value: Any, bad: float) -> dict[str, int] | None:
     """The place where `bad` was put into a matrix or column; None if it holds no floats."""
-    if not by_point(value) or value.dtype.kind != "f":
+    if not by_point(value) or isinstance(value, ItemTable) or value.dtype.kind != "f":
         return None
     place = (7, 1)[: value.ndim]
     value[place] = bad
@@ -173,7 +188,9 @@ def permuted(data: Data, order: Int) -> Data:
     values: dict[str, Any] = dict(data.values)
     for role, value in values.items():
         if by_point(value):
-            values[role] = value[np.ix_(order, order)] if role in SQUARE else value[order]
+            values[role] = (
+                value[np.ix_(order, order)] if role in SQUARE else some_rows(value, order)
+            )
     return replace(data, values=values)
 
 

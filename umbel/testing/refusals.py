@@ -9,7 +9,9 @@ import pytest
 
 from models.errors import UsageError
 from models.inputs.data import Data
-from umbel.testing.examples import N_POINTS, SQUARE, Example, by_point, spoil
+from models.inputs.items import ItemTable
+from models.roles import role_of
+from umbel.testing.examples import N_POINTS, SQUARE, Example, by_point, some_rows, spoil
 from umbel.testing.suite import Suite, once, where
 
 
@@ -51,7 +53,8 @@ class Refusals(Suite):
     def test_no_rows_are_refused(self, example: Example) -> None:
         data: Any = example.data()
         empty = {
-            role: value[:0] if by_point(value) else value for role, value in data.values.items()
+            role: some_rows(value, np.arange(0)) if by_point(value) else value
+            for role, value in data.values.items()
         }
         error = refusal(example, Data(empty))
         assert error.code in TOO_FEW
@@ -60,16 +63,20 @@ class Refusals(Suite):
     def test_no_columns_are_refused(self, example: Example) -> None:
         data: Any = example.data()
         role = example.roles[0]
-        error = refusal(example, Data({**data.values, role: np.empty((N_POINTS, 0))}))
+        table = isinstance(data.values[role], ItemTable)
+        empty = ItemTable(()) if table else np.empty((N_POINTS, 0))
+        error = refusal(example, Data({**data.values, role: empty}))
         assert error.code in TOO_FEW
         assert error.where.get("role", role) == role
 
     def test_inputs_of_different_length_are_refused(self, example: Example) -> None:
         data: Any = example.data()
         for role in (name for name in example.roles[1:] if by_point(data.values[name])):
-            error = refusal(example, Data({**data.values, role: data.values[role][:-1]}))
+            fewer = some_rows(data.values[role], np.arange(N_POINTS - 1))
+            error = refusal(example, Data({**data.values, role: fewer}))
             assert error.code == "wrong-shape"
 
+    @where(lambda example: not role_of(example.roles[0]).table)
     @pytest.mark.parametrize("size", [1e160, 1e308], ids=["squares overflow", "sums overflow"])
     def test_values_that_overflow_are_refused_or_do_no_harm(
         self, example: Example, size: float

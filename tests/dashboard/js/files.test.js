@@ -126,6 +126,9 @@ test("files that hold features and labels at once", () => {
   assert.ok(fits(several, "labels") && !fits(several, "features") && !fits(several, "names"));
   assert.ok(!fits({ role: "features", format: "npz", shape: [100, 12] }, "labels"));
   assert.ok(fits({ role: "names", format: "csv", shape: [7] }, "hierarchy"));
+  const items = { role: "items", format: "csv", shape: [100, 2] };
+  assert.ok(fits(items, "items") && !fits(items, "features") && !fits(items, "labels"));
+  assert.ok(!fits({ role: "features", format: "npz", shape: [100, 2] }, "items"));
   assert.ok(!fits({ role: null, format: "csv", shape: [7, 2] }, "hierarchy"));
 });
 

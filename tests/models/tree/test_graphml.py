@@ -57,3 +57,22 @@ def test_hostile_names_and_other_columns() -> None:
 
 def test_a_chain_of_ten_thousand_is_written() -> None:
     assert "".join(graphml.write(chain(10_000))).count("<edge ") == 19_998
+
+
+def test_a_graph_has_ids_and_columns_of_nodes_and_edges() -> None:
+    text = "".join(
+        graphml.graph(
+            "flows",
+            np.array([4, 7, 9]),
+            {"label": np.array(["a", "<b>", None], dtype=object)},
+            np.array([4, 4]),
+            np.array([7, 9]),
+            {"rows": np.array([3, 5]), "share": np.array([0.5, math.nan])},
+        )
+    )
+    graph = nx.read_graphml(io.BytesIO(text.encode()), node_type=int)
+    assert dict(graph.nodes(data=True)) == {4: {"label": "a"}, 7: {"label": "<b>"}, 9: {}}
+    assert {(a, b): data for a, b, data in graph.edges(data=True)} == {
+        (4, 7): {"rows": 3, "share": 0.5},
+        (4, 9): {"rows": 5},
+    }

@@ -10,6 +10,7 @@ import { capitalized, plural } from "../ui/format.js";
 const FAMILIES = {
   logits: ["From logits", "Class scores of a classifier become a hierarchy of its classes."],
   features: ["Hierarchies from features", "Points become a tree."],
+  clusterings: ["From clusterings", "Labels at several resolutions become a tree of clusters."],
   partitions: [
     "Flat clusters",
     "A partition, as a tree of depth one; most give logits, so that a hierarchy can follow.",

@@ -9,6 +9,7 @@ const TITLES = {
   feature_names: "Names of the features",
   base: "Earlier job to continue from",
   top_classes: "Best classes",
+  items: "Table with named columns",
 };
 
 /**
@@ -29,6 +30,9 @@ const COLUMNS = new Set([
   "timestamps",
   "documents",
 ]);
+
+/** The role that takes columns of any kinds under their names; only an upload as it has these. */
+const TABLE = "items";
 
 /** Formats of which one file holds features and labels. */
 const LABELLED = new Set(["libsvm", "arff"]);
@@ -59,6 +63,7 @@ export function fits(dataset, role) {
   if (dataset.columns && !dataset.member) return hasColumnFor(dataset.columns, role);
   const isOfLabels = role === "labels" || role === "hierarchy";
   if (isLabelled(dataset)) return isOfLabels || !COLUMNS.has(role);
+  if ((dataset.role === TABLE) !== (role === TABLE)) return false;
   if (dataset.role && COLUMNS.has(dataset.role) !== COLUMNS.has(role)) return false;
   if (!dataset.shape) return true;
   if (!COLUMNS.has(role)) return dataset.shape.length === 2;

@@ -22,8 +22,7 @@ from umbel_client._written.aio.tree_parts import AsyncTreeParts
 from umbel_client.core.events import Waiting
 from umbel_client.core.fields import Expiry, new_work
 from umbel_client.errors import InputError
-from umbel_client.inputs import Input, converted_inputs
-from umbel_client.items import Items, converted_items
+from umbel_client.inputs import Input, Items, converted_inputs
 from umbel_client.results import Evaluation, Predictions
 
 
@@ -396,7 +395,7 @@ class AsyncTreeWork(AsyncTreeParts):
 
         UmbelWarning for what is missing. Raises InputError, WaitTimeout, JobCancelled.
         """
-        given = {"items": converted_items(items)}
+        given = converted_inputs({"items": items})
         fields = new_work(name, description, tags, webhook, expires_at)
         how = Waiting(wait_s, title="attaching")
         return await AsyncAttachment._made(self._connection, self.id, given, fields, how)

@@ -3,6 +3,7 @@
 Start with the family; each module has the functions of one.
 
 - `classifiers`
+- `clusterings`
 - `deep`
 - `features`
 - `hyperbolic`
@@ -19,6 +20,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from umbel_client._written.methods.classifiers import ClassifiersMethods
+from umbel_client._written.methods.clusterings import ClusteringsMethods
 from umbel_client._written.methods.deep import DeepMethods
 from umbel_client._written.methods.features import FeaturesMethods
 from umbel_client._written.methods.hyperbolic import HyperbolicMethods
@@ -34,6 +36,7 @@ R = TypeVar("R")
 
 class Methods(
     ClassifiersMethods[R],
+    ClusteringsMethods[R],
     DeepMethods[R],
     FeaturesMethods[R],
     HyperbolicMethods[R],
