@@ -4,6 +4,7 @@ installed: only what the caller has imported is used. `columns` has what a frame
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from umbel_client import columns, encodings
 from umbel_client.columns import is_of
 from umbel_client.encodings import Payload
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UmbelWarning
 
 _SHOWN = 5
 
@@ -82,25 +83,58 @@ def matrix_of(role: str, frame: Any) -> npt.NDArray[Any] | list[Any]:
 
 def column_names(frame: Any) -> list[str]:
     """The names of the columns as text; those of several levels with points between."""
-    names = frame.column_names if is_of(frame, "pyarrow", "Table") else None
-    if names is None:
-        names = frame.schema.names if is_of(frame, "pyarrow", "RecordBatch") else frame.columns
-    return [".".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in names]
+    return [_text(name) for name in _labels(frame)]
 
 
 def own_names(frame: Any) -> list[str] | None:
-    """The names of the columns of a data frame; None where they are numbers that count them."""
-    names = column_names(frame)
-    return None if names == [str(number) for number in range(len(names))] else names
+    """The names of the columns of a data frame; None where they only count them, where the only
+    column has lists, which have no names, and, with a warning, where one is empty."""
+    if is_of(frame, "polars", "LazyFrame"):
+        return None
+    labels = _labels(frame)
+    if [_text(label) for label in labels] == [str(number) for number in range(len(labels))]:
+        return None
+    if len(labels) == 1:
+        first = (
+            frame.slice(0, 1) if is_of(frame, "pyarrow", "Table", "RecordBatch") else frame.head(1)
+        )
+        numbers = columns.numbers_of(_column_at(first, 0))
+        if isinstance(numbers, list) or (numbers is not None and numbers.ndim > 1):
+            return None
+    return _all_named("column", labels)
 
 
 def own_index(frame: Any) -> list[str] | None:
-    """The names of the rows of a data frame of pandas; None where they are numbers that count
-    them."""
+    """The names of the rows of a data frame of pandas; None where they only count them, and, with
+    a warning, where one is empty."""
     if not is_of(frame, "pandas", "DataFrame") or is_of(frame.index, "pandas", "RangeIndex"):
         return None
-    names = frame.index.tolist()
-    return [".".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in names]
+    return _all_named("row", frame.index.tolist())
+
+
+def _labels(frame: Any) -> list[Any]:
+    if is_of(frame, "pyarrow", "Table", "RecordBatch"):
+        return list(frame.schema.names)
+    return list(frame.columns)
+
+
+def _text(label: Any) -> str:
+    if isinstance(label, tuple):
+        return ".".join(map(_text, label))
+    return str(columns.plain(label))
+
+
+def _all_named(what: str, labels: list[Any]) -> list[str] | None:
+    names = [_text(label) for label in labels]
+    for number, (label, name) in enumerate(zip(labels, names, strict=True)):
+        if not name or label is None or columns.is_missing(label) or label != label:
+            warnings.warn(
+                f"The {what}s of the data frame stay without names: {what} {number} has none.",
+                UmbelWarning,
+                stacklevel=2,
+            )
+            return None
+    return names
 
 
 def column_of(role: str, frame: Any) -> list[Any]:

@@ -330,6 +330,8 @@ def _plain(role: str, row: int, value: Any) -> Any:
     """A value as JSON has it: numbers of NumPy as Python's, tuples and sets as lists."""
     if columns.is_missing(value):
         return None
+    if isinstance(value, bool) and role not in TEXTS:
+        return int(value)
     if isinstance(value, (str, int, float, type(None))) and not isinstance(value, np.generic):
         return None if role == "labels" and value != value else value
     if isinstance(value, (list, tuple, np.ndarray)):

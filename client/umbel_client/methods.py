@@ -6,6 +6,7 @@ A method that a newer service has beside these is run by its id: `umbel.run("id"
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,12 +21,18 @@ class MethodFacts:
     """The names of a method.
 
     inputs : the roles that it takes. several : the roles that may take a list of inputs.
-    params : the names of its parameters.
+    params : the names of its parameters. names_points : whether its input `names` has one for each
+    row, as the index of a data frame has.
     """
 
     inputs: tuple[str, ...]
     several: tuple[str, ...]
     params: tuple[str, ...]
+    names_points: bool = False
+
+
+NAMES_OF_POINTS = "One name per point"
+"""How the description of an input `names` begins that has one for each row."""
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -43,6 +50,10 @@ def _facts(function: Callable[..., Any]) -> MethodFacts:
         inputs,
         tuple(role for role in inputs if "Sequence" in kinds[role]),
         tuple(name for name in own if name not in inputs),
+        re.search(
+            rf"^names : (optional\. )?{NAMES_OF_POINTS}", inspect.getdoc(function) or "", re.M
+        )
+        is not None,
     )
 
 

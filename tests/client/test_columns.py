@@ -89,7 +89,8 @@ LABELS: dict[str, tuple[Callable[[], Any], list[Any]]] = {
     "string": (lambda: pandas().array(["a", "b", None], dtype="string"), ["a", "b", None]),
     "Int64": (lambda: pandas().array([1, 2, None], dtype="Int64"), [1, 2, None]),
     "UInt8": (lambda: pandas().array([1, 2, 3], dtype="UInt8"), [1, 2, 3]),
-    "boolean": (lambda: pandas().array([True, False, None], dtype="boolean"), [True, False, None]),
+    "boolean": (lambda: pandas().array([True, False, None], dtype="boolean"), [1, 0, None]),
+    "Python's truths": (lambda: [True, False, None], [1, 0, None]),
     "object": (lambda: pandas().array(["a", 1, None], dtype=object), ["a", 1, None]),
     "sparse": (lambda: pandas().arrays.SparseArray([0, 0, 1]), [0, 0, 1]),
     "periods": (

@@ -15,7 +15,7 @@ from umbel_client.core.uploads import supplied
 from umbel_client.core.waiting import awaited
 from umbel_client.errors import InputError, UnexpectedResponse
 from umbel_client.inputs import Inputs, converted_inputs
-from umbel_client.methods import METHODS, MethodFacts
+from umbel_client.methods import METHODS, NAMES_OF_POINTS, MethodFacts
 from umbel_client.problems import NotFound
 
 _UNKNOWN_METHOD = {
@@ -62,7 +62,9 @@ def facts_of(connection: Connection, method: str) -> MethodFacts:
 
 def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
     """The names of a method, from its entry of the service's catalogue."""
+    names = entry["inputs"].get("names") or {}
     return MethodFacts(
+        names_points=str(names.get("description")).startswith(NAMES_OF_POINTS),
         inputs=tuple(entry["inputs"]),
         several=tuple(role for role, each in entry["inputs"].items() if each.get("many")),
         params=tuple(entry["params"].get("properties", {})),

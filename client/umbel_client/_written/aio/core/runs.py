@@ -18,7 +18,7 @@ from umbel_client.core.messages import CONTENT_TIMEOUT_S, Reply, error_of, json_
 from umbel_client.core.requests import Run, body_of, compared_run, run_of
 from umbel_client.errors import InputError, UnexpectedResponse
 from umbel_client.inputs import Inputs, converted_inputs
-from umbel_client.methods import METHODS, MethodFacts
+from umbel_client.methods import METHODS, NAMES_OF_POINTS, MethodFacts
 from umbel_client.problems import NotFound
 
 _UNKNOWN_METHOD = {
@@ -65,7 +65,9 @@ async def facts_of(connection: AsyncConnection, method: str) -> MethodFacts:
 
 def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
     """The names of a method, from its entry of the service's catalogue."""
+    names = entry["inputs"].get("names") or {}
     return MethodFacts(
+        names_points=str(names.get("description")).startswith(NAMES_OF_POINTS),
         inputs=tuple(entry["inputs"]),
         several=tuple(role for role, each in entry["inputs"].items() if each.get("many")),
         params=tuple(entry["params"].get("properties", {})),
