@@ -37,8 +37,8 @@ def is_of(value: object, package: str, *names: str) -> bool:
 
 
 def is_column(value: object) -> bool:
-    """Whether it is one column of pandas (also an index, a Categorical or another array of its
-    own), polars or pyarrow."""
+    """Whether it is one column of pandas (also an index, a Categorical or another of its
+    arrays), polars or pyarrow."""
     return (
         _is_pandas(value)
         or is_of(value, "polars", "Series")

@@ -82,7 +82,7 @@ def matrix_of(role: str, frame: Any) -> npt.NDArray[Any] | list[Any]:
 
 
 def column_names(frame: Any) -> list[str]:
-    """The names of the columns as text; those of several levels with points between."""
+    """The names of the columns as text, levels with points between."""
     return [_text(name) for name in _labels(frame)]
 
 

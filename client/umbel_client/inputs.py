@@ -171,7 +171,7 @@ def _one(role: str, value: object) -> Converted:
             return _hinted(role, tensor)
         value = tensor
     if isinstance(value, np.ma.MaskedArray):
-        value = _unmasked(role, value)
+        value = unmasked(role, value)
     if isinstance(value, (list, tuple, range)):
         return _column(role, list(value)) if column else _rows(role, list(value))
     if hasattr(value, "__array__") and not isinstance(value, type):
@@ -179,7 +179,7 @@ def _one(role: str, value: object) -> Converted:
     raise InputError(role, f"a value of type {type(value).__name__} is no input; {_ACCEPTED}.")
 
 
-def _unmasked(role: str, array: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any] | list[Any]:
+def unmasked(role: str, array: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any] | list[Any]:
     """A masked array without its mask: masked labels are None, not known.
 
     Raises InputError for another masked value, by its place: what lies below a mask is no data.

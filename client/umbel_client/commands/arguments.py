@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -29,7 +28,7 @@ from umbel_client.commands.plugged import (
     text_of,
 )
 from umbel_client.commands.values import unknown
-from umbel_client.methods import METHODS, MethodFacts, documentation
+from umbel_client.methods import METHODS, MethodFacts, argument_texts, documentation
 from umbel_client.version import VERSION
 
 
@@ -424,9 +423,7 @@ class _Texts:
     """What a docstring says of each argument."""
 
     def __init__(self, docstring: str) -> None:
-        entries = re.split(r"^(?=[\w, ]+ : )", docstring, flags=re.MULTILINE)
-        pairs = [entry.partition(" : ") for entry in entries if " : " in entry]
-        self._texts = {name.strip(): " ".join(text.split()) for name, _, text in pairs}
+        self._texts = argument_texts(docstring)
 
     def __call__(self, name: str) -> str:
         return self._texts.get(name, "").replace("%", "%%")

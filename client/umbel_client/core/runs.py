@@ -62,12 +62,17 @@ def facts_of(connection: Connection, method: str) -> MethodFacts:
 
 def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
     """The names of a method, from its entry of the service's catalogue."""
-    names = entry["inputs"].get("names") or {}
+    roles = entry["inputs"]
+    names = (roles.get("names") or {}).get("description", "")
     return MethodFacts(
-        names_points=str(names.get("description")).startswith(NAMES_OF_POINTS),
-        inputs=tuple(entry["inputs"]),
-        several=tuple(role for role, each in entry["inputs"].items() if each.get("many")),
-        params=tuple(entry["params"].get("properties", {})),
+        inputs=tuple(roles),
+        several=tuple(role for role, each in roles.items() if each.get("many")),
+        sparse=tuple(role for role, each in roles.items() if each.get("sparse")),
+        names_points=names.startswith(NAMES_OF_POINTS),
+        defaults={
+            name: each.get("default")
+            for name, each in entry["params"].get("properties", {}).items()
+        },
     )
 
 
