@@ -14,6 +14,7 @@ from umbel_client.commands.options import (
     OWN_SERVICE,
     Commands,
     Late,
+    Parser,
     command,
     service_options,
     work_options,
@@ -34,7 +35,7 @@ from umbel_client.version import VERSION
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command of the client alone; its exit status is the process's."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="umbel-client", description="Hierarchies from files, by Umbel.", epilog=EXIT_CODES
     )
     parser.add_argument("--version", action="version", version=f"umbel-client {VERSION}")
@@ -139,6 +140,7 @@ def _run_method(
             *_flags(role), dest=f"input:{role}", action="append", metavar="FILE", help=texts(role)
         )
     _also(inputs, "a further input, for --then and --name-by")
+    parser.parameters = [_flags(param)[0] for param in facts.params]
     params = parser.add_argument_group("parameters", "as JSON; text needs no quotes")
     for param in facts.params:
         params.add_argument(
