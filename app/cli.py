@@ -35,16 +35,22 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def parser(*, client: bool = True) -> argparse.ArgumentParser:
     """client : whether it also knows the commands of the client."""
-    parser = argparse.ArgumentParser(prog="umbel", description="Hierarchies as a service.")
-    parser.add_argument("--version", action=_Version)
-    commands = parser.add_subparsers(metavar="command", required=True)
+    kind = argparse.ArgumentParser
     if client:
         try:
-            from umbel_client.commands import add_commands
+            from umbel_client.commands import Parser, add_commands
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "umbel_client":
                 raise
-            parser.error("umbel-client, which it requires, is missing: pip install umbel-client")
+            kind(prog="umbel").error(
+                "umbel-client, which this command needs, is not installed: pip install "
+                "umbel-client, or pip install ./client in the source tree"
+            )
+        kind = Parser
+    parser = kind(prog="umbel", description="Hierarchies as a service.")
+    parser.add_argument("--version", action=_Version)
+    commands = parser.add_subparsers(metavar="command", required=True)
+    if client:
         add_commands(parser, commands, _plugged)
 
     serve = commands.add_parser(

@@ -4,5 +4,6 @@ Start with `document`.
 
 - `document`: the document made, tidied, served.
 - `operations`: its operations, made exact; `method_schemas`: a schema for each method.
+- `enum_names`: names for values that generators would take for one.
 - `documented`: schemas for what is sent as it was stored.
 """

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from app.openapi.enum_names import name_values
 from models.method import Method
 from models.registry import built_in, plugins
 
@@ -67,6 +68,7 @@ def _put_params(document: dict[str, Any], method: Method[Any], name: str, inner:
     inside the params' schema."""
     schemas = document["components"]["schemas"]
     params = method.Params.model_json_schema(ref_template=f"{_SCHEMAS}{inner}{{model}}")
+    name_values(params)
     schemas.update({inner + model: own for model, own in params.pop("$defs", {}).items()})
     schemas[f"{name}Params"] = {
         **params,

@@ -1,18 +1,19 @@
-"""Values of pandas, polars, pyarrow, SciPy and torch, none of which need be installed.
-
-A value is recognised by the package of its type: only what the caller has imported is used.
+"""Data frames of pandas, polars and pyarrow, and arrays of SciPy and torch, none of which need be
+installed: only what the caller has imported is used. `columns` has what a frame consists of.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import encodings
+from umbel_client import columns, encodings
+from umbel_client.columns import is_of
 from umbel_client.encodings import Payload
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UmbelWarning
 
 _SHOWN = 5
 
@@ -23,17 +24,11 @@ def _package(value: object) -> str:
 
 def is_frame(value: object) -> bool:
     """Whether it is a data frame or a table."""
-    return _package(value) in ("pandas", "polars", "pyarrow") and type(value).__name__ in (
-        "DataFrame",
-        "LazyFrame",
-        "Table",
-        "RecordBatch",
+    return (
+        is_of(value, "pandas", "DataFrame")
+        or is_of(value, "polars", "DataFrame", "LazyFrame")
+        or is_of(value, "pyarrow", "Table", "RecordBatch")
     )
-
-
-def is_column(value: object) -> bool:
-    """Whether it is one column of pandas, polars or pyarrow."""
-    return _package(value) in ("pandas", "polars", "pyarrow") and not is_frame(value)
 
 
 def is_sparse(value: object) -> bool:
@@ -50,47 +45,108 @@ def is_tensor(value: object) -> bool:
     )
 
 
-def is_missing(value: object) -> bool:
-    """Whether it is pandas' NA or NaT."""
-    return type(value).__name__ in ("NAType", "NaTType")
-
-
-def matrix_of(role: str, frame: Any) -> npt.NDArray[Any]:
-    """A data frame as a matrix of numbers; float32 if all columns are float16 or float32.
+def matrix_of(role: str, frame: Any) -> npt.NDArray[Any] | list[Any]:
+    """A data frame as a matrix of numbers, float32 if all columns are float16 or float32; one whose
+    only column has a list or an array in each row, as these rows.
 
     Raises InputError for columns that hold other than numbers, by their names.
     """
     _refuse_lazy(role, frame)
-    names = _names(frame)
+    names = column_names(frame)
     if not names:
         raise InputError(role, "the data frame has no columns.")
-    columns, wrong = [], []
+    found: list[Any] = []
+    wrong, lists = [], []
     for number, name in enumerate(names):
-        column = _numbers(_column_at(frame, number))
-        if column is None:
-            wrong.append(str(name))
-        else:
-            columns.append(column)
+        numbers = columns.numbers_of(_column_at(frame, number))
+        if numbers is None:
+            wrong.append(name)
+        elif isinstance(numbers, list) or numbers.ndim > 1:
+            lists.append(name)
+        found.append(numbers)
     if wrong:
-        shown = ", ".join(map(repr, wrong[:_SHOWN])) + (", ..." if len(wrong) > _SHOWN else "")
         raise InputError(
             role,
-            f"{len(wrong)} of {len(names)} columns hold other than numbers: {shown}; drop or "
-            "encode them. Accepted are columns of numbers and bool.",
+            f"{len(wrong)} of {len(names)} columns hold other than numbers: {_listed(wrong)}; drop "
+            "or encode them. Accepted are columns of numbers and bool, or one column of lists.",
         )
-    return np.column_stack(columns)
+    if lists and len(names) == 1:
+        return found[0]  # type: ignore[no-any-return]
+    if lists:
+        raise InputError(
+            role,
+            f"{len(lists)} of {len(names)} columns have a list in each row: {_listed(lists)}; "
+            f"give one such column by itself: frame[{lists[0]!r}].",
+        )
+    return np.column_stack(found)
+
+
+def column_names(frame: Any) -> list[str]:
+    """The names of the columns as text, levels with points between."""
+    return [_text(name) for name in _labels(frame)]
+
+
+def own_names(frame: Any) -> list[str] | None:
+    """The names of the columns of a data frame; None where they only count them, where the only
+    column has lists, which have no names, and, with a warning, where one is empty."""
+    if is_of(frame, "polars", "LazyFrame"):
+        return None
+    labels = _labels(frame)
+    if [_text(label) for label in labels] == [str(number) for number in range(len(labels))]:
+        return None
+    if len(labels) == 1:
+        first = (
+            frame.slice(0, 1) if is_of(frame, "pyarrow", "Table", "RecordBatch") else frame.head(1)
+        )
+        numbers = columns.numbers_of(_column_at(first, 0))
+        if isinstance(numbers, list) or (numbers is not None and numbers.ndim > 1):
+            return None
+    return _all_named("column", labels)
+
+
+def own_index(frame: Any) -> list[str] | None:
+    """The names of the rows of a data frame of pandas; None where they only count them, and, with
+    a warning, where one is empty."""
+    if not is_of(frame, "pandas", "DataFrame") or is_of(frame.index, "pandas", "RangeIndex"):
+        return None
+    return _all_named("row", frame.index.tolist())
+
+
+def _labels(frame: Any) -> list[Any]:
+    if is_of(frame, "pyarrow", "Table", "RecordBatch"):
+        return list(frame.schema.names)
+    return list(frame.columns)
+
+
+def _text(label: Any) -> str:
+    if isinstance(label, tuple):
+        return ".".join(map(_text, label))
+    return str(columns.plain(label))
+
+
+def _all_named(what: str, labels: list[Any]) -> list[str] | None:
+    names = [_text(label) for label in labels]
+    for number, (label, name) in enumerate(zip(labels, names, strict=True)):
+        if not name or label is None or columns.is_missing(label) or label != label:
+            warnings.warn(
+                f"The {what}s of the data frame stay without names: {what} {number} has none.",
+                UmbelWarning,
+                stacklevel=2,
+            )
+            return None
+    return names
 
 
 def column_of(role: str, frame: Any) -> list[Any]:
     """A data frame of one column as its values. Raises InputError for one with several."""
     _refuse_lazy(role, frame)
-    names = _names(frame)
+    names = column_names(frame)
     if len(names) != 1:
         raise InputError(
             role,
             f"the data frame has {len(names)} columns; one, with a value a row, is needed.",
         )
-    return values_of(role, _column_at(frame, 0))
+    return columns.values_of(_column_at(frame, 0))
 
 
 def columns_of(role: str, frame: Any) -> dict[str, list[Any]]:
@@ -99,27 +155,19 @@ def columns_of(role: str, frame: Any) -> dict[str, list[Any]]:
     Raises InputError for two columns of one name.
     """
     _refuse_lazy(role, frame)
-    names = [str(name) for name in _names(frame)]
+    names = column_names(frame)
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
         raise InputError(role, f"the data frame has two columns {doubled!r}.")
-    return {name: values_of(role, _column_at(frame, at)) for at, name in enumerate(names)}
+    return {name: columns.values_of(_column_at(frame, at)) for at, name in enumerate(names)}
 
 
-def values_of(role: str, column: Any) -> list[Any]:
-    """A column as Python values, None where one is missing."""
-    del role
-    if _package(column) == "pandas":
-        column = column.astype(object).where(column.notna(), None)
-        return list(column.tolist())
-    if _package(column) == "pyarrow":
-        return list(column.to_pylist())
-    return list(column.to_list())
+def rows_of(role: str, column: Any) -> npt.NDArray[Any] | list[Any]:
+    """A column where a matrix is needed: its lists or arrays as rows, else its numbers.
 
-
-def numbers_of(role: str, column: Any) -> npt.NDArray[Any]:
-    """A column where a matrix is needed. Raises InputError for other than numbers."""
-    numbers = _numbers(column)
+    Raises InputError for other than numbers.
+    """
+    numbers = columns.numbers_of(column)
     if numbers is None:
         raise InputError(
             role, "the column holds other than numbers; a matrix of numbers is needed."
@@ -178,32 +226,13 @@ def _refuse_lazy(role: str, frame: Any) -> None:
         raise InputError(role, "a LazyFrame holds no rows yet; give frame.collect().")
 
 
-def _names(frame: Any) -> list[Any]:
-    return list(frame.column_names if _package(frame) == "pyarrow" else frame.columns)
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
 
 def _column_at(frame: Any, number: int) -> Any:
-    if _package(frame) == "pandas":
+    if is_of(frame, "pandas", "DataFrame"):
         return frame.iloc[:, number]
-    if _package(frame) == "pyarrow":
-        return frame.column(number)
-    return frame.to_series(number)
-
-
-def _numbers(column: Any) -> npt.NDArray[Any] | None:
-    """A column as numbers, NaN where one is missing; None if it holds others."""
-    values: npt.NDArray[Any]
-    if _package(column) == "pandas":
-        if column.dtype.kind not in "fiub":
-            return None
-        missing = column.dtype.kind != "f" and bool(column.isna().any())
-        nullable = not isinstance(column.dtype, np.dtype)
-        if missing or (nullable and column.dtype.kind == "f"):
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        else:
-            values = column.to_numpy()
-    else:
-        values = np.asarray(column.to_numpy())
-    if values.dtype.kind not in "fiub":
-        return None
-    return values.astype(np.uint8) if values.dtype.kind == "b" else values
+    if is_of(frame, "polars", "DataFrame"):
+        return frame.to_series(number)
+    return frame.column(number)

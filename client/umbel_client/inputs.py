@@ -12,13 +12,14 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import encodings, frames, items
+from umbel_client import columns, encodings, frames, items
 from umbel_client.encodings import MEDIA_TYPES, FileContent, Payload
 from umbel_client.errors import InputError
 
@@ -82,6 +83,8 @@ COLUMNS = frozenset(
 """Roles that take one value a row; labels and hierarchies also several."""
 TEXTS = frozenset({"names", "feature_names", "documents"})
 """Roles whose values are text."""
+NAMING = TEXTS | {"labels", "tasks", "hierarchy"}
+"""Roles whose values may be text; dates, periods and intervals are written as such."""
 PAIRS = frozenset({"graph", "must_link", "cannot_link"})
 """Roles that take a matrix, or pairs of text."""
 
@@ -171,20 +174,48 @@ def _one(role: str, value: object) -> Converted:
     column = role in COLUMNS
     if frames.is_frame(value):
         value = frames.column_of(role, value) if column else frames.matrix_of(role, value)
-    elif frames.is_column(value):
-        value = frames.values_of(role, value) if column else frames.numbers_of(role, value)
+    elif columns.is_column(value):
+        value = columns.values_of(value) if column else frames.rows_of(role, value)
     elif frames.is_sparse(value):
         return _hinted(role, frames.sparse_payload(role, value))
     elif frames.is_tensor(value):
-        tensor = frames.array_or_payload(role, value)
+        tensor = (frames.dense_of if column else frames.array_or_payload)(role, value)
         if isinstance(tensor, Payload):
             return _hinted(role, tensor)
         value = tensor
+    if isinstance(value, np.ma.MaskedArray):
+        value = unmasked(role, value)
     if isinstance(value, (list, tuple, range)):
         return _column(role, list(value)) if column else _rows(role, list(value))
     if hasattr(value, "__array__") and not isinstance(value, type):
         return _array(role, np.asarray(value))
     raise InputError(role, f"a value of type {type(value).__name__} is no input; {_ACCEPTED}.")
+
+
+def unmasked(role: str, array: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any] | list[Any]:
+    """A masked array without its mask: masked labels are None, not known.
+
+    Raises InputError for another masked value, by its place: what lies below a mask is no data.
+    """
+    mask = np.ma.getmaskarray(array)
+    if array.dtype.names is not None or not mask.any():
+        return np.asarray(array.data)
+    if role == "labels" and array.ndim == 1:
+        return list(array.tolist())
+    places = np.argwhere(mask)
+    n_masked = f"{len(places)} masked values are" if len(places) > 1 else "the masked value is"
+    raise InputError(
+        role,
+        f"{_place(places[0].tolist())} is masked: {n_masked} missing, and numbers are needed "
+        "everywhere. Fill them (array.filled(...)) or leave such rows out.",
+    )
+
+
+def _place(place: Sequence[int]) -> str:
+    """Where a value of an array is: its row, its column and, in images, what follows."""
+    names = ("row", "column", "channel") if len(place) == 3 else ("row", "column")
+    named = list(zip(names, place, strict=False))
+    return ", ".join(f"{name} {number}" for name, number in named) or "the only value"
 
 
 def _reference(role: str, value: Stored) -> str:
@@ -229,8 +260,14 @@ def _hinted(role: str, payload: Payload) -> Payload:
 
 def _array(role: str, array: npt.NDArray[Any]) -> Converted:
     kind = array.dtype.kind
+    if array.dtype.name == "bfloat16" and role in COLUMNS:
+        return _array(role, array.astype(np.float32))
     if array.dtype.name == "bfloat16":
         return _hinted(role, encodings.bfloat16(array.view(np.uint16)))
+    if kind == "M" and role in NAMING:
+        gone = np.isnat(array).tolist()
+        texts = np.datetime_as_string(array).tolist()
+        return _column(role, [None if g else text for g, text in zip(gone, texts, strict=True)])
     if kind in "OUSTM" and role in COLUMNS:
         return _column(role, array.tolist())
     if kind in "OUST":
@@ -304,18 +341,27 @@ def _column(role: str, values: list[Any]) -> Converted:
 
 def _plain(role: str, row: int, value: Any) -> Any:
     """A value as JSON has it: numbers of NumPy as Python's, tuples and sets as lists."""
+    if columns.is_missing(value):
+        return None
+    if isinstance(value, bool) and role not in TEXTS:
+        return int(value)
     if isinstance(value, (str, int, float, type(None))) and not isinstance(value, np.generic):
         return None if role == "labels" and value != value else value
-    if isinstance(value, np.generic):
-        return _plain(role, row, value.item())
     if isinstance(value, (list, tuple, np.ndarray)):
         return [_plain(role, row, item) for item in value]
     if isinstance(value, (set, frozenset)):
         return sorted((_plain(role, row, item) for item in value), key=str)
-    if frames.is_missing(value):
-        return None
+    if isinstance(value, Decimal) and role in TEXTS:
+        return str(value)
+    found = columns.plain(value)
+    if isinstance(found, (int, float)) or (isinstance(found, str) and role in NAMING):
+        return _plain(role, row, found)
+    if found is not value and isinstance(found, (list, type(None))):
+        return _plain(role, row, found)
+    more = "; give dates as numbers" if isinstance(found, str) else ""
     raise InputError(
-        role, f"row {row} is of type {type(value).__name__}; accepted are text, numbers and lists."
+        role,
+        f"row {row} is of type {type(value).__name__}; accepted are text, numbers and lists{more}.",
     )
 
 
@@ -333,15 +379,17 @@ def _rows(role: str, rows: list[Any]) -> Converted:
         raise InputError(role, "it has no rows.")
     if role in PAIRS and _are_pairs(rows):
         return _column(role, rows)
-    if all(frames.is_tensor(row) for row in rows):
-        rows = [frames.dense_of(role, row) for row in rows]
+    rows = [_row(role, number, row) for number, row in enumerate(rows)]
     lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else None for row in rows]
     if lengths[0] is None:
         if all(length is None for length in lengths):
             raise InputError(role, "it is a list of single values; a list of rows is needed.")
-        raise InputError(role, "row 0 is a single value; every row must be a list of numbers.")
+        what = "missing" if rows[0] is None else "a single value"
+        raise InputError(role, f"row 0 is {what}; every row must be a list of numbers.")
     for number, length in enumerate(lengths):
         if length != lengths[0]:
+            if rows[number] is None:
+                raise InputError(role, f"row {number} is missing; every row must be a list.")
             found = "a single value" if length is None else f"{length} values"
             raise InputError(
                 role, f"row {number} has {found}, row 0 has {lengths[0]}; all need as many."
@@ -350,9 +398,38 @@ def _rows(role: str, rows: list[Any]) -> Converted:
         array = np.array(rows)
     except ValueError:
         array = np.array(rows, dtype=object)
-    if array.dtype.kind in _NUMBERS:
+    if array.dtype.kind == "O":
+        array = _decimals(array)
+    if array.dtype.kind in _NUMBERS or array.dtype.name == "bfloat16":
         return _array(role, array)
     raise InputError(role, _odd_cell(rows, array.ndim))
+
+
+def _decimals(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Python objects as float64 where all are numbers, decimals among them; else as they are."""
+    cells = [columns.plain(cell) for cell in array.reshape(-1).tolist()]
+    if all(isinstance(cell, (bool, int, float)) for cell in cells):
+        return np.array(cells, dtype=np.float64).reshape(array.shape)
+    return array
+
+
+def _row(role: str, number: int, row: Any) -> Any:
+    """A row of a list of rows: tensors, columns and masked arrays as arrays, None if missing."""
+    if columns.is_missing(row):
+        return None
+    if frames.is_tensor(row):
+        return frames.dense_of(role, row)
+    if columns.is_column(row):
+        row = frames.rows_of(role, row)
+    if isinstance(row, np.ma.MaskedArray):
+        mask = np.ma.getmaskarray(row)
+        if mask.any():
+            where = _place([number, *np.argwhere(mask)[0].tolist()])
+            raise InputError(role, f"{where} is masked, so it is missing; numbers are needed.")
+        return np.asarray(row.data)
+    if isinstance(row, (list, tuple)) and any(cell is np.ma.masked for cell in row):
+        return [None if cell is np.ma.masked else cell for cell in row]
+    return row
 
 
 def _are_pairs(rows: list[Any]) -> bool:
@@ -369,6 +446,7 @@ def _odd_cell(rows: list[Any], n_dimensions: int) -> str:
                 continue
             if isinstance(cell, (list, tuple, np.ndarray)) and n_dimensions > 2:
                 continue
-            what = "missing" if cell is None else f"{cell!r}"
+            gone = cell is None or columns.is_missing(cell)
+            what = "missing" if gone else f"{cell!r}"
             return f"row {i}, column {j} is {what}; numbers are needed, in rows of one length."
     return "numbers are needed, in rows of one length."

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from umbel_client import columns as kinds
 from umbel_client import frames
 from umbel_client.encodings import Payload, Pieces
 from umbel_client.errors import InputError
@@ -52,8 +53,8 @@ def table(value: object) -> Payload | None:
 
 
 def _values(column: Any) -> list[Any]:
-    if frames.is_column(column):
-        return frames.values_of(ROLE, column)
+    if kinds.is_column(column):
+        return kinds.values_of(column)
     if isinstance(column, str):
         raise InputError(ROLE, "a column is a list with a value for each row, not a text.")
     return list(column.tolist() if isinstance(column, np.ndarray) else column)
@@ -61,14 +62,11 @@ def _values(column: Any) -> list[Any]:
 
 def _plain(name: str, row: int, value: Any) -> Any:
     """A value as JSON has it; None for one that is missing or not finite."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if frames.is_missing(value) or (isinstance(value, float) and not math.isfinite(value)):
+    value = None if kinds.is_missing(value) else kinds.plain(value)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None
     if isinstance(value, _SCALARS):
         return value
-    if hasattr(value, "isoformat"):
-        return value.isoformat()
     raise InputError(
         ROLE,
         f"column {name!r} has a value of type {type(value).__name__} at row {row}; accepted are "

@@ -6,13 +6,14 @@ A method that a newer service has beside these is run by its id: `umbel.run("id"
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from umbel_client._written.methods import OPTIONS, Methods
 
-__all__ = ["METHODS", "MethodFacts", "Methods", "documentation"]
+__all__ = ["METHODS", "MethodFacts", "Methods", "argument_texts", "documentation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,26 @@ class MethodFacts:
     """The names of a method.
 
     inputs : the roles that it takes. several : the roles that may take a list of inputs.
-    params : the names of its parameters.
+    sparse : the roles that take sparse matrices. names_points : whether its input `names` has one
+    for each row, as the index of a data frame has. defaults : its parameters with their defaults.
     """
 
     inputs: tuple[str, ...]
     several: tuple[str, ...]
-    params: tuple[str, ...]
+    sparse: tuple[str, ...]
+    names_points: bool
+    defaults: Mapping[str, Any] = field(hash=False)
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(self.defaults)
+
+
+NAMES_OF_POINTS = "One name per point"
+"""How the description of an input `names` begins that has one for each row."""
+
+_SPARSE = "Sparse matrices are accepted."
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
@@ -39,11 +54,22 @@ def _facts(function: Callable[..., Any]) -> MethodFacts:
     kinds = {name: str(kind) for name, kind in function.__annotations__.items()}
     own = [name for name in kinds if name not in OPTIONS and name != "return"]
     inputs = tuple(name for name in own if kinds[name].startswith(("Input", "Items")))
+    arguments = inspect.signature(function).parameters
+    texts = argument_texts(inspect.getdoc(function) or "")
     return MethodFacts(
         inputs,
-        tuple(role for role in inputs if "Sequence" in kinds[role]),
-        tuple(name for name in own if name not in inputs),
+        several=tuple(role for role in inputs if "Sequence" in kinds[role]),
+        sparse=tuple(role for role in inputs if texts[role].endswith(_SPARSE)),
+        names_points=texts.get("names", "").removeprefix("optional. ").startswith(NAMES_OF_POINTS),
+        defaults={name: arguments[name].default for name in own if name not in inputs},
     )
+
+
+def argument_texts(docstring: str) -> dict[str, str]:
+    """What a docstring says of each argument, on one line."""
+    entries = re.split(r"^(?=[\w, ]+ : )", docstring, flags=re.MULTILINE)
+    pairs = [entry.partition(" : ") for entry in entries if " : " in entry]
+    return {name.strip(): " ".join(text.split()) for name, _, text in pairs}
 
 
 METHODS: Mapping[str, MethodFacts] = {name: _facts(function) for name, function in _functions()}

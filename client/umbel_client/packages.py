@@ -7,6 +7,9 @@ from typing import Any
 
 from umbel_client.errors import MissingPackage
 
+_DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+"""What is installed for a package, where it is called otherwise."""
+
 
 def package(name: str, wanted_for: str) -> Any:
     """An imported module. Raises MissingPackage with the way to install it.
@@ -20,5 +23,6 @@ def package(name: str, wanted_for: str) -> Any:
         if error.name is not None and error.name.partition(".")[0] != root:
             raise
         raise MissingPackage(
-            f"{wanted_for} needs the package {root!r}, which is not installed: pip install {root}"
+            f"{wanted_for} needs the package {root!r}, which is not installed: "
+            f"pip install {_DISTRIBUTIONS.get(root, root)}"
         ) from None

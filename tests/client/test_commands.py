@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from umbel_client import InputError
+from umbel_client import File, InputError
 from umbel_client.commands import add_commands, main, values
 from umbel_client.methods import METHODS
 
@@ -44,6 +46,135 @@ def test_an_option_is_not_abbreviated(capsys: pytest.CaptureFixture[str]) -> Non
         main(["run", "kmeans", "x.npy", "--n-clust", "3"])
     assert ended.value.code == 2
     assert "--n-clust" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentences"),
+    [
+        ("run kmens x.npy", ["no method 'kmens'. Is 'kmeans' meant?"]),
+        (
+            "run hac x.npy --linkag ward",
+            [
+                "umbel-client run hac: error",
+                "Is --linkage meant?",
+                "run hac` are --linkage, --metr",
+            ],
+        ),
+        ("run hac x.npy --linkag=ward", ["--linkag=ward. Is --linkage meant?"]),
+        ("run kmeans x.npy --nclusters 3", ["Is --n-clusters meant?", "`umbel-client run kmeans`"]),
+        ("run l2h x.npy y.npy", ["umbel-client run l2h: error: unrecognized arguments: y.npy"]),
+        ("run --quite hac x.npy", ["umbel-client run: error: unrecognized arguments: --quite"]),
+        ("evaluat t.nwk", ["invalid choice: 'evaluat'", "Is 'evaluate' meant?"]),
+        ("confusion tr_1", ["Is 'confusions' meant?"]),
+        ("list tree", ["invalid choice: 'tree'", "Is 'trees' meant?"]),
+        ("consensus a b --rule strct", ["Is 'strict' meant?"]),
+        ("evaluate t.nwk --lables y.npy", ["umbel-client evaluate: error", "Is --labels meant?"]),
+    ],
+)
+def test_what_is_misspelt_gets_the_near_name(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: str,
+    sentences: list[str],
+) -> None:
+    monkeypatch.delenv("UMBEL_URL", raising=False)
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2
+    output, error = capsys.readouterr()
+    assert not output
+    for sentence in sentences:
+        assert sentence in " ".join(error.split())
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Make a content standard input."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def array(values: object) -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.array(values))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("role", "content", "values_"),
+    [
+        ("labels", b"3\n1\n", [3, 1]),
+        ("labels", b"cat\ndog\n", ["cat", "dog"]),
+        ("names", b"3\n1", ["3", "1"]),
+        ("documents", b"One, two, three.\nFour\tfive.\n", ["One, two, three.", "Four\tfive."]),
+        ("labels", "\ufeffa\nä\n".encode(), ["a", "ä"]),
+    ],
+)
+def test_lines_on_standard_input_are_a_column(
+    monkeypatch: pytest.MonkeyPatch, role: str, content: bytes, values_: list[object]
+) -> None:
+    piped(monkeypatch, content)
+    assert values.input_of(role, "-") == values_
+
+
+@pytest.mark.parametrize(
+    ("role", "content", "media_type"),
+    [
+        ("labels", array([1, 2]), None),
+        ("labels", b'["a", "b"]', "application/json"),
+        ("documents", b'{"text": "One"}\n{"text": "Two"}\n', "application/x-ndjson"),
+        ("labels", b"id,label\n1,a\n", "text/csv"),
+        ("items", b"id\tlabel\n1\ta\n", "text/tab-separated-values"),
+        ("labels", b"@relation x\n", None),
+        ("names", b"ab\0cd", None),
+        ("features", b"1,2\n3,4\n", "text/csv"),
+        ("features", b"1 1:0.5 2:3,5\n", None),
+        ("features", b"1\n2\n", None),
+        ("features", b"\xff\xfe,", None),
+    ],
+)
+def test_other_content_on_standard_input_is_a_file(
+    monkeypatch: pytest.MonkeyPatch, role: str, content: bytes, media_type: str | None
+) -> None:
+    piped(monkeypatch, content)
+    file = values.input_of(role, "-")
+    assert isinstance(file, File)
+    assert Path(file.path).read_bytes() == content
+    assert file.media_type == media_type
+    assert file.member is None
+    piped(monkeypatch, content)
+    assert values.input_of(role, "-:train").member == "train"
+
+
+def test_standard_input_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, b"1\n2\n")
+    values.input_of("labels", "-")
+    with pytest.raises(InputError, match="nothing came on standard input"):
+        values.input_of("names", "-")
+
+
+@pytest.mark.parametrize(
+    ("content", "tree"),
+    [
+        (b"((a,b),c);\n", "((a,b),c);"),
+        (b"[&R] ((a,b),c);", "[&R] ((a,b),c);"),
+        (b'{"nodes": []}', {"nodes": []}),
+        (b"animal/dog\nanimal/cat\n", ["animal/dog", "animal/cat"]),
+        (b'["animal/dog"]', ["animal/dog"]),
+    ],
+)
+def test_a_tree_on_standard_input(
+    monkeypatch: pytest.MonkeyPatch, content: bytes, tree: object
+) -> None:
+    piped(monkeypatch, content)
+    assert values.tree_of("-") == tree
+
+
+def test_a_linkage_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    piped(monkeypatch, array([[0, 1, 1.5, 2]]))
+    np.testing.assert_array_equal(values.tree_of("-"), [[0, 1, 1.5, 2]])
+    for wrong in (b"\x93NUMPY", b"\xff\xfe\x00"):
+        piped(monkeypatch, wrong)
+        with pytest.raises(InputError, match="standard input"):
+            values.tree_of("-")
 
 
 @pytest.mark.parametrize(

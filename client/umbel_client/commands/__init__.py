@@ -11,5 +11,6 @@ is installed, its command `umbel` has the same commands beside its own.
 """
 
 from umbel_client.commands.arguments import add_commands, main
+from umbel_client.commands.options import Parser
 
-__all__ = ["add_commands", "main"]
+__all__ = ["Parser", "add_commands", "main"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -15,6 +14,7 @@ from umbel_client.commands.options import (
     OWN_SERVICE,
     Commands,
     Late,
+    Parser,
     command,
     service_options,
     work_options,
@@ -29,13 +29,13 @@ from umbel_client.commands.plugged import (
     text_of,
 )
 from umbel_client.commands.values import unknown
-from umbel_client.methods import METHODS, MethodFacts, documentation
+from umbel_client.methods import METHODS, MethodFacts, argument_texts, documentation
 from umbel_client.version import VERSION
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command of the client alone; its exit status is the process's."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="umbel-client", description="Hierarchies from files, by Umbel.", epilog=EXIT_CODES
     )
     parser.add_argument("--version", action="version", version=f"umbel-client {VERSION}")
@@ -140,6 +140,7 @@ def _run_method(
             *_flags(role), dest=f"input:{role}", action="append", metavar="FILE", help=texts(role)
         )
     _also(inputs, "a further input, for --then and --name-by")
+    parser.parameters = [_flags(param)[0] for param in facts.params]
     params = parser.add_argument_group("parameters", "as JSON; text needs no quotes")
     for param in facts.params:
         params.add_argument(
@@ -424,9 +425,7 @@ class _Texts:
     """What a docstring says of each argument."""
 
     def __init__(self, docstring: str) -> None:
-        entries = re.split(r"^(?=[\w, ]+ : )", docstring, flags=re.MULTILINE)
-        pairs = [entry.partition(" : ") for entry in entries if " : " in entry]
-        self._texts = {name.strip(): " ".join(text.split()) for name, _, text in pairs}
+        self._texts = argument_texts(docstring)
 
     def __call__(self, name: str) -> str:
         return self._texts.get(name, "").replace("%", "%%")

@@ -40,6 +40,7 @@ def add_commands(commands: Commands) -> None:
     _attach(commands)
     _examples(commands)
     _match(commands)
+    _confusions(commands)
     _label(commands)
     _heatmap(commands)
     _map(commands)
@@ -119,7 +120,8 @@ def _query(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="NAME=VALUE",
         default=[],
-        help="a parameter of the address; several times: several",
+        help="a parameter of the address; several times: several. A file under the name of an "
+        "input (labels=y.npy) is uploaded",
     )
 
 
@@ -242,6 +244,19 @@ def _match(commands: Commands) -> None:
     parser.add_argument("--contains", help="a part of a text, in any case")
     parser.add_argument("--low", help="the least number, or the first date")
     parser.add_argument("--high", help="the largest number, or the last date")
+    parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+
+
+def _confusions(commands: Commands) -> None:
+    parser = _added(commands, "confusions", "which classes of a tree are taken for which")
+    parser.add_argument("tree", help="tr_...")
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="the class of every row; without: what the method found by itself",
+    )
+    parser.add_argument("--root", type=int, default=0, metavar="NODE", help="only classes under it")
+    parser.add_argument("--limit", type=int, default=100, help="the most; default: %(default)s")
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
 
 

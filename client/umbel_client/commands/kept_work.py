@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
+import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,9 +19,10 @@ from umbel_client.calibration import Calibration
 from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
-from umbel_client.commands.values import input_of, tree_of
+from umbel_client.commands.values import STANDARD_INPUT, input_of, is_file, tree_of
 from umbel_client.commands.work import cut_of, described_of, require_table, service, work_of
 from umbel_client.core.fields import KEPT
+from umbel_client.core.requests import ROLES
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
 from umbel_client.errors import InputError
@@ -141,12 +144,47 @@ def show(arguments: Namespace) -> None:
         if arguments.part is None:
             body = _body(holder)
         else:
-            content = _content_of(holder)(f"/{arguments.part.strip('/')}", **query)
+            part = f"/{arguments.part.strip('/')}"
+            with _uploaded(umbel, query) as given:
+                content = _content_of(holder)(part, **given)
             try:
                 body = json.loads(content)
             except ValueError:
                 raise InputError("part", "it is no JSON; `umbel save` writes it.") from None
         put(body, arguments.json, _text_of(body))
+
+
+@contextlib.contextmanager
+def _uploaded(umbel: Umbel, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Parameters of an address, with the id of a dataset for each file under the name of an input,
+    which is removed once it has been used."""
+    given = dict(query)
+    uploads = []
+    try:
+        for role, text in query.items():
+            if role in ROLES and isinstance(text, str) and is_file(text):
+                uploads.append(umbel.upload(input_of(role, text), role, progress=False))
+                given[role] = uploads[-1].id
+        yield given
+    finally:
+        for dataset in uploads:
+            dataset.delete()
+
+
+def confusions(arguments: Namespace) -> None:
+    """`umbel confusions`."""
+    labels = None if arguments.labels is None else input_of("labels", arguments.labels)
+    require_table(arguments.out)
+    with service(arguments, kept=True) as umbel:
+        tree = umbel.tree(arguments.tree)
+        found = tree.confusions(labels, root=arguments.root, limit=arguments.limit)
+        columns = ("name", "taken_for_name", "mass", "share")
+        shown = [{column: pair[column] for column in columns} for pair in found]
+        if arguments.out:
+            outputs.table(found, arguments.out)
+        text = outputs.shown(shown) if shown else "No class is taken for another."
+        put(found.body, arguments.json, text)
+        outputs.warn(found.warnings, arguments.quiet)
 
 
 def _body(holder: Holder) -> dict[str, Any]:
@@ -186,7 +224,8 @@ def save(arguments: Namespace) -> None:
         if arguments.part is not None:
             stays = kind in ("ds", "md", "job") and arguments.part.strip("/") in _WITHOUT_SUFFIX
             form = f"/{arguments.part.strip('/')}{'' if stays else suffix}"
-            outputs.saved(content(form, **query), arguments.file)
+            with _uploaded(umbel, query) as given:
+                outputs.saved(content(form, **given), arguments.file)
         elif kind in ("ds", "md"):
             outputs.saved(content(), arguments.file)
         elif kind == "job":
@@ -508,7 +547,11 @@ def figure(arguments: Namespace) -> None:
     """`umbel figure`."""
     form: Any = _suffix(arguments.out, (".svg", ".png", ".pdf")).removeprefix(".")
     try:
-        drawing = json.loads(Path(arguments.drawing).read_text(encoding="utf-8-sig"))
+        if arguments.drawing == STANDARD_INPUT:
+            text = sys.stdin.read()
+        else:
+            text = Path(arguments.drawing).read_text(encoding="utf-8-sig")
+        drawing = json.loads(text)
         items = drawing.pop("items")
         sizes = {name: drawing.pop(name) for name in ("width", "height", "width_mm")}
     except (OSError, ValueError) as error:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import difflib
+from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from umbel_client.settings import DEFAULT_URL
 
 if TYPE_CHECKING:
-    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+    Commands: TypeAlias = argparse._SubParsersAction[Any]
 else:
     Commands = Any
 
@@ -23,15 +25,53 @@ OWN_SERVICE = (
 )
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser of a command, which itself refuses what it does not know, and names what is near.
+
+    parameters : options that a refusal lists, since they are what the command is about.
+    """
+
+    parameters: Sequence[str] = ()
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._unrecognized(unknown))
+        return found, unknown
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            near = difflib.get_close_matches(str(value), map(str, action.choices or ()), n=3)
+            if near:
+                error.message += f". Is {' or '.join(map(repr, near))} meant?"
+            raise
+
+    def _unrecognized(self, words: Sequence[str]) -> str:
+        options = list(dict.fromkeys(word.partition("=")[0] for word in words if word[:2] == "--"))
+        own = [each.option_strings[0] for each in self._actions if each.option_strings]
+        near = [each for word in options for each in difflib.get_close_matches(word, own, n=1)]
+        text = f"unrecognized arguments: {' '.join(words)}."
+        if near:
+            text += f" Is {' or '.join(near)} meant?"
+        if options and self.parameters:
+            text += f" The parameters of `{self.prog}` are {', '.join(self.parameters)}."
+        return text
+
+
 def command(commands: Commands, name: str, sentence: str) -> argparse.ArgumentParser:
     """A command with its help."""
-    return commands.add_parser(
+    parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=sentence,
         description=f"{sentence[0].upper()}{sentence[1:]}.\n\n{OWN_SERVICE}",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    return parser
 
 
 def service_options(parser: argparse.ArgumentParser) -> None:

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from umbel_client.errors import InputError
 from umbel_client.imports import text_type
-from umbel_client.inputs import COLUMNS, File
+from umbel_client.inputs import COLUMNS, TEXTS, File
 from umbel_client.methods import METHODS
+
+STANDARD_INPUT = "-"
+"""In place of a file: standard input, whose form is found by its content."""
 
 TREE_ENDINGS = (
     *(".nwk", ".newick", ".tree", ".tre", ".trees", ".treefile", ".contree", ".dnd", ".nh", ".nhx"),
     *(".nex", ".nexus", ".nxs", ".json", ".jplace"),
 )
 """Endings of files that hold a tree as Newick, Nexus or JSON text, which its beginning tells."""
+
+_SNIFFED = 1 << 16
+"""Bytes of standard input by which its form is found."""
+
+_LIBSVM = re.compile(r"\S*(\s+\d+:\S+)+\s*")
 
 CUTS = ("k", "height", "level", "levels")
 PICTURES = ("shape", "px", "depth", "color_by", "title", "theme")
@@ -26,14 +39,75 @@ def input_of(role: str, text: str) -> Any:
     """The input of a role: the id of what the service has, or a file.
 
     A file `.txt` of one value a line is read here; `x.npz:labels` is one array of several, or one
-    column. Raises InputError for a file that cannot be read as text.
+    column; `-` is standard input. Raises InputError for a file that cannot be read as text.
     """
     path, separator, member = text.rpartition(":")
+    if STANDARD_INPUT in (text, path):
+        file = standard_input(role)
+        begin = _text_in(file)
+        if text == STANDARD_INPUT and role in COLUMNS and _is_lines(role, begin):
+            return lines(role, file)
+        own = member if path == STANDARD_INPUT else None
+        return File(file, member=own, media_type=_media_type(begin))
     if separator and path and not Path(text).exists() and Path(path).exists():
         return File(path, member=member)
     if role in COLUMNS and Path(text).suffix.lower() == ".txt" and Path(text).is_file():
         return lines(role, Path(text))
     return text
+
+
+def is_file(text: str) -> bool:
+    """Whether text names a file, one array or column of one, or standard input."""
+    path, separator, _ = text.rpartition(":")
+    return (
+        text == STANDARD_INPUT or Path(text).is_file() or bool(separator and Path(path).is_file())
+    )
+
+
+def standard_input(role: str) -> Path:
+    """Standard input as a file, which goes with the process.
+
+    Raises InputError where nothing comes, as where another argument has read it already.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="umbel-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = folder / "standard-input"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    if not path.stat().st_size:
+        raise InputError(role, "nothing came on standard input; `-` can be given once.")
+    return path
+
+
+def _text_in(path: Path) -> str:
+    """The first lines of a file of text; empty for another one."""
+    with path.open("rb") as file:
+        begin = file.read(_SNIFFED)
+    try:
+        # The last line may be cut within a character.
+        text = begin[: begin.rfind(b"\n") + 1 or None].decode("utf-8-sig").lstrip()
+    except UnicodeDecodeError:
+        return ""
+    return "" if "\0" in text else text
+
+
+def _is_lines(role: str, text: str) -> bool:
+    """Whether text is a value a line: it begins no JSON and, but where values are written by
+    people, has no commas or tabs, by which lines would have columns."""
+    odd = set() if role in TEXTS else {"\t", ","}
+    return bool(text) and not odd & set(text) and text[0] not in "[{@"
+
+
+def _media_type(text: str) -> str | None:
+    """The media type of text whose first lines say it; None where the service finds out."""
+    first = text.partition("\n")[0]
+    if not text or text[0] in "@%" or _LIBSVM.fullmatch(first):
+        return None
+    if text[0] in "[{":
+        return "application/json" if text[0] == "[" else "application/x-ndjson"
+    if "\t" in first:
+        return "text/tab-separated-values"
+    return "text/csv" if "," in first else None
 
 
 def lines(role: str, path: Path) -> list[Any]:
@@ -61,6 +135,8 @@ def tree_of(text: str) -> Any:
 
     Raises InputError for what is none of them.
     """
+    if text == STANDARD_INPUT:
+        return _tree_in(standard_input("tree"))
     path = Path(text)
     if not path.is_file():
         raise InputError("tree", f"{text!r} is neither the id of a tree (tr_...) nor a file.")
@@ -82,6 +158,30 @@ def tree_of(text: str) -> Any:
         f"{text!r} ends with {suffix or 'nothing'}; trees are read from .nwk, .nex, .json, from "
         ".npy (a linkage matrix) and from .txt (a class path a line).",
     )
+
+
+def _tree_in(path: Path) -> Any:
+    """A tree in a file without an ending: a linkage matrix, JSON, Newick text or class paths.
+
+    Raises InputError for content that is neither an array nor text.
+    """
+    content = path.read_bytes()
+    if content.startswith(b"\x93NUMPY"):
+        import numpy as np
+
+        try:
+            return np.load(path, allow_pickle=False)
+        except ValueError as error:
+            raise InputError("tree", f"standard input cannot be read: {error}.") from None
+    try:
+        text = content.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise InputError("tree", f"standard input is neither an array nor text: {error}.") from None
+    try:
+        # Newick text may begin with a comment in brackets, which is no JSON.
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text if text.endswith(";") else text.splitlines()
 
 
 def parameter_of(text: str) -> Any:

@@ -36,6 +36,7 @@ from umbel_client.errors import (
 )
 from umbel_client.methods import METHODS, documentation
 from umbel_client.packages import package
+from umbel_client.problems import WrongLength
 from umbel_client.tree import Tree
 
 Forms: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -210,6 +211,13 @@ def _show(tree: Tree, arguments: Namespace) -> None:
     outputs.warn(tree.warnings, arguments.quiet)
 
 
+_OF_ROWS = (
+    " A file has the leaves of a tree, not the rows of the fit: to evaluate it on these, name the "
+    "tree that the service keeps, `umbel evaluate tr_... --labels FILE`; `umbel run` prints its "
+    "id, `umbel list trees` lists it."
+)
+
+
 def evaluate(arguments: Namespace) -> None:
     """`umbel evaluate`."""
     inputs = {
@@ -236,16 +244,21 @@ def evaluate(arguments: Namespace) -> None:
         tree = umbel.tree(arguments.tree) if tree_file is None else umbel.import_tree(tree_file)
         if other is not None and not _is_tree(str(arguments.hierarchy)):
             other = umbel.import_tree(other)
-        evaluation = tree.evaluate(
-            **inputs,
-            rows=rows,
-            hierarchy=other,
-            metrics=_names(arguments.metrics),
-            cut=cut_of(arguments.cut),
-            sample=arguments.sample,
-            seed=arguments.seed,
-            **work_of(arguments),
-        )
+        try:
+            evaluation = tree.evaluate(
+                **inputs,
+                rows=rows,
+                hierarchy=other,
+                metrics=_names(arguments.metrics),
+                cut=cut_of(arguments.cut),
+                sample=arguments.sample,
+                seed=arguments.seed,
+                **work_of(arguments),
+            )
+        except WrongLength as error:
+            if tree_file is not None:
+                error.detail += _OF_ROWS
+            raise
         rows = [{"metric": name, "value": value} for name, value in evaluation.items()]
         if arguments.out:
             outputs.table(rows, arguments.out)

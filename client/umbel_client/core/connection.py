@@ -7,7 +7,8 @@ import io
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import httpx
 import numpy as np
@@ -30,8 +31,8 @@ from umbel_client.errors import UmbelError, UnexpectedResponse
 class Connection:
     """Sends requests by one HTTP client, which is opened when it is first needed.
 
-    Threads may share it. It can be copied and pickled: the copy has the same settings and opens an
-    HTTP client itself.
+    Threads may share it. A copy has the same settings and opens an HTTP client itself. A pickle
+    has no key: what is made of it takes that of UMBEL_KEY, if one is there.
 
     What sends a request raises ProblemError for a refusal, ConnectionFailed, and
     UnexpectedResponse.
@@ -49,8 +50,14 @@ class Connection:
             self._client.close()
             self._client = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"settings": self.settings, "_client": None, "_place": None, "_answered": False}
+    def __copy__(self) -> Self:
+        return type(self)(self.settings)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return type(self)(self.settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return messages.connection_of, (type(self), replace(self.settings, key=None))
 
     def opened(self) -> httpx.Client:
         """The HTTP client."""

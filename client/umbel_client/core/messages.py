@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import email.utils
 import json
+import os
 import random
 import time
 import uuid
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import httpx
 
 from umbel_client.errors import ConnectionFailed, ProblemError, UmbelWarning, UnexpectedResponse
 from umbel_client.problems import BY_TYPE
+
+T = TypeVar("T")
 
 READ_TIMEOUT_S = 60.0
 """How long a response may take, besides the wait that a request prefers."""
@@ -49,6 +52,11 @@ class Settings:
 
     def __repr__(self) -> str:
         return f"Settings(url={self.url!r}, key={'None' if self.key is None else '***'})"
+
+
+def connection_of(kind: Callable[[Settings], T], settings: Settings) -> T:
+    """A connection from a pickle, which has no key, with that of UMBEL_KEY."""
+    return kind(replace(settings, key=os.environ.get("UMBEL_KEY") or None))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from umbel_client import frames
 from umbel_client.errors import InputError
 from umbel_client.inputs import File, Inputs, Stored, converted_inputs
 from umbel_client.methods import METHODS, MethodFacts
@@ -55,9 +56,26 @@ def run_of(
     doubled = sorted(further.keys() & params.keys())
     if doubled:
         raise InputError(doubled[0], "it is given by itself and in `params`; give it once.")
-    inputs = converted_inputs(own, "inputs.", facts.several)
+    inputs = converted_inputs(_named(facts, own), "inputs.", facts.several)
     every = {name: plain(name, value) for name, value in {**further, **params}.items()}
     return inputs, {"method": method, "params": every, **options, "inputs": {}}
+
+
+def _named(facts: MethodFacts, own: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs with the names that data frames have, where the method takes such names and none
+    are given: of classes and features the columns, of points the index."""
+    named = dict(own)
+    for role, names, of in (
+        ("logits", "names", frames.own_names),
+        ("features", "feature_names", frames.own_names),
+        ("features", "names", frames.own_index),
+    ):
+        wanted = (
+            names in facts.inputs and named.get(names) is None and frames.is_frame(own.get(role))
+        )
+        if wanted and (of is frames.own_names or facts.names_points):
+            named[names] = of(own[role])
+    return named
 
 
 def _refuse_misnamed(method: str, facts: MethodFacts, params: Mapping[str, Any]) -> None:

@@ -14,10 +14,12 @@ from generated_client.api.datasets import create_dataset
 from generated_client.api.jobs import create_job
 from generated_client.api.trees import get_assignments_json, get_tree_newick
 from generated_client.models.assignments import Assignments
+from generated_client.models.create_dataset_role import CreateDatasetRole
 from generated_client.models.dataset import Dataset
 from generated_client.models.job import Job
 from generated_client.models.l2h_job import L2HJob
 from generated_client.models.l2h_params import L2HParams
+from generated_client.models.l2h_params_aggregation import L2HParamsAggregation
 from generated_client.models.new_job_inputs import NewJobInputs
 from generated_client.types import File, Unset
 
@@ -25,10 +27,12 @@ from generated_client.types import File, Unset
 def main(url: str, path: str) -> None:
     client = AuthenticatedClient(base_url=url, token="none", timeout=None)
     file = File(payload=BytesIO(Path(path).read_bytes()))
-    dataset = create_dataset.sync(client=client, body=file, role="logits")
+    dataset = create_dataset.sync(client=client, body=file, role=CreateDatasetRole.LOGITS)
     assert isinstance(dataset, Dataset), dataset
     inputs = NewJobInputs.from_dict({"logits": dataset.id, "names": ["rose", "cat", "dog"]})
-    body = L2HJob(method="l2h", inputs=inputs, params=L2HParams(aggregation="mean-sum"))
+    body = L2HJob(
+        method="l2h", inputs=inputs, params=L2HParams(aggregation=L2HParamsAggregation.MEAN_SUM)
+    )
     job = create_job.sync(client=client, body=body, prefer="wait=60")
     assert isinstance(job, Job), job
     assert job.status == "succeeded", job.error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -138,6 +139,73 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
     assert any(job["result"] and job["result"]["tree"] == tree for job in json.loads(output))
 
 
+def test_confusions_by_files_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    logits = RNG.normal(size=(60, 4)) + 3 * np.eye(4)[np.arange(60) % 4]
+    np.save("logits.npy", logits)
+    np.save("classes.npy", np.arange(60) % 4)
+    output, _ = umbel(capsys, "run", "l2h", "logits.npy", "--out", "own.nwk", "--json")
+    tree = json.loads(output)["tree"]
+    before = {dataset.id for dataset in Umbel().datasets(limit=200)}
+    output, _ = umbel(capsys, "confusions", tree, "--labels", "classes.npy", "--json")
+    by_labels = json.loads(output)
+    assert by_labels["source"] == "labels"
+    query = ("confusions", "--with", "labels=classes.npy")
+    output, _ = umbel(capsys, "show", tree, *query, "--json")
+    shown = json.loads(output)
+    assert shown["pairs"] == by_labels["pairs"]
+    umbel(capsys, "save", tree, "c.csv", "--part", query[0], *query[1:])
+    umbel(capsys, "confusions", tree, "--labels", "classes.npy", "--out", "pairs.csv")
+    for path in ("c.csv", "pairs.csv"):
+        with Path(path).open() as file:
+            assert len(list(csv.DictReader(file))) == len(by_labels["pairs"])
+    output, _ = umbel(capsys, "confusions", tree, "--limit", "2")
+    assert len(output.splitlines()) == 3
+    # What `show` and `save` uploaded is gone; a name of labels is no file.
+    kept = {dataset.id for dataset in Umbel().datasets(limit=200)} - before
+    assert all(Umbel().dataset(each).body["name"] == "labels" for each in kept)
+    umbel(capsys, "save", tree, "ids.nwk", "--with", "labels=id")
+    _, error = umbel(capsys, "show", tree, "confusions", "--with", "labels=gone.npy", status=1)
+    assert "gone.npy" in error
+    _, error = umbel(capsys, "evaluate", "own.nwk", "--labels", "classes.npy", status=1)
+    assert "`umbel evaluate tr_... --labels FILE`" in error
+    _, error = umbel(capsys, "evaluate", tree, "--labels", "y.txt", status=1)
+    assert "tr_..." not in error
+
+
+def test_standard_input_in_place_of_any_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def piped(path: str, *arguments: str) -> str:
+        content = io.TextIOWrapper(io.BytesIO(Path(path).read_bytes()))
+        monkeypatch.setattr("sys.stdin", content)
+        return umbel(capsys, *arguments)[0]
+
+    np.savetxt("x.csv", np.load("x.npy"), delimiter=",")
+    np.savez("x.npz", train=np.load("x.npy"), test=np.zeros((2, 2)))
+    Path("drawing.json").write_text(
+        json.dumps({"items": [], "width": 10, "height": 10, "width_mm": 10})
+    )
+    wanted, _ = umbel(capsys, "run", "hac", "x.npy", "--quiet")
+    assert piped("x.npy", "run", "hac", "-", "--quiet") == wanted
+    assert piped("x.csv", "run", "hac", "--features", "-", "--quiet") == wanted
+    assert piped("x.npz", "run", "hac", "--features=-:train", "--quiet") == wanted
+    output, _ = umbel(capsys, "run", "kmeans", "x.npy", "--n-clusters", "3", "--json")
+    tree = json.loads(output)["tree"]
+    assert json.loads(piped("y.txt", "evaluate", tree, "--labels", "-", "--json"))["metrics"]
+    assert piped("x.csv", "predict", tree, "-").count("\n") == 31
+    assert piped("x.npy", "upload", "-").startswith("ds_")
+    assert piped("one.nwk", "import", "-").startswith("tr_")
+    same = piped("one.nwk", "evaluate", "-", "--hierarchy", "one.nwk", "--json")
+    assert json.loads(same)["metrics"]["robinson_foulds"] == 0
+    assert "hac" in piped("x.npy", "compare", "hac", "--features", "-", "--labels", "y.txt")
+    assert "Nothing moved." in piped("x.npy", "drift", tree, "x.npy", "-")
+    assert "n_columns" in piped("x.npy", "heatmap", tree, "--features", "-")
+    piped("drawing.json", "figure", "-", "drawing.svg")
+    assert Path("drawing.svg").exists()
+    Path("items.csv").write_text("word,n\n" + "\n".join(f"w{i},{i}" for i in range(30)))
+    assert "word" in piped("items.csv", "attach", tree, "-")
+
+
 def test_a_tree_from_a_file_is_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
     Path("two.nwk").write_text("((a,c),(b,d));")
     output, _ = umbel(capsys, "evaluate", "one.nwk", "--hierarchy", "one.nwk", "--json")
@@ -155,6 +223,8 @@ def test_a_tree_from_a_file_is_evaluated(capsys: pytest.CaptureFixture[str]) -> 
         ("run hac x.npy --out gone/t.nwk", 2, "there is no folder"),
         ("run hac x.npy --cut n=3", 2, "k="),
         ("run hac x.npy --linkage wards", 1, "linkage"),
+        ("run hac x.npy --linkag ward", 2, "Is --linkage meant?"),
+        ("run kmens x.npy", 2, "Is 'kmeans' meant?"),
         ("run hac x.npy --names y.txt --names y.txt", 2, "2 times"),
         ("run kmeans x.npy --n-clusters 99", 1, "99"),
         ("run hac x.npy --preprocess [", 2, "not JSON"),

@@ -53,14 +53,13 @@ def check(output: str) -> None:
 
 @pytest.mark.needs("openapi-python-client")
 def test_openapi_python_client(service: Service, folder: Path) -> None:
-    (folder / "settings.yaml").write_text(
-        "literal_enums: true\npackage_name_override: generated_client\npost_hooks: []\n"
-    )
-    done(
+    """With its defaults."""
+    output = done(
         folder,
         *(sys.executable, "-m", "openapi_python_client", "generate", "--meta", "none"),
-        *("--path", DOCUMENT, "--config", "settings.yaml", "--output-path", "generated_client"),
+        *("--path", DOCUMENT, "--output-path", "generated_client"),
     )
+    assert "Unable to" not in output
     shutil.copy(PROGRAMS / "main_job.py", folder)
     # What the program calls; all 700 modules together take minutes.
     api = folder / "generated_client" / "api"

@@ -10,7 +10,8 @@ import contextlib
 import io
 import json
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import httpx
 import numpy as np
@@ -33,8 +34,8 @@ from umbel_client.errors import UmbelError, UnexpectedResponse
 class AsyncConnection:
     """Sends requests by one HTTP client, which is opened when it is first needed.
 
-    Tasks may share it. It can be copied and pickled: the copy has the same settings and opens an
-    HTTP client itself.
+    Tasks may share it. A copy has the same settings and opens an HTTP client itself. A pickle
+    has no key: what is made of it takes that of UMBEL_KEY, if one is there.
 
     What sends a request raises ProblemError for a refusal, ConnectionFailed, and
     UnexpectedResponse.
@@ -52,8 +53,14 @@ class AsyncConnection:
             await self._client.aclose()
             self._client = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"settings": self.settings, "_client": None, "_place": None, "_answered": False}
+    def __copy__(self) -> Self:
+        return type(self)(self.settings)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return type(self)(self.settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return messages.connection_of, (type(self), replace(self.settings, key=None))
 
     def opened(self) -> httpx.AsyncClient:
         """The HTTP client."""

@@ -1,9 +1,4 @@
-"""Any method of the service as a clusterer of scikit-learn.
-
-from umbel_client.sklearn import UmbelClusterer
-
-labels = UmbelClusterer("hac", n_clusters=10, params={"linkage": "ward"}).fit_predict(X)
-"""
+"""Any method that takes features as a clusterer."""
 
 from __future__ import annotations
 
@@ -12,48 +7,50 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import ClusterMixin
+from sklearn.metrics import adjusted_rand_score, silhouette_score
+from sklearn.utils.validation import check_is_fitted
 
 from umbel_client.client import Umbel
-from umbel_client.errors import InputError
 from umbel_client.inputs import Input
-from umbel_client.methods import METHODS
 from umbel_client.problems import NotBinary
-from umbel_client.tree import Tree
+from umbel_client.sklearn.estimator import MethodEstimator
 
 _DEFAULT_CLUSTERS = 2
 
 
-class UmbelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
+class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
     """Clusters rows by a method of an Umbel service.
 
     Parameters
     ----------
     method : str
-        Id of a method that takes `features` alone.
+        Id of a method that takes `features`.
     n_clusters : int or None
         The clusters in `labels_`: the method's own parameter, where it has one of this name, else
         the number of clusters in the cut of its tree. None: the method's default, or two clusters
         of a tree over the rows.
     params : mapping or None
-        Further parameters of the method.
+        Parameters of the method. Each may also be given by its name: `linkage="ward"`.
+    inputs : mapping or None
+        Further inputs of the method, by role, which are the same for all rows.
     random_state : int or None
         The method's `seed`, where it draws. None: the method's default.
     preprocess : list of mappings or None
         Steps that prepare the features, as of `Umbel.run`.
     umbel : Umbel or None
-        The client; None: `Umbel()`, which finds a local service.
+        The client; None: `Umbel()`, which finds a local service. A pickle has no key: it takes
+        that of UMBEL_KEY.
 
     Attributes
     ----------
-    labels_ : (n_samples,) the cluster of each row; -1 for noise, as in scikit-learn's HDBSCAN.
+    labels_ : (n_samples,) the cluster of each row; -1 for noise, where the method has it.
     n_clusters_ : how many clusters `labels_` has, without noise.
     children_ : (n_samples - 1, 2) the merges, as in scikit-learn's AgglomerativeClustering; only of
         methods whose tree is binary and has the rows as leaves.
     distances_ : (n_samples - 1,) the height of each merge.
     n_leaves_, n_features_in_, feature_names_in_ : as in scikit-learn.
-    tree_ : the `Tree`, with all that it can do.
+    tree_, model_ : the `Tree` and the `Model`, with all that they can do.
     """
 
     def __init__(
@@ -62,16 +59,21 @@ class UmbelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_clusters: int | None = None,
         *,
         params: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Input] | None = None,
         random_state: int | None = None,
         preprocess: list[Mapping[str, Any]] | None = None,
         umbel: Umbel | None = None,
+        **by_name: Any,
     ) -> None:
         self.method = method
         self.n_clusters = n_clusters
         self.params = params
+        self.inputs = inputs
         self.random_state = random_state
         self.preprocess = preprocess
         self.umbel = umbel
+        for name, value in by_name.items():
+            self._set(name, value)
 
     def fit(self, X: Input, y: object = None) -> UmbelClusterer:
         """Run the method on the rows.
@@ -81,27 +83,45 @@ class UmbelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         Raises ValueError for data or parameters that cannot be used, and as `Umbel.run`.
         """
         del y
-        rows = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        facts = METHODS.get(self.method)
-        params = dict(self.params or {})
-        own = facts is not None and "n_clusters" in facts.params
-        if own and self.n_clusters is not None:
-            params["n_clusters"] = self.n_clusters
-        if self.random_state is not None and facts is not None and "seed" in facts.params:
-            params["seed"] = self._seed()
-        umbel = self.umbel or Umbel()
-        self.tree_ = umbel.run(
-            self.method,
-            features=rows,
-            params=params,
-            preprocess=self.preprocess,
-            progress=False,
-        )
-        self.labels_ = self._labels(len(rows), own)
+        rows = self._rows(X, reset=True)
+        facts = self._facts()
+        own = facts is not None and "n_clusters" in facts.defaults
+        given = {"n_clusters": self.n_clusters} if own and self.n_clusters is not None else {}
+        tree = self._run(rows, given)
+        over_rows = tree.n_leaves == tree.n_points == rows.shape[0]
+        leaves = (own or self.n_clusters is None) and not over_rows
+        self._k = None if leaves else self.n_clusters or _DEFAULT_CLUSTERS
+        self.labels_ = tree.assignments(self._k)
         self.n_clusters_ = len(np.unique(self.labels_[self.labels_ >= 0]))
-        self.n_leaves_ = self.tree_.n_leaves
+        self.n_leaves_ = tree.n_leaves
         self.__dict__.pop("_merges", None)
         return self
+
+    def predict(self, X: Input) -> npt.NDArray[np.int64]:
+        """(n_samples,) the cluster of each row, numbered as in `labels_`, where the method's model
+        places it; -1 where that is in none.
+
+        Raises NotFittedError, ValueError, and as `Model.predict`.
+        """
+        rows = self._new_rows(X)
+        placed = self.model_.predict(features=rows, k=self._k or self.tree_.n_leaves)
+        return np.array([-1 if own is None else own for own in placed.clusters], dtype=np.int64)
+
+    def score(self, X: Input, y: object = None) -> float:
+        """How good the clusters are in which the model places rows; more is better.
+
+        y : classes: the adjusted Rand index of both. None: the mean silhouette of the rows in time
+        quadratic in them, 0 where there are fewer than two clusters or no two rows in one.
+
+        Raises as `predict`.
+        """
+        found = self.predict(X)
+        if y is not None:
+            return float(adjusted_rand_score(y, found))
+        rows = self._rows(X, reset=False)
+        if not 2 <= len(np.unique(found)) < len(found):
+            return 0.0
+        return float(silhouette_score(rows, found))
 
     @property
     def children_(self) -> npt.NDArray[np.int64]:
@@ -115,18 +135,6 @@ class UmbelClusterer(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def distances_(self) -> npt.NDArray[np.float64]:
         """(n_samples - 1,) the height of each merge. Raises as `children_`."""
         return self._linkage()[:, 2]
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, (int, np.integer)):
-            return int(self.random_state)
-        raise InputError("random_state", "it is an integer or None; the service draws.")
-
-    def _labels(self, n_rows: int, own: bool) -> npt.NDArray[np.int64]:
-        tree: Tree = self.tree_
-        over_rows = tree.n_leaves == n_rows and tree.n_points == n_rows
-        if (own and not over_rows) or (self.n_clusters is None and not over_rows):
-            return tree.assignments()
-        return tree.assignments(self.n_clusters or _DEFAULT_CLUSTERS)
 
     def _linkage(self) -> npt.NDArray[np.float64]:
         check_is_fitted(self, "tree_")
