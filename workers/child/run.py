@@ -10,6 +10,7 @@ from pathlib import Path
 
 from models.errors import UsageError
 from workers.errors import problem_of
+from models.inputs.notes import noting
 from workers.kinds.registry import kind_of
 from workers.model import Request, now
 from workers.work.crew import Coordinator
@@ -25,7 +26,9 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
     """
     try:
         own = kind_of(spec.request.kind)
-        return own.run(Job(spec, report, coordinator), own.options(spec.request))
+        with noting() as notes:
+            outcome = own.run(Job(spec, report, coordinator), own.options(spec.request))
+        return outcome.model_copy(update={"warnings": (*notes, *outcome.warnings)})
     except (UsageError, MemoryError) as error:
         return Outcome(error=problem_of(error))
 

@@ -10,7 +10,9 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format:
 
 `inline` has the lists that a request carries itself, `strict_json` what JSON it may send.
 `roles` turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (rows
-with several labels or none), `edges` (a graph of labels) and `items` (columns of any kinds).
+with several labels or none, indicators), `distances` (condensed, or below 0 by rounding), `edges`
+(a graph of labels) and `items` (columns of any kinds). What it forgives becomes a warning of the
+job by `models.inputs.notes`.
 `facts` describes a file and limits its size in memory; `refusals` has the errors that several
 readers share. `trees` reads uploaded trees. `table_writers` writes tables as CSV, JSON and Arrow.
 """

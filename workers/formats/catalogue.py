@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from models.errors import UsageError
 from models.inputs.data import Value
 from models.roles import Want, role_of
@@ -21,6 +23,7 @@ from workers.formats import (
     image_zip,
     json,
     jsonl,
+    labels,
     libsvm,
     npy,
     npz,
@@ -32,7 +35,7 @@ from workers.formats import (
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.raw import Content, Layout
 from workers.formats.refusals import CONVERT, shown, unsupported
-from workers.formats.tables import Table, is_number
+from workers.formats.tables import Columns, Table, is_number
 
 __all__ = [
     "ACCEPTED",
@@ -246,8 +249,8 @@ def inspect(
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
     chosen = _format(format)
-    if chosen.by_role and role is not None and role_of(role).by_role:
-        return roles.facts(chosen.read(path, member, roles.wanted(role), bounds), role)
+    if chosen.by_role and role is not None and (role_of(role).by_role or role_of(role).blank):
+        return roles.facts(_read(chosen, path, member, role, bounds), role)
     return chosen.inspect(path, member, bounds)
 
 
@@ -257,8 +260,29 @@ def load(format: str, path: Path, member: str | None, role: str, bounds: Bounds 
     For a worker's child. A matrix is mapped read-only if the file allows it: npy, safetensors, an
     uncompressed list column of Arrow. Raises the errors of `inspect` and `roles.value`.
     """
-    want = roles.wanted(role)
-    return roles.value(_format(format).read(path, member, want, bounds), role)
+    return roles.value(_read(_format(format), path, member, role, bounds), role)
+
+
+def _read(format: Format, path: Path, member: str | None, role: str, bounds: Bounds) -> Table:
+    """The table of a file. Labels in several columns, of which `member` chooses none, are a matrix
+    if they are an indicator."""
+    try:
+        table = format.read(path, member, roles.wanted(role), bounds)
+        several: UsageError | None = None
+    except UsageError as error:
+        if error.code != "member-needed":
+            raise
+        several = error
+    if role == "labels" and member is None and (several or isinstance(table, Columns)):
+        try:
+            matrix = format.read(path, None, "matrix", bounds)
+        except UsageError:
+            matrix = []
+        if isinstance(matrix, np.ndarray) and labels.is_indicator(matrix):
+            return matrix
+    if several is not None:
+        raise several
+    return table
 
 
 def rows(format: str, path: Path, member: str | None, role: str, bounds: Bounds = DEFAULT) -> Value:

@@ -398,7 +398,7 @@ def _spread(matrix: Any) -> Float:
         squares += apart**2 * n * own / np.maximum(1, n + own)
         n += own
         mean += apart * own / np.maximum(1, n)
-    return np.sqrt(squares / np.maximum(1, n))
+    return np.asarray(np.sqrt(squares / np.maximum(1, n)))
 
 
 def _noisy(value: Any, scale: list[Float], seed: tuple[int, int]) -> Value:

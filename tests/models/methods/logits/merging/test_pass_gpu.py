@@ -293,7 +293,7 @@ def test_masked_classes_have_no_probability(how: str, on: Any) -> None:
     values[::3, 1:] = -np.inf
     assert_is_digest(matrix_of(values, how), scanned(matrix_of(values, how), on))
     values[17] = -np.inf
-    with pytest.raises(UsageError, match="Row 17 .* is -inf throughout"):
+    with pytest.raises(UsageError, match=r"Row 17 .* is -inf throughout"):
         scanned(matrix_of(values, how), on)
 
 

@@ -15,7 +15,7 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.methods.logits.l2h import L2H, L2HParams
 from models.methods.logits.merging import reference, topk
-from models.methods.logits.merging.logit_matrix import LogitMatrix
+from models.methods.logits.merging.logit_matrix import Kind, LogitMatrix
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
 from models.running.progress import silent
@@ -250,7 +250,7 @@ def test_a_row_without_any_probability_is_refused(kind: str, value: float) -> No
 
 
 @pytest.mark.parametrize("kind", ["probs", "logits"])
-def test_classes_of_no_probability_may_be_given(kind: Any) -> None:
+def test_classes_of_no_probability_may_be_given(kind: Kind) -> None:
     values = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     if kind == "logits":
         values = np.where(values == 0.0, -np.inf, values)
