@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.errors import UsageError
-from workers.errors import problem_of
 from models.inputs.notes import noting
+from workers.errors import problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request, now
 from workers.work.crew import Coordinator

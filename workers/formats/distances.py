@@ -18,9 +18,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.inputs.notes import note
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
-from models.inputs.notes import note
 from workers.formats.refusals import refused
 from workers.formats.tables import Lists, Table
 

@@ -22,9 +22,9 @@ import scipy.sparse as sp
 from models.arrays import Int, Mask
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
+from models.inputs.notes import note
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
-from models.inputs.notes import note
 from workers.formats.refusals import described, refused
 from workers.formats.tables import LabelRows, text_array
 

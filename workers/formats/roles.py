@@ -19,12 +19,12 @@ from models.errors import UsageError
 from models.inputs.data import Value
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
+from models.inputs.notes import note
 from models.roles import ROLES, Want, role_of
 from models.tree.tree import Tree
 from workers.formats import columns, distances, edges, items, labels
 from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
-from models.inputs.notes import note
 from workers.formats.refusals import described, listed, missing, refused, shown
 from workers.formats.tables import (
     Columns,

@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from models.errors import UsageError
-from workers.formats import catalogue, roles
 from models.inputs.notes import noting
+from workers.formats import catalogue, roles
 from workers.formats.tables import Lists
 
 TEXTS = ["the cat", "", "a dog", "  ", ""]

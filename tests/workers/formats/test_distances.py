@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 from models.errors import UsageError
-from workers.formats import catalogue, distances, roles
 from models.inputs.notes import noting
+from workers.formats import catalogue, distances, roles
 from workers.formats.tables import Lists
 
 

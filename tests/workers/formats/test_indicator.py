@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
-from workers.formats import catalogue, roles
 from models.inputs.notes import noting
+from workers.formats import catalogue, roles
 from workers.formats.tables import Lists
 
 CODES = [0, 1, 2, 0, 2]

@@ -50,7 +50,7 @@ def looks_like(rows: Rows, best_only: bool = False) -> Kind:
     """ "probs" or "log_probs" if every row may be so; else "logits"."""
     n_rows, n_columns = rows.shape
     kinds: list[Kind] = ["probs", "log_probs"]
-    mass = {kind: 0.0 for kind in kinds}
+    mass = dict.fromkeys(kinds, 0.0)
     start, stop = 0, min(_FIRST, n_rows)
     while start < n_rows and kinds:
         values = rows.values(start, stop).astype(np.float64)

@@ -68,11 +68,11 @@ def indifferent(digest: Digest) -> Mask:
     n_rows, n_listed = digest.weight.shape
     favours = np.zeros(n_classes, dtype=bool)
     if digest.open_tail or not n_listed:
-        return favours | (digest.size == 0)
+        return np.asarray(digest.size == 0)
     n_others = n_classes - 1 - n_listed
     for block in row_blocks(n_rows, n_listed):
         weight, tail = digest.weight[block], digest.tail[block].astype(np.float64)
         equal = (weight >= 1.0 - _EQUAL).all(axis=1)
         equal &= np.abs(tail - n_others) <= 2.0 * TAIL_ERROR * n_others
         favours[digest.label[block][~equal & (weight[:, 0] > 0.0)]] = True
-    return ~favours
+    return np.asarray(~favours)
