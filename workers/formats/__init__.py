@@ -6,6 +6,7 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format:
 - `npy`, `npz`, `safetensors`: arrays; `raw` maps arrays that are stored uncompressed.
 - `arrow`, `parquet` (`parquet_footer`): record batches, which `batches` turns into arrays.
 - `csv`, `libsvm`, `arff`, `json`, `jsonl`: text.
+- `packed`: files and bodies packed by gzip or zstd, unpacked while they arrive.
 - `image_zip`: images in a zip archive; `archives` opens these, and `npz`, with bounds.
 
 `inline` has the lists that a request carries itself, `strict_json` what JSON it may send.

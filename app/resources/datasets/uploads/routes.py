@@ -299,10 +299,13 @@ async def complete_upload(
     # Its bytes were admitted with the parts. A dataset that is recorded was admitted before.
     admitted = dataset is not None
     deduped = False
-    async with Allowance(service, caller, datasets=1, stated=0, lenient=admitted):
+    allowance = Allowance(service, caller, datasets=1, stated=0, lenient=admitted)
+    async with allowance:
         if dataset is None:
             dedupe = duplicates.wanted(prefer)
-            dataset, deduped = await _joined(service, upload, body or CompleteBody(), dedupe)
+            dataset, deduped = await _joined(
+                service, upload, body or CompleteBody(), dedupe, allowance
+            )
         if not deduped:
             await to_thread.run_sync(_ensure, service, dataset, request_id)
         await to_thread.run_sync(service.parts.clear, upload)
@@ -348,7 +351,7 @@ async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
 
 
 async def _joined(
-    service: Service, upload: Upload, body: CompleteBody, dedupe: bool
+    service: Service, upload: Upload, body: CompleteBody, dedupe: bool, allowance: Allowance
 ) -> tuple[Dataset, bool]:
     """The dataset of the parts, with its bytes stored; the first one if several requests race.
 
@@ -375,7 +378,12 @@ async def _joined(
     )
     try:
         dataset = await uploads.store(
-            service, new, _from_thread(service.parts.read(upload, parts)), size
+            service,
+            new,
+            _from_thread(service.parts.read(upload, parts)),
+            size,
+            allowance,
+            service.settings.max_dataset_bytes,
         )
     except Missing:
         first = await to_thread.run_sync(service.parts.completed, upload)
