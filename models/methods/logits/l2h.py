@@ -78,7 +78,8 @@ class L2HParams(Params):
         "logits",
         description=(
             "What the input 'logits' holds: real numbers before softmax, logarithms of "
-            "probabilities, or probabilities (each row sums to 1)."
+            "probabilities, or probabilities (each row sums to 1). A logit of -inf is a class that "
+            "its row cannot have. Logits that look like another kind get a warning."
         ),
     )
     temperature: float = Field(

@@ -32,7 +32,7 @@ from app.http.problems import Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.datasets import duplicates
 from app.resources.datasets import submission as uploads
-from app.resources.datasets.routes import REPEATED, created, repeated
+from app.resources.datasets.routes import CONTENT_ENCODING, REPEATED, created, repeated
 from app.resources.datasets.schemas import EXAMPLE as DATASET
 from app.resources.datasets.schemas import DatasetBody, Hint, Member, Name, NFeatures
 from app.resources.datasets.uploads.schemas import (
@@ -169,7 +169,8 @@ async def get_upload(
                     "example": "x,y\n0.5,1.5\n",
                 }
             },
-        }
+        },
+        "parameters": [CONTENT_ENCODING],
     },
     responses={
         204: {
@@ -186,6 +187,7 @@ async def get_upload(
             "conflict",
             "precondition-failed",
             "too-large",
+            "unsupported-format",
             "digest-mismatch",
             "empty",
             "invalid-request",
@@ -287,7 +289,8 @@ async def complete_upload(
     prefer: duplicates.Prefer = None,
 ) -> Response:
     """The file is the parts in order of their numbers, which have no gaps. A repeated request gets
-    the same dataset.
+    the same dataset. A file that is packed by gzip or zstd is unpacked; a stated `sha256` is that
+    of the file inside.
 
     If the request is refused the parts stay, so that wrong ones can be sent again.
     """

@@ -13,7 +13,7 @@ _FIRST, _STEP_BYTES = 64, 4 << 20
 """Rows read first, which settle it for most logits, and the size of later blocks."""
 
 _LEAST = 0.5
-"""Of the best classes alone, probabilities are expected to have this mass on average."""
+"""Probabilities of only the best classes are expected to have this mass on average."""
 
 
 def note_kind(matrix: LogitMatrix, *, best_only: bool = False, log_probs_too: bool = True) -> None:

@@ -17,7 +17,7 @@ from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
 
 _EQUAL = 1e-6
-"""Weights in float32 within this of 1 are those of equal logits."""
+"""Weights in float32 within this of 1 belong to equal logits."""
 
 
 def warnings(
