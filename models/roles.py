@@ -16,9 +16,10 @@ class Role:
     """What an input of this name takes; `wants` is None for a role that takes no array.
 
     whole : integers; what is written as floats is taken as integers. real : numbers, not only
-    integers. text : a number is taken as written. images : also an array of three or four
-    dimensions, where a method takes them. square : a row and a column for each point. links : pairs
-    of rows. noisy : noise may be added to it. measured : metrics use it, as the truth.
+    integers. text : a number is taken as written. blank : a text may be empty. images : also an
+    array of three or four dimensions, where a method takes them. square : a row and a column for
+    each point. links : pairs of rows. noisy : noise may be added to it. measured : metrics use it,
+    as the truth.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Role:
     whole: bool = False
     real: bool = False
     text: bool = False
+    blank: bool = False
     images: bool = False
     square: bool = False
     links: bool = False
@@ -71,7 +73,7 @@ ROLES = {
         Role("tasks", "column"),
         Role("targets", "column", real=True),
         Role("timestamps", "column", real=True),
-        Role("documents", "column", text=True),
+        Role("documents", "column", text=True, blank=True),
         Role("items", "table"),
     )
 }

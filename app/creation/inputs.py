@@ -15,7 +15,7 @@ from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
-from workers.formats import catalogue
+from workers.formats import catalogue, distances
 from workers.formats.column_roles import COLUMN_OF, features, of_role
 from workers.formats.inline import LongList, shapes_of_list
 
@@ -77,6 +77,8 @@ def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> 
         return
     if role_of(role).column or role_of(role).table:
         resolved.shapes[role] = dataset.shape[:1]
+    elif role == "distances" and (n_points := distances.n_points(dataset.shape)) is not None:
+        resolved.shapes[role] = (n_points, n_points)
     elif len(dataset.shape) >= 2:
         resolved.shapes[role] = dataset.shape
 
@@ -173,12 +175,23 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
     if role_of(role).column:
         several = role in ("labels", "hierarchy") and dataset.format in catalogue.SEVERAL
         one = len(dataset.shape) == 1 or (len(dataset.shape) == 2 and dataset.shape[1] == 1)
-        if not one and not several:
+        # Whether it is an indicator, only its values say.
+        indicator = role == "labels" and len(dataset.shape) == 2
+        if not one and not several and not indicator:
             raise _refused(
                 "wrong-shape",
                 role,
                 f"Input {role!r} must be a list of values; dataset {dataset.id!r} is {shape}."
                 f"{_INDICATOR if role == 'labels' else ''}",
+            )
+    elif role == "distances" and len(dataset.shape) == 1:
+        if distances.n_points(dataset.shape) is None:
+            raise _refused(
+                "wrong-shape",
+                role,
+                f"Input {role!r} must be a square matrix, or condensed as "
+                "scipy.spatial.distance.squareform takes it, n (n - 1) / 2 values for n points; "
+                f"dataset {dataset.id!r} has {shape} values.",
             )
     elif len(dataset.shape) != 2 and not (images and len(dataset.shape) in (3, 4)):
         others = ", pairs of labels" if role == "graph" else ", or images" if images else ""

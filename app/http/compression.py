@@ -1,4 +1,8 @@
-"""Text and JSON compressed by gzip for clients that accept it; compressed requests refused.
+"""Text and JSON compressed by gzip for clients that accept it; packed requests unpacked.
+
+A request body may be packed (`Content-Encoding: gzip` or `zstd`). It is unpacked here, in pieces as
+it arrives, so that every route reads, bounds and hashes the content itself; the header and the
+length, which is of the packed body, are taken away. Other codings are refused.
 
 Starlette's responder compresses, large pieces in threads. Here is which responses, and the rules of
 RFC 9110 for ETags: the compressed form is another representation, with its own strong ETag,
@@ -15,13 +19,16 @@ secret, the key that signs webhooks, is in a response too short to be compressed
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.problems import Refused, respond
+from models.errors import UsageError
+from workers.formats.packed import Coding, Unpacker
 
 SHORTEST = 1024
 """Bytes: a shorter response does not get shorter by more than its header gets longer."""
@@ -34,8 +41,12 @@ THREAD_BYTES = 16 << 10
 """A longer piece is compressed in a thread; here it would hold up others for more than 0.3 ms."""
 
 _TEXT = re.compile(r"text/(?!event-stream)|application/(.+\+)?json|image/svg\+xml")
+CODINGS: dict[str, Coding] = {"gzip": "gzip", "x-gzip": "gzip", "zstd": "zstd"}
+"""What a body may be packed by."""
+
 _CONDITIONS = (b"if-match", b"if-none-match", b"if-range")
 _SUFFIX = b'-gzip"'
+_OF_PACKED = (b"content-encoding", b"content-length")
 
 
 class Compressed:
@@ -50,7 +61,10 @@ class Compressed:
             return
         headers = Headers(scope=scope)
         coding = headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("identity", ""):
+        if coding in CODINGS:
+            receive = _unpacked(receive, CODINGS[coding])
+            scope["headers"] = [pair for pair in scope["headers"] if pair[0] not in _OF_PACKED]
+        elif coding not in ("identity", ""):
             await _refusal(scope, coding)(scope, receive, send)
             return
         known = _compressed_etags(headers)
@@ -94,6 +108,45 @@ class _Responder(GZipResponder):
         await super().send_with_compression(message)
 
 
+def _unpacked(receive: Receive, coding: Coding) -> Receive:
+    """The body unpacked, in pieces that are made in threads.
+
+    Raises Refused: `malformed` for content that is not of this coding or breaks off, `too-large`
+    for content that grows too much.
+    """
+    unpacker = Unpacker(coding)
+    pieces: Iterator[bytes] = iter(())
+    ended = done = False
+
+    def following() -> bytes | None:
+        try:
+            piece = next(pieces, None)
+            if piece is None and ended:
+                unpacker.end()
+        except UsageError as error:
+            code = "too-large" if error.code == "archive-bomb" else "malformed"
+            raise Refused(code, f"Content-Encoding is {coding}: {error.detail}") from None
+        return piece
+
+    async def receive_on() -> Message:
+        nonlocal pieces, ended, done
+        while not done:
+            piece = await to_thread.run_sync(following)
+            if piece is not None:
+                return {"type": "http.request", "body": piece, "more_body": True}
+            if ended:
+                done = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            message = await receive()
+            if message["type"] != "http.request":
+                return message
+            pieces = unpacker.feed(message.get("body", b""))
+            ended = not message.get("more_body", False)
+        return await receive()
+
+    return receive_on
+
+
 def takes_gzip(request: Mapping[str, str]) -> bool:
     """Whether `gzip` is among the codings of the client, and not with weight 0."""
     for part in request.get("accept-encoding", "").split(","):
@@ -135,8 +188,8 @@ def _compressed_etags(headers: Mapping[str, str]) -> frozenset[str]:
 def _refusal(scope: Scope, coding: str) -> ASGIApp:
     refused = Refused(
         "unsupported-format",
-        f"The body is compressed ({coding[:40]!r} in Content-Encoding); send it uncompressed. "
-        "Formats such as Parquet and npz are compressed by themselves.",
+        f"The body is compressed by {coding[:40]!r} (Content-Encoding); accepted are gzip, zstd "
+        "and identity. Formats such as Parquet and npz are compressed by themselves.",
     )
     request_id = scope.get("state", {}).get("request_id")
-    return respond(request_id, refused.problem, {"Accept-Encoding": "identity"})
+    return respond(request_id, refused.problem, {"Accept-Encoding": "gzip, zstd"})

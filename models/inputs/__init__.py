@@ -6,5 +6,6 @@ Start with `data`.
 - `rows`: a matrix that is read by rows; `images`: images as its rows; `items`: a table of items.
 - `label_sets`, `label_nodes`: rows with several labels or none; labels as nodes of a hierarchy.
 - `known_clusters`: what a user says of rows: together, or not; `pairs`: pairs of rows.
+- `notes`: what reading an input decided, forgave or found odd becomes a warning.
 - `checks`: what is refused before any work.
 """

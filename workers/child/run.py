@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.errors import UsageError
+from models.inputs.notes import noting
 from workers.errors import problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request, now
@@ -25,9 +26,10 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
     """
     try:
         own = kind_of(spec.request.kind)
-        outcome = own.run(Job(spec, report, coordinator), own.options(spec.request))
+        with noting() as notes:
+            outcome = own.run(Job(spec, report, coordinator), own.options(spec.request))
         of_inputs = [note for source in spec.sources for note in source.warnings]
-        warnings = dict.fromkeys([*of_inputs, *outcome.warnings])
+        warnings = dict.fromkeys([*of_inputs, *notes, *outcome.warnings])
         return outcome.model_copy(update={"warnings": tuple(warnings)})
     except (UsageError, MemoryError) as error:
         return Outcome(error=problem_of(error))

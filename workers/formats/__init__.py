@@ -5,11 +5,11 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format: 
 `safetensors` (`raw` maps what is stored uncompressed); `arrow`, `parquet` (`parquet_footer`) in
 `batches`; `csv` (`csv_dialect`), `libsvm`, `arff`, `json`, `jsonl`; `image_zip` (`archives`).
 
-`table_files` looks at the columns of a table with names, and reads the chosen ones; `column_roles`
-proposes which of them are features, ids, labels or texts. `roles` turns a table into the value of
-a role, or refuses it, by means of `columns`, `labels` (rows with several labels or none), `edges`
-(a graph of labels) and `items` (columns of any kinds). `facts` describes a file and limits its size
-in memory; `refusals` has the errors that several readers share; `inline` has the lists that a
-request carries, `strict_json` what JSON it may send. `trees` reads uploaded trees.
-`table_writers` writes tables as CSV, JSON and Arrow.
+`packed` unpacks gzip and zstd. `table_files` looks at the columns of a table with names, and reads
+the chosen ones; `column_roles` proposes which of them are features, ids, labels or texts. `roles`
+turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (several a
+row or none, indicators), `distances` (condensed ones), `edges` (a graph of labels) and `items`
+(columns of any kinds). `facts` describes a file and limits its size in memory; `refusals` has
+shared errors; `inline` has the lists that a request carries, `strict_json` what JSON it may send.
+`trees` reads uploaded trees, `table_writers` writes CSV, JSON and Arrow.
 """

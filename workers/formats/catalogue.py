@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from models.errors import UsageError
 from models.inputs.data import Value
 from models.roles import Want, role_of
@@ -22,6 +24,7 @@ from workers.formats import (
     image_zip,
     json,
     jsonl,
+    labels,
     libsvm,
     npy,
     npz,
@@ -35,7 +38,7 @@ from workers.formats.column_roles import COLUMN_OF, UNCHOSEN, Choice, Column
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.raw import Content, Layout
 from workers.formats.refusals import CONVERT, listed, shown, unsupported
-from workers.formats.tables import Table, is_number
+from workers.formats.tables import Columns, Table, is_number
 
 __all__ = [
     "ACCEPTED",
@@ -286,8 +289,8 @@ def _facts(
     role: str | None,
     columns: Sequence[Column],
 ) -> Facts:
-    if format.by_role and role is not None and role_of(role).by_role:
-        read = format.read(path, _member(member, columns, role), roles.wanted(role), bounds)
+    if format.by_role and role is not None and (role_of(role).by_role or role_of(role).blank):
+        read = _read(format, path, _member(member, columns, role), role, bounds)
         return roles.facts(read, role)
     if not columns:
         return format.inspect(path, member, bounds)
@@ -357,7 +360,29 @@ def load(
             raise _no_features(columns, role)
         return roles.value(table_files.matrix(format, path, names, bounds), role)
     own = _member(member, columns, role)
-    return roles.value(_format(format).read(path, own, want, bounds), role)
+    return roles.value(_read(_format(format), path, own, role, bounds), role)
+
+
+def _read(format: Format, path: Path, member: str | None, role: str, bounds: Bounds) -> Table:
+    """The table of a file. Labels in several columns, of which `member` chooses none, are a matrix
+    if they are an indicator."""
+    try:
+        table = format.read(path, member, roles.wanted(role), bounds)
+        several: UsageError | None = None
+    except UsageError as error:
+        if error.code != "member-needed":
+            raise
+        several = error
+    if role == "labels" and member is None and (several or isinstance(table, Columns)):
+        try:
+            matrix = format.read(path, None, "matrix", bounds)
+        except UsageError:
+            matrix = []
+        if isinstance(matrix, np.ndarray) and labels.is_indicator(matrix):
+            return matrix
+    if several is not None:
+        raise several
+    return table
 
 
 def rows(

@@ -104,10 +104,13 @@ def integers(array: npt.NDArray[Any], role: str, row: Int | None = None) -> Int:
     return array.astype(np.int64)
 
 
-def require_texts(texts: Sequence[str], role: str, row: Int | None = None) -> None:
-    """Raise UsageError naming the first text that is empty or not valid Unicode."""
+def require_texts(
+    texts: Sequence[str], role: str, row: Int | None = None, *, blank: bool = False
+) -> None:
+    """Raise UsageError naming the first text that is empty, unless these are accepted (`blank`), or
+    not valid Unicode."""
     for at, text in enumerate(texts):
-        if not text:
+        if not text and not blank:
             raise missing(_row([at], row), role=role)
     try:
         "".join(texts).encode()

@@ -16,7 +16,7 @@ from typing import NoReturn
 from models.errors import UsageError
 from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
-from workers.formats.refusals import missing, shown
+from workers.formats.refusals import shown
 from workers.formats.tables import Lists, Table
 
 MAX_LINE = 16 << 20
@@ -110,15 +110,13 @@ def _value(raw: bytes, field: str | None, line: int) -> object:
 
 
 def _require_text(of_line: tuple[object, str, int, int]) -> str:
-    value, field, row, line = of_line
+    value, field, _, line = of_line
     if not isinstance(value, str):
         _refuse(
             line,
             f"holds no text: a JSON string or an object with one as {shown(field)} (rows of labels "
             "and edges are read with ?role=labels or graph)",
         )
-    if not value:
-        raise missing(row, line=line)
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -3,6 +3,12 @@
 Where each row has exactly one label they are a column of integers or text, else `LabelSets`. A
 label is a name: numbers are named by their digits. In `LabelSets` a row whose labels are unknown
 (null, or -1 alone) is not the same as a row without a label.
+
+Rows may also be an indicator, a row of 0 and 1 for each point with a column for each class, one-hot
+where each point has one class. Dense matrices of two or more columns are read so, and so are lists
+of labels if every row (but unknown ones) has the same number of two or more values and all of them
+are 0 or 1, false or true: as sets of labels such rows would hold the label 0 or 1 twice. Only rows
+of two columns that are all [0, 1] or [1, 0] could be sets as well; the note says so.
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ import scipy.sparse as sp
 from models.arrays import Int, Mask
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
+from models.inputs.notes import note
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
 from workers.formats.refusals import described, refused
@@ -25,6 +32,26 @@ MOST_COLUMNS = 10_000_000
 """The largest number of columns of an indicator matrix: each is a label with a name."""
 
 _UNKNOWN = -1
+
+_BLOCK = 1 << 22
+
+
+def is_indicator(array: npt.NDArray[Any]) -> bool:
+    """Whether it is a dense matrix of two or more columns with 0 and 1 alone. O(values)."""
+    if array.ndim != 2 or array.shape[1] < 2 or not array.size or array.dtype.kind not in "biuf":
+        return False
+    step = max(1, _BLOCK // array.shape[1])
+    parts = (array[start : start + step] for start in range(0, len(array), step))
+    return all(bool(((part == 0) | (part == 1)).all()) for part in parts)
+
+
+def of_dense(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | LabelSets:
+    """The labels of an indicator, as `of_indicator`; says so in a note. Raises UsageError as it."""
+    note(
+        f"The {role} are a one-hot or indicator matrix of {len(array):,} rows x "
+        f"{array.shape[1]:,} columns: its columns are read as the classes, named by their numbers."
+    )
+    return of_indicator(sp.csr_array(array != 0), role)
 
 
 def has_sets(items: object) -> bool:
@@ -49,6 +76,10 @@ def rows_of_list(items: list[Any], role: str) -> LabelRows:
         value = text_array(labels)
     elif types <= NUMBERS:
         value = columns.numbers(labels, role, rows.row)
+    elif types <= NUMBERS | {bool} and _width(times, rows.unlabelled) > 1:
+        value = columns.numbers([int(x) if type(x) is bool else x for x in labels], role, rows.row)
+        if not ((value == 0) | (value == 1)).all():
+            raise refused("has true or false among numbers that are not 0 or 1", role)
     else:
         first = {str} if type(labels[0]) is str else NUMBERS
         at = next(at for at, label in enumerate(labels) if type(label) not in first)
@@ -72,6 +103,11 @@ def value(rows: LabelRows, role: str) -> npt.NDArray[Any] | LabelSets:
     counts once. Raises UsageError naming the row of a number that is not an integer and of an empty
     text, `empty` if no row has a label. O(n log n).
     """
+    width = _width(np.diff(rows.start), rows.unlabelled)
+    if width > 1 and rows.value.dtype.kind in "biuf":
+        flags = rows.value.reshape(-1, width)
+        if is_indicator(flags):
+            return _of_flags(flags, rows.unlabelled, role)
     row, n_rows = rows.row, len(rows.unlabelled)
     unlabelled = rows.unlabelled
     names: list[Any]
@@ -104,6 +140,28 @@ def value(rows: LabelRows, role: str) -> npt.NDArray[Any] | LabelSets:
             del names[unknown]
             code = code - (code > unknown)
     return _sets(row, code, [str(name) for name in names], unlabelled, role)
+
+
+def _width(times: Int, unlabelled: Mask) -> int:
+    """The number of values of every row whose labels are known; 0 if rows differ."""
+    known = np.unique(times[~unlabelled])
+    return int(known[0]) if known.size == 1 else 0
+
+
+def _of_flags(flags: npt.NDArray[Any], unlabelled: Mask, role: str) -> npt.NDArray[Any] | LabelSets:
+    """The labels of an indicator of the rows that are not `unlabelled`."""
+    if flags.shape[1] == 2 and (flags.sum(axis=1) == 1).all():
+        note(
+            f"Every row of the {role} is [0, 1] or [1, 0], which could also be the set of the "
+            "labels 0 and 1; send label sets as text if this is meant."
+        )
+    known = of_dense(flags, role)
+    if not unlabelled.any():
+        return known
+    rows = np.flatnonzero(~unlabelled)
+    row, code = np.nonzero(flags)
+    names = [str(number) for number in range(flags.shape[1])]
+    return _sets(rows[row], code, names, unlabelled, role)
 
 
 def of_indicator(matrix: sp.csr_array, role: str) -> npt.NDArray[Any] | LabelSets:

@@ -19,9 +19,10 @@ from models.errors import UsageError
 from models.inputs.data import Value
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
+from models.inputs.notes import note
 from models.roles import ROLES, Want, role_of
 from models.tree.tree import Tree
-from workers.formats import columns, edges, items, labels
+from workers.formats import columns, distances, edges, items, labels
 from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
 from workers.formats.refusals import described, listed, missing, refused, shown
@@ -33,6 +34,7 @@ from workers.formats.tables import (
     WrittenColumn,
     WrittenPairs,
     dtype_name,
+    is_number,
     require_filled,
     text_array,
 )
@@ -58,7 +60,7 @@ def value(table: Table, role: str) -> Value:
     A matrix is (n_rows, n_columns) numbers in native byte order, or `csr_array`; it is copied only
     if its bytes are in the other order or unaligned, or to be integers for a `whole` role. NaN
     and infinity in a binary file are left for the method to refuse. Images stay an array of three
-    or four dimensions.
+    or four dimensions. Distances may be condensed, and are not negative (`distances`).
 
     A column is (n_rows,) int64 or `str` objects, float64 for a `real` role, a list of `str` for a
     `text` role. A matrix of one column is taken as that column, whole floats as integers.
@@ -73,6 +75,8 @@ def value(table: Table, role: str) -> Value:
     match wanted(role):
         case "matrix" if role_of(role).whole:
             return _whole(_matrix(table, role), role)
+        case "matrix" if role in distances.ROLES:
+            return distances.matrix(table, role, _matrix)
         case "matrix":
             return _matrix(table, role)
         case "edges":
@@ -90,8 +94,8 @@ def value(table: Table, role: str) -> Value:
 def facts(table: Table, role: str | None = None) -> Facts:
     """Shape and dtype of a table, after checking every value.
 
-    role : the role if it is known and read `by_role`. Without it the table is `WrittenColumn` or
-        `Lists`, a plain matrix or column.
+    role : the role if it is known, and read `by_role` or with blank texts. Without it the table is
+        `WrittenColumn` or `Lists`, a plain matrix or column.
     """
     if role is not None:
         if role == "hierarchy":
@@ -102,6 +106,8 @@ def facts(table: Table, role: str | None = None) -> Facts:
             return Facts(checked.shape, "table")
         if isinstance(checked, LabelSets):
             return Facts(checked.shape, "str")
+        if isinstance(checked, list):
+            return Facts((len(checked),), "str")
         assert isinstance(checked, np.ndarray | sp.csr_array)
         dtype = "str" if checked.dtype.kind == "O" else str(checked.dtype)
         return Facts(checked.shape, dtype, sparse=isinstance(checked, sp.csr_array))
@@ -214,6 +220,8 @@ def _label_rows(table: Table, role: str) -> LabelRows | npt.NDArray[Any] | Label
         case sp.csr_array() if role == "labels":
             require_filled(table.shape)
             return labels.of_indicator(table, role)
+        case np.ndarray() if role == "labels" and labels.is_indicator(table):
+            return labels.of_dense(table, role)
     column = _column(table, role)
     assert isinstance(column, np.ndarray)
     return column
@@ -292,7 +300,8 @@ def _values(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
         array = array[:, 0]
     if array.ndim != 1:
         indicator = (
-            " Labels as a matrix of rows x labels must be sparse (scipy.sparse.save_npz)."
+            " A matrix of rows x classes is taken as labels if it holds 0 and 1 alone (one-hot or "
+            "indicator), or is sparse (scipy.sparse.save_npz)."
             if role == "labels"
             else ""
         )
@@ -317,11 +326,29 @@ def _values(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
 
 
 def _texts(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
-    columns.require_texts(texts, role)
+    columns.require_texts(texts, role, blank=role_of(role).blank)
+    if role_of(role).blank:
+        _note_blank(texts, role)
     return list(texts) if role_of(role).text else text_array(texts)
 
 
+def _note_blank(texts: Sequence[str], role: str) -> None:
+    rows = [row for row, text in enumerate(texts) if not text.strip()]
+    if rows:
+        some = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+        note(
+            f"{len(rows)} of {len(texts)} {role} are empty or blank (rows {some}, counted from 0): "
+            "they are kept as texts without words."
+        )
+
+
 def _require_written(cells: WrittenColumn, role: str | None) -> None:
+    """Raise UsageError naming the first cell that is blank. A column of text whose role is not
+    known may be documents, which have empty ones."""
+    if role is not None and role_of(role).blank:
+        return
+    if role is None and not all(is_number(text) for text in cells.texts if text.strip()):
+        return
     for row, text in enumerate(cells.texts):
         if not text.strip():
             raise missing(row, 0, line=cells.lines[row], role=role)

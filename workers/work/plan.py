@@ -4,11 +4,13 @@ or on the rows that it transformed."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from models.inputs.data import Data, Value
 from models.inputs.images import as_matrix
+from models.inputs.notes import noting
 from models.levels import silhouette
 from models.levels.suggested_cuts import P_VALUE, candidates
 from models.method import Checkpoint, Fitted, Method, handed_on
@@ -87,14 +89,16 @@ def run_plan(
         data = Data(first_inputs(plan, inputs) if fitted is None else _after(plan, fitted, inputs))
         params = used.Params.model_validate(step.params)
         step_progress = StepProgress(progress, number, len(steps))
-        fitted = used.fit(
-            data,
-            params,
-            step_progress,
-            threads=threads,
-            crew=crew_of(used, data, params, step_progress) if crew_of and is_first else None,
-            checkpoint=checkpoint if is_first else None,
-        )
+        # What one step hands to the next needs no notes: nobody sent it.
+        with nullcontext() if is_first else noting():
+            fitted = used.fit(
+                data,
+                params,
+                step_progress,
+                threads=threads,
+                crew=crew_of(used, data, params, step_progress) if crew_of and is_first else None,
+                checkpoint=checkpoint if is_first else None,
+            )
         metrics.update(fitted.metrics)
         warnings.extend(fitted.warnings)
         if fitted.model is not None:

@@ -410,18 +410,22 @@ def _spreads(values: Mapping[str, Value]) -> dict[str, list[Float]]:
 
 
 def _spread(matrix: Any) -> Float:
-    """The standard deviation of each column, or of each place of an image."""
+    """The standard deviation of each column, or of each place of an image, over the numbers that
+    are finite: logits of -inf are classes that a row cannot have."""
     rows = matrix if isinstance(matrix, Rows) else None
-    n, mean, squares = 0, 0.0, 0.0
+    n, mean, squares = np.zeros((3, *matrix.shape[1:]))
     for start in range(0, matrix.shape[0], NOISY_ROWS):
         stop = start + NOISY_ROWS
         part = (rows.values(start, stop) if rows else matrix[start:stop]).astype(np.float64)
-        apart = part.mean(axis=0) - mean
-        squares = squares + ((part - part.mean(axis=0)) ** 2).sum(axis=0)
-        squares = squares + apart**2 * n * len(part) / (n + len(part))
-        n += len(part)
-        mean = mean + apart * len(part) / n
-    return np.sqrt(np.asarray(squares, dtype=np.float64) / max(1, n))
+        known = np.isfinite(part)
+        own = known.sum(axis=0)
+        part_mean = np.where(known, part, 0.0).sum(axis=0) / np.maximum(1, own)
+        apart = part_mean - mean
+        squares += (np.where(known, part - part_mean, 0.0) ** 2).sum(axis=0)
+        squares += apart**2 * n * own / np.maximum(1, n + own)
+        n += own
+        mean += apart * own / np.maximum(1, n)
+    return np.asarray(np.sqrt(squares / np.maximum(1, n)))
 
 
 def _noisy(value: Any, scale: list[Float], seed: tuple[int, int]) -> Value:

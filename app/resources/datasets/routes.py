@@ -71,6 +71,14 @@ _CONTENT["text/csv"]["example"] = "x,y\n0.5,1.5\n2.5,3.5\n"
 _ETAG = {"ETag": {"description": "ETag of this response.", "schema": {"type": "string"}}}
 LOCATION = {"Location": {"description": "Address of the dataset.", "schema": {"type": "string"}}}
 
+CONTENT_ENCODING: dict[str, Any] = {
+    "name": "Content-Encoding",
+    "in": "header",
+    "required": False,
+    "description": "What the body is packed by; it is unpacked on the way in.",
+    "schema": {"type": "string", "enum": ["gzip", "zstd", "identity"]},
+}
+
 REPEATED: dict[str, Any] = {
     "description": "An earlier dataset with the same content, as `Prefer: dedupe` allows.",
     "model": DatasetBody,
@@ -88,7 +96,10 @@ REPEATED: dict[str, Any] = {
     summary="Upload a dataset",
     status_code=201,
     response_model=DatasetBody,
-    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
+    openapi_extra={
+        "requestBody": {"required": True, "content": _CONTENT},
+        "parameters": [CONTENT_ENCODING],
+    },
     responses={
         200: REPEATED,
         201: {"headers": LOCATION, "content": {"application/json": {"example": EXAMPLE}}},
@@ -137,8 +148,8 @@ async def create_dataset(
 
     Labels are one per row, integers or text, or several or none: lists of them (JSON, JSON lines,
     list columns of Arrow and Parquet), `3,7 1:0.5` in libsvm, a sparse npz of rows x labels, an
-    ARFF class. Null is a row whose labels are unknown. A hierarchy may be the class paths
-    (`animal/dog`) of such rows. A graph is a matrix, or pairs of labels: lists of two, or a CSV of
+    ARFF class, a one-hot or indicator matrix of 0 and 1. Null is a row whose labels are unknown.
+    A hierarchy may be the class paths (`animal/dog`) of such rows. A graph is a matrix, or pairs of labels: lists of two, or a CSV of
     two columns of text, whose first line is a header if it says so (`source,target`, `from,to`,
     `parent,child`, ...). Items are a table with named columns of any kinds, or a zip archive of
     images. These need `role`. A libsvm or ARFF file can be given as features and as
@@ -147,6 +158,9 @@ async def create_dataset(
     The features of a libsvm file are as many as its largest index, so that two files may differ.
     `n_features` declares their number: new rows for a model need that of the rows it was fitted on,
     the second length of their dataset's `shape`. A line with an index beyond it is refused.
+
+    The body may be packed (`Content-Encoding: gzip` or `zstd`, as the body of every request), and
+    so may the file itself (`table.csv.gz`): what is stored, counted and hashed is the content.
     """
     tenant, dataset_id = caller.tenant, new_id("ds")
     media_type = request.headers.get("content-type")

@@ -16,7 +16,7 @@ from app.http.streaming import Turn, in_turn
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
-from workers.formats import catalogue
+from workers.formats import catalogue, packed
 from workers.formats import json as json_format
 from workers.formats.column_roles import UNCHOSEN, Choice
 from workers.formats.facts import Facts
@@ -59,17 +59,38 @@ async def receive(
     that is not read or content that is not in its format.
     """
     stated = content_length(request)
-    return await store(service, new, bounded_body(service, request, allowance), stated)
+    limit = service.settings.max_upload_bytes
+    body = bounded_body(service, request, allowance)
+    return await store(service, new, body, stated, allowance, limit)
 
 
 async def store(
-    service: Service, new: NewDataset, chunks: AsyncIterator[bytes], stated: int | None
+    service: Service,
+    new: NewDataset,
+    chunks: AsyncIterator[bytes],
+    stated: int | None,
+    allowance: Allowance,
+    limit: int,
 ) -> Dataset:
-    """As `receive`, from chunks with `stated` bytes in total, if that is known."""
+    """As `receive`, from chunks with `stated` bytes in total, if that is known.
+
+    A file that is packed by gzip or zstd is unpacked on the way: what is stored, counted and hashed
+    is the file inside, of at most `limit` bytes.
+    """
     head, rest = await _head(chunks)
+    coding = packed.coding_of(head)
+    if coding is not None:
+        head, rest = await _head(_unpacked(service, rest, coding, allowance, limit))
+        stated = None
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
-    file_format = catalogue.format_of(new.media_type, head[:HEAD_BYTES])
+    media_type = new.media_type
+    if (
+        media_type is not None
+        and media_type.partition(";")[0].strip().lower() in packed.MEDIA_TYPES
+    ):
+        media_type = None
+    file_format = catalogue.format_of(media_type, head[:HEAD_BYTES])
     if new.n_features is not None and file_format != "libsvm":
         raise Refused(
             "invalid-request",
@@ -168,6 +189,37 @@ async def _bounded(
             await to_thread.run_sync(require_room, service, 0)
         if chunk:
             yield chunk
+
+
+async def _unpacked(
+    service: Service,
+    chunks: AsyncIterator[bytes],
+    coding: packed.Coding,
+    allowance: Allowance,
+    limit: int,
+) -> AsyncIterator[bytes]:
+    """The content of a packed file, in pieces.
+
+    Raises Refused `too-large` or `full`, OverLimit, and UsageError as `packed.Unpacker`.
+    """
+    unpacker = packed.Unpacker(coding)
+    size = checked = 0
+    async for chunk in chunks:
+        pieces = unpacker.feed(chunk)
+        while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
+            size += len(piece)
+            if size > limit:
+                raise Refused(
+                    "too-large",
+                    f"The {coding} file may have at most {limit} bytes when it is unpacked.",
+                    limit=limit,
+                )
+            await allowance.grow(size)
+            if size - checked >= CHECK_ROOM_EVERY:
+                checked = size
+                await to_thread.run_sync(require_room, service, 0)
+            yield piece
+    unpacker.end()
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:

@@ -67,7 +67,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.arrays import Float, Int
+from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
@@ -115,6 +115,10 @@ from models.tree.tree import Tree
 MOST_POINTS, MOST_POINTS_FEW, FEW_FEATURES = 200_000, 2_000_000, 10
 """The limits at which even the linkages that need little memory take the better part of an hour;
 more for single linkage along the spanning tree of points with few features."""
+
+
+_EQUAL = 1e-6
+"""Distances within this of the largest are equal, up to the rounding of float32."""
 
 
 class HACParams(Params):
@@ -330,6 +334,7 @@ class HAC(Method[HACParams]):
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)
+        notes += _tie_warnings(values, role, height)
         n_inversions = _n_inversions(merges, height)
         monotone = n_inversions == 0
         if constraints is None:
@@ -382,6 +387,32 @@ def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -
             code="wrong-shape",
             role=role,
         )
+
+
+def _tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[str, ...]:
+    """A warning where all distances are equal, so that the order of the points decides every
+    merge. O(N^2) for given distances or similarities, else O(N): all merges have one height."""
+    n_merges = len(height)
+    if n_merges < 2:
+        return ()
+    if role == "features":
+        low, high = float(height.min()), float(height.max())
+    else:
+        low, high = np.inf, -np.inf
+        for block in row_blocks(*values.shape):
+            rows = np.array(values[block], dtype=np.float64)
+            # The diagonal is no distance between points.
+            own = np.arange(len(rows))
+            rows[own, own + block.start] = rows[own, (own + block.start + 1) % len(values)]
+            low, high = min(low, float(rows.min())), max(high, float(rows.max()))
+            if high - low > _EQUAL * max(abs(low), abs(high)):
+                return ()
+    if high - low > _EQUAL * max(abs(low), abs(high)):
+        return ()
+    return (
+        f"{n_merges} of {n_merges} merges were decided by ties alone: all distances between the "
+        "points are equal, and the order of the points makes the tree.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

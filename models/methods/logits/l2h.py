@@ -38,6 +38,7 @@ from models.errors import UsageError
 from models.inputs.data import Data, Earlier, listed
 from models.levels.suggested_cuts import MOST_CLUSTERS
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.reference import Merges, exponentials
 from models.parameters import Params
@@ -77,7 +78,8 @@ class L2HParams(Params):
         "logits",
         description=(
             "What the input 'logits' holds: real numbers before softmax, logarithms of "
-            "probabilities, or probabilities (each row sums to 1)."
+            "probabilities, or probabilities (each row sums to 1). A logit of -inf is a class that "
+            "its row cannot have. Logits that look like another kind get a warning."
         ),
     )
     temperature: float = Field(
@@ -210,11 +212,13 @@ class L2H(Method[L2HParams]):
 
     def _fit(self, data: Data, params: L2HParams, run: Run) -> Fitted:
         # Compiled code, which the catalogue must not load.
-        from models.methods.logits.merging import class_pairs, modularity, resume
+        from models.methods.logits.merging import class_pairs, modularity, resume, ties
         from models.methods.logits.merging.merging import Merger
 
         names = _names(data, params)
         run.progress(0.0, "reading logits")
+        new = LogitMatrix(data.rows("logits"), params.input, params.temperature)
+        note_kind(new, best_only="top_classes" in data)
         seen = _seen(data, params, run)
         merger = Merger(
             seen.matrix,
@@ -267,6 +271,7 @@ class L2H(Method[L2HParams]):
             state=resume.packed(seen, merger.learned) if params.growable else None,
             warnings=(
                 *_empty_warnings(names, size, merges.without_points),
+                *ties.warnings(merges, seen.digest, seen.hosts, merger.voteless),
                 *_guess_warnings(n_guessed, seen, data),
                 *_old_warnings(effort.n_read_old),
             ),
@@ -376,7 +381,9 @@ def _new_rows(model: Model, data: Data) -> tuple[LogitMatrix, Int]:
             code="wrong-shape",
             role="logits",
         )
-    return LogitMatrix(rows, model.facts["input"], model.facts["temperature"]), leaf_of_class
+    matrix = LogitMatrix(rows, model.facts["input"], model.facts["temperature"])
+    note_kind(matrix, log_probs_too=False)
+    return matrix, leaf_of_class
 
 
 def _table_bytes(n_rows: int, n_classes: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import logging
 
 import pytest
@@ -22,9 +24,42 @@ def post(api: Api, content: bytes) -> object:
 @pytest.mark.parametrize(
     "content",
     [b"{", b"nope", b"\xff", b"[" * 100_000, b'{"a":' * 50_000, b"{} x", b'"\\ud8"',
-     b"[" * 300 + b"]" * 300, "{}".encode("utf-16"), b"\xef\xbb\xbf{}"],
+     b"[" * 300 + b"]" * 300, "{}".encode("utf-16"), codecs.BOM_UTF8, codecs.BOM_UTF8 * 2 + b"{}"],
 )  # fmt: skip
 def test_a_body_that_is_not_json_is_malformed(api: Api, content: bytes) -> None:
+    problem_of(post(api, content), 400, "malformed")
+
+
+@pytest.mark.parametrize("padding", [0, 100_000, 2_000_000], ids=["here", "thread", "process"])
+def test_a_body_may_begin_with_a_byte_order_mark(api: Api, padding: int) -> None:
+    content = codecs.BOM_UTF8 + json.dumps(new_job()).encode() + b" " * padding
+    answer = post(api, content)
+    assert answer.status_code == 202, answer.text  # type: ignore[attr-defined]
+
+
+def test_a_byte_order_mark_is_accepted_wherever_json_is(api: Api) -> None:
+    job = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    content = codecs.BOM_UTF8 + b'{"name": "marked"}'
+    answer = api.client.patch(f"/v1/jobs/{job}", content=content, headers=JSON)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["name"] == "marked"
+
+
+@pytest.mark.parametrize("mark", [True, False], ids=["marked", "unmarked"])
+@pytest.mark.parametrize(
+    ("encoding", "first"),
+    [("UTF-16-LE", codecs.BOM_UTF16_LE), ("UTF-16-BE", codecs.BOM_UTF16_BE),
+     ("UTF-32-LE", codecs.BOM_UTF32_LE), ("UTF-32-BE", codecs.BOM_UTF32_BE)],
+)  # fmt: skip
+def test_wide_encodings_are_named(api: Api, encoding: str, first: bytes, mark: bool) -> None:
+    content = (first if mark else b"") + json.dumps(new_job()).encode(encoding)
+    problem = problem_of(post(api, content), 400, "malformed")
+    assert encoding[:6] in problem["detail"]
+    assert "UTF-8" in problem["detail"]
+
+
+@pytest.mark.parametrize("content", [b"\x00", b"{\x00}", b"\x00\x00\x00\x00"])
+def test_zeros_in_a_body_do_no_harm(api: Api, content: bytes) -> None:
     problem_of(post(api, content), 400, "malformed")
 
 

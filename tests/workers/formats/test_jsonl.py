@@ -111,9 +111,12 @@ def test_errors_locate_wrong_lines(bad: bytes, message: str, tmp_path: Path) -> 
         assert message in error.detail
 
 
-def test_the_error_locates_an_empty_text_by_row_and_line(tmp_path: Path) -> None:
-    error = refused(jsonl.inspect, put(tmp_path / "x", '"a"\n{"text": ""}\n'), None)
-    assert (error.code, error.where) == ("missing-value", {"row": 1, "line": 2})
+def test_empty_texts_are_documents_but_no_names(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", '"a"\n{"text": ""}\n')
+    assert jsonl.inspect(path, None).shape == (2,)
+    assert load(path, None, "documents") == ["a", ""]
+    error = refused(load, path, None, "names")
+    assert (error.code, error.where) == ("missing-value", {"role": "names", "row": 1})
 
 
 def test_a_file_without_texts_is_empty(tmp_path: Path) -> None:

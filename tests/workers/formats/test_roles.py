@@ -206,7 +206,7 @@ def test_the_error_locates_a_missing_cell_by_line() -> None:
     error = refused(roles.value, cells, "labels")
     assert error.where == {"role": "labels", "row": 1, "column": 0, "line": 4}
     assert "line 4 of the file" in error.detail
-    error = refused(roles.facts, cells)
+    error = refused(roles.facts, WrittenColumn(["1", "", "2.5"], [2, 4, 5]))
     assert error.where == {"row": 1, "column": 0, "line": 4}
     assert error.detail.startswith("The file ")
 

@@ -32,7 +32,7 @@ from app.http.problems import Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.datasets import duplicates
 from app.resources.datasets import submission as uploads
-from app.resources.datasets.routes import REPEATED, created, repeated
+from app.resources.datasets.routes import CONTENT_ENCODING, REPEATED, created, repeated
 from app.resources.datasets.schemas import EXAMPLE as DATASET
 from app.resources.datasets.schemas import (
     ColumnChoice,
@@ -179,7 +179,8 @@ async def get_upload(
                     "example": "x,y\n0.5,1.5\n",
                 }
             },
-        }
+        },
+        "parameters": [CONTENT_ENCODING],
     },
     responses={
         204: {
@@ -196,6 +197,7 @@ async def get_upload(
             "conflict",
             "precondition-failed",
             "too-large",
+            "unsupported-format",
             "digest-mismatch",
             "empty",
             "invalid-request",
@@ -297,7 +299,8 @@ async def complete_upload(
     prefer: duplicates.Prefer = None,
 ) -> Response:
     """The file is the parts in order of their numbers, which have no gaps. A repeated request gets
-    the same dataset.
+    the same dataset. A file that is packed by gzip or zstd is unpacked; a stated `sha256` is that
+    of the file inside.
 
     If the request is refused the parts stay, so that wrong ones can be sent again.
     """
@@ -309,10 +312,13 @@ async def complete_upload(
     # Its bytes were admitted with the parts. A dataset that is recorded was admitted before.
     admitted = dataset is not None
     deduped = False
-    async with Allowance(service, caller, datasets=1, stated=0, lenient=admitted):
+    allowance = Allowance(service, caller, datasets=1, stated=0, lenient=admitted)
+    async with allowance:
         if dataset is None:
             dedupe = duplicates.wanted(prefer)
-            dataset, deduped = await _joined(service, upload, body or CompleteBody(), dedupe)
+            dataset, deduped = await _joined(
+                service, upload, body or CompleteBody(), dedupe, allowance
+            )
         if not deduped:
             await to_thread.run_sync(_ensure, service, dataset, request_id)
         await to_thread.run_sync(service.parts.clear, upload)
@@ -358,7 +364,7 @@ async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
 
 
 async def _joined(
-    service: Service, upload: Upload, body: CompleteBody, dedupe: bool
+    service: Service, upload: Upload, body: CompleteBody, dedupe: bool, allowance: Allowance
 ) -> tuple[Dataset, bool]:
     """The dataset of the parts, with its bytes stored; the first one if several requests race.
 
@@ -386,7 +392,12 @@ async def _joined(
     )
     try:
         dataset = await uploads.store(
-            service, new, _from_thread(service.parts.read(upload, parts)), size
+            service,
+            new,
+            _from_thread(service.parts.read(upload, parts)),
+            size,
+            allowance,
+            service.settings.max_dataset_bytes,
         )
     except Missing:
         first = await to_thread.run_sync(service.parts.completed, upload)

@@ -63,7 +63,7 @@ def listed(x: Tensor, n_listed: int, scale: float, lowest: float, tolerance: flo
     sure = 1.0 / (1.0 + ratio * (others + tail))
     slack = sure * sure * ratio * (others * WEIGHT_ERROR + tail * TAIL_ERROR)
     # Comparisons with NaN are false.
-    fine = (wide.amin(dim=1) >= lowest) & (values[:, 0] < math.inf)
+    fine = (wide.amin(dim=1) >= lowest) & (values[:, 0] < math.inf) & (values[:, 0] > -math.inf)
     if tolerance < math.inf:
         fine &= (own.squeeze(1).exp() / sure - 1.0).abs() <= tolerance
     second = (sure * ratio).float()

@@ -21,7 +21,8 @@ TOTAL = 0.02
 
 @dataclass(frozen=True, slots=True)
 class LogitMatrix:
-    """A (n_points, n_classes) matrix of one kind, at one temperature.
+    """A (n_points, n_classes) matrix of one kind, at one temperature. A logit of -inf is a class
+    that its row cannot have.
 
     Probabilities are read as their logarithms in float64. Blocks are as stored for float32 and
     float64, otherwise converted exactly; they cannot be written to.
@@ -52,9 +53,7 @@ class LogitMatrix:
     @property
     def limits(self) -> npt.NDArray[Any]:
         """(2,) the lowest and the highest value allowed."""
-        finfo = np.finfo(self.dtype)
-        lowest = finfo.min if self.kind == "logits" else -np.inf
-        return np.array([lowest, finfo.max], dtype=self.dtype)
+        return np.array([-np.inf, np.finfo(self.dtype).max], dtype=self.dtype)
 
     @property
     def tolerance(self) -> float:
@@ -65,10 +64,10 @@ class LogitMatrix:
 
     def require_values(self, start: int, stop: int) -> None:
         """Raises UsageError for the first of the rows [start, stop) with an invalid value for the
-        kind."""
+        kind. A logit may be -inf, a class of probability 0, where its row has another class."""
         values = self.rows.values(start, stop)
         if self.kind == "logits":
-            require_finite(values, "logits", first_row=start)
+            _require_logits(values, start)
             return
         wide = values.astype(np.float64)
         with np.errstate(over="ignore"):
@@ -154,6 +153,28 @@ def _widened_halves(values: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
     bits = np.ascontiguousarray(values, dtype=np.float16).view(np.uint16)
     row_loops.widen_halves(read_only(bits.reshape(-1)), wide.reshape(-1))
     return wide
+
+
+def _require_logits(values: npt.NDArray[Any], first_row: int) -> None:
+    if values.dtype.kind != "f":
+        return
+    masked = np.isneginf(values)
+    if not masked.any():
+        require_finite(values, "logits", first_row=first_row)
+        return
+    nothing = masked.all(axis=1)
+    n_fine = int(np.argmax(nothing)) if nothing.any() else len(values)
+    others = np.where(masked[:n_fine], 0, values[:n_fine])
+    require_finite(others, "logits", first_row=first_row)
+    if n_fine < len(values):
+        row = first_row + n_fine
+        raise UsageError(
+            f"Row {row} of input 'logits' (counted from 0) is -inf throughout, so no class is left "
+            "to it; -inf is accepted for classes that a row cannot have.",
+            code="not-finite",
+            role="logits",
+            row=row,
+        )
 
 
 def _why(probs: Float, total: float) -> str:

@@ -92,6 +92,7 @@ class Merger:
     n_old : rows before this number belong to an earlier job.
     known : bounds for groups, by the bytes of their classes, int64 ascending.
     learned : after `run`, bounds on rp of the groups that the lists alone did not decide.
+    voteless : after `run`, the merges of whose rows none gives another group a probability above 0.
     """
 
     def __init__(
@@ -109,6 +110,7 @@ class Merger:
         n_classes = len(digest.size)
         self.effort = MergeEffort()
         self.learned: dict[bytes, KnownBounds] = {}
+        self.voteless: set[int] = set()
         self._matrix, self._digest, self._progress = matrix, digest, progress
         self._threads, self._readable_from = threads, readable_from
         self._pool: ThreadPoolExecutor | None = None
@@ -177,7 +179,9 @@ class Merger:
             if why == merge_loops.SCORES:
                 group = self._lowest()
             if why:
-                other = self._host(group)
+                other, voted = self._host(group)
+                if not voted:
+                    self.voteless.add(step)
                 merge_loops.join(step, group, other, self._groups, self._scores, merges)
                 step += 1
         return Merges(*merges, len(hosts))
@@ -218,8 +222,8 @@ class Merger:
 
     # The group that takes it.
 
-    def _host(self, group: int) -> int:
-        """The group that the points of G* choose most confidently."""
+    def _host(self, group: int) -> tuple[int, bool]:
+        """The group that the points of G* choose most confidently, and whether any chooses one."""
         classes = self._members(group)
         rows = self._rows(classes.tolist())
         decided = None
@@ -228,7 +232,7 @@ class Merger:
             decided = self._by_lists(group, classes, rows[self._since(rows, known.n)], known)
         if decided is None:
             decided = self._by_lists(group, classes, rows, None)
-        return self._by_reading(group, classes, rows) if decided is None else decided
+        return self._by_reading(group, classes, rows) if decided is None else (decided, True)
 
     def _by_lists(
         self, group: int, classes: Int, rows: Int, known: KnownBounds | None
@@ -273,8 +277,8 @@ class Merger:
                 return host
         return None
 
-    def _by_reading(self, group: int, classes: Int, rows: Int) -> int:
-        """The host in float64, with the rule for ties.
+    def _by_reading(self, group: int, classes: Int, rows: Int) -> tuple[int, bool]:
+        """The host in float64, with the rule for ties, and whether any row chooses one.
 
         Rows that cannot be read enter by their bounds.
         """
@@ -289,13 +293,14 @@ class Merger:
             self.effort.by_reading += 1
         else:
             self.effort.guessed += 1
+        voted = n_unknown > 0 or bool(high.any())
         if host >= 0:
-            return host
+            return host, voted
         slot, n_members = self._groups.slot, self._groups.n_members
         mean = np.bincount(slot, low + high, len(slot)) / np.maximum(n_members, 1)
         mean[n_members == 0] = -1.0
         mean[group] = -1.0
-        return int(np.argmax(mean >= mean.max() * (1.0 - TIE)))
+        return int(np.argmax(mean >= mean.max() * (1.0 - TIE))), voted
 
     def _best(self, group: int, low: Float, high: Float, n_unknown: int) -> tuple[int, float]:
         slot, n_members = self._groups.slot, self._groups.n_members

@@ -175,8 +175,7 @@ class _Slot:
 
 def bounds(matrix: LogitMatrix) -> tuple[float, float]:
     """The lowest value allowed, and the tolerance of the sum of a row's probabilities."""
-    lowest = float(np.finfo(matrix.dtype).min) if matrix.kind == "logits" else -math.inf
-    return lowest, matrix.tolerance
+    return -math.inf, matrix.tolerance
 
 
 Lister = Callable[["Tensor", int, float, float, float], BlockLists]

@@ -218,10 +218,11 @@ def _require_values(
     wide = values.astype(np.float64)
     match kind:
         case "logits":
-            bad, what = ~np.isfinite(wide).all(axis=1), "a value that is NaN or infinite"
+            bad = ~(wide < np.inf).all(axis=1) | (wide.max(axis=1) == -np.inf)
+            what = "a value that is NaN or infinite, or nothing but -inf"
         case "log_probs":
             over = np.exp(np.minimum(wide, 1.0)).sum(axis=1) > 1.0 + TOTAL
-            bad = np.isnan(wide).any(axis=1) | over | (wide[:, :].max(axis=1) == -np.inf)
+            bad = np.isnan(wide).any(axis=1) | over | (wide.max(axis=1) == -np.inf)
             what = "what are no log-probabilities"
         case "probs":
             over = wide.sum(axis=1) > 1.0 + TOTAL

@@ -112,7 +112,7 @@ def _list(
     terms = tl.exp2((values - tl.where(base == -_INF, 0.0, base)) * (SCALE * _LOG2E))
     rest = tl.sum(tl.where(after, terms, 0.0)).to(tl.float64)
 
-    fine = (low >= LOWEST) & (own < _INF)
+    fine = (low >= LOWEST) & (own < _INF) & (own > -_INF)
     own, base = own.to(tl.float64), base.to(tl.float64)
     relative = tl.exp((_value(best).to(tl.float64) - base) * SCALE)
     kept = (slot > 0) & (slot < N)

@@ -438,7 +438,7 @@ import sys, numpy as np
 from models.registry import method
 from models.inputs.data import Data
 import scipy.spatial.distance
-hac = method("hac")
+hac = registry.method("hac")
 params = hac.Params(linkage=sys.argv[1])
 n = int(sys.argv[2])
 points = np.random.default_rng(0).normal(size=(n, 4))
@@ -479,3 +479,24 @@ def test_single_linkage_of_points_whose_squares_overflow(metric: str) -> None:
     np.testing.assert_array_equal(stretched, large.height)
     with pytest.raises(UsageError, match="overflows"):
         fit("features", factor * points, linkage="single", metric="sqeuclidean")
+
+
+@pytest.mark.parametrize("linkage", ["single", "complete", "average", "weighted", "ward"])
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_equal_distances_are_ties(linkage: str, scale: float) -> None:
+    hac = registry.method("hac")
+    params = hac.Params.model_validate({"linkage": linkage})
+    equal = scale * (1.0 - np.eye(7))
+    for role, values in (("distances", equal), ("similarity", scale * np.eye(7))):
+        warnings = hac.fit(Data({role: values}), params).warnings
+        assert any(text.startswith("6 of 6 merges were decided by ties alone") for text in warnings)
+    equal[2, 3] = equal[3, 2] = 0.9 * scale
+    warnings = hac.fit(Data({"distances": equal}), params).warnings
+    assert not any("ties alone" in text for text in warnings)
+
+
+def test_points_at_equal_distances_are_ties() -> None:
+    hac = registry.method("hac")
+    for points, tied in ((np.eye(6), True), (np.zeros((4, 2)), True), (np.eye(6)[:2], False)):
+        warnings = hac.fit(Data({"features": points}), hac.Params()).warnings
+        assert any("ties alone" in text for text in warnings) == tied

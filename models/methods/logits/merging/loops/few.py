@@ -72,7 +72,7 @@ def scan(
         for i in range(_U(lanes)):
             sure[i] = 1.0 / (1.0 + e[0, i] * (others[i] + rest[i]))
         for i in range(_U(n_rows)):
-            if not (fine >> i) & np.uint64(1):
+            if not (fine >> i) & np.uint64(1) or value[0, i] == -np.inf:
                 return np.int64(start + i)
             own, p = place[0, i], sure[i]
             r = _U(start) + i

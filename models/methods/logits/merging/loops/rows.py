@@ -270,7 +270,8 @@ def scan(
     size, confidence, slack : (K,) added to: points of each class, the sum of their winning
         probabilities, a bound on that sum's error.
 
-    Returns the first row with a value out of limits or a wrong sum, -1 if there is none.
+    Returns the first row with a value out of limits, nothing but -inf or a wrong sum, -1 if there
+    is none.
     O(n K).
     """
     n, n_classes = x.shape
@@ -288,6 +289,8 @@ def scan(
         n_found = _candidates(row, n_listed + 1, limits[0], room)
         for i in range(_U(n_listed + 1)):
             best[i] = row[_U(found[i])]
+        if best[0] == -np.inf:
+            return np.int64(r)
         others = _exponentials(best[1 : n_listed + 1], np.float64(best[1]), scale, e)
         rest = _rest(row, found, n_found, scale, n_listed, e[n_listed - 1], x, r)
         own = found[0]

@@ -108,8 +108,17 @@ def single(rng: np.random.Generator, n: int, k: int) -> Float:
     return logits
 
 
+def masked(rng: np.random.Generator, n: int, k: int) -> Float:
+    """Classes that rows cannot have, by -inf: few, or all but one or two."""
+    logits = rng.normal(size=(n, k)) * 4.0
+    possible = rng.random((n, k)) < rng.choice([0.2, 0.5, 0.9])
+    possible[np.arange(n), rng.integers(k, size=n)] = True
+    return np.where(possible, logits, -np.inf)
+
+
 SHAPES = (
     gaussian,
+    masked,
     planted,
     coarse,
     doubled,
@@ -128,9 +137,9 @@ STORED = ("float64", "float32", "float16", "bfloat16", "int", ">f4", "fortran")
 
 
 def stored(values: Float, how: str) -> ArrayRows:
-    """Values as a file might hold them; what does not fit is clipped."""
+    """Values as a file might hold them; what does not fit is clipped, but for -inf."""
     if how == "bfloat16":
-        bits = np.clip(values, -3e38, 3e38).astype(np.float32).view(np.uint32)
+        bits = _clipped(values, 3e38).astype(np.float32).view(np.uint32)
         return ArrayRows(
             ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype(np.uint16), bfloat16=True
         )
@@ -139,7 +148,11 @@ def stored(values: Float, how: str) -> ArrayRows:
     if how == "fortran":
         return ArrayRows(np.asfortranarray(values))
     most = float(np.finfo(np.dtype(how)).max)
-    return ArrayRows(np.clip(values, -most, most).astype(how))
+    return ArrayRows(_clipped(values, most).astype(how))
+
+
+def _clipped(values: Float, most: float) -> Float:
+    return np.where(np.isneginf(values), values, np.clip(values, -most, most))
 
 
 def probabilities(logits: Float, rng: np.random.Generator) -> Float:

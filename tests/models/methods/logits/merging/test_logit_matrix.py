@@ -102,10 +102,8 @@ def test_an_array_at_an_odd_address_is_read() -> None:
 @pytest.mark.parametrize("how", ["float32", "float64"])
 def test_limits_are_the_least_and_the_largest_value(how: str, kind: Kind) -> None:
     matrix = LogitMatrix(stored(LOGITS, how), kind)
-    finfo = np.finfo(matrix.dtype)
-    least = finfo.min if kind == "logits" else -np.inf
     assert matrix.limits.dtype == matrix.dtype
-    assert matrix.limits.tolist() == [least, finfo.max]
+    assert matrix.limits.tolist() == [-np.inf, np.finfo(matrix.dtype).max]
 
 
 # What is refused
@@ -128,7 +126,7 @@ SHARES = {
 @pytest.mark.parametrize(
     ("value", "how", "share"),
     pairwise(
-        (np.nan, -np.nan, np.inf, -np.inf),
+        (np.nan, -np.nan, np.inf),
         ("float64", "float32", "float16", "bfloat16", "fortran"),
         list(SHARES),
     ),
@@ -148,6 +146,43 @@ def test_a_logit_that_is_not_finite_is_named(value: float, how: str, share: str)
             assert error.detail.startswith(
                 f"Input 'logits' has a value that is {word} at row {row}, column {column} "
             )
+
+
+@pytest.mark.parametrize("share", list(SHARES))
+@pytest.mark.parametrize("how", ["float64", "float32", "float16", "bfloat16", "fortran", ">f4"])
+@pytest.mark.parametrize("n_classes", [2, 7, 9, 130, 200])
+def test_a_row_of_nothing_but_minus_infinity_is_named(how: str, share: str, n_classes: int) -> None:
+    logits = np.random.default_rng(0).normal(size=(30, n_classes))
+    for row in (0, 17, 29):
+        values = logits.copy()
+        values[::2, 1:] = -np.inf
+        values[row] = -np.inf
+        values[29, 0] = -np.inf if row == 29 else np.nan
+        for temperature in (1.0, 2.0):
+            matrix = LogitMatrix(stored_as(values, how), "logits", temperature)
+            error = refusal(matrix, SHARES[share])
+            assert error.code == "not-finite"
+            assert error.where == {"role": "logits", "row": row}
+            assert error.detail.startswith(f"Row {row} of input 'logits' (counted from 0) is -inf")
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf])
+def test_a_value_that_is_not_finite_is_named_among_masked_ones(odd: float) -> None:
+    values = np.random.default_rng(0).normal(size=(30, 7))
+    values[::2, 3:] = -np.inf
+    values[17, 2] = odd
+    values[21] = -np.inf
+    error = refusal(LogitMatrix(ArrayRows(values)), SHARES["pieces"])
+    assert error.where == {"role": "logits", "row": 17, "column": 2}
+
+
+def stored_as(values: npt.NDArray[np.float64], how: str) -> ArrayRows:
+    """Values stored in a format, with -inf and NaN."""
+    if how == "bfloat16":
+        return rows_with(stored(values, how), values)
+    if how == "fortran":
+        return ArrayRows(np.asfortranarray(values))
+    return ArrayRows(values.astype(how))
 
 
 def rows_with(rows: ArrayRows, values: npt.NDArray[np.float64]) -> ArrayRows:

@@ -69,7 +69,7 @@ def test_numbers_of_classes_about_those_of_lists_and_buckets(n_classes: int) -> 
 def test_every_path_to_a_host_is_taken() -> None:
     """Each of them often, which the other tests rely on."""
     total = MergeEffort()
-    for seed in range(150):
+    for seed in range(200):
         drawn = replace(case(seed, most_classes=30, most_rows=60), listed=1 + seed % 3)
         effort = assert_same(drawn)
         total.by_lists += effort.by_lists

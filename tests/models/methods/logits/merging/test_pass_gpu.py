@@ -257,7 +257,7 @@ def test_blocks_and_threads_change_nothing(
     [
         ("logits", 1.0, np.nan, "NaN at row 17, column 3"),
         ("logits", 1.0, np.inf, "infinite at row 17, column 3"),
-        ("logits", 2.0, -np.inf, "infinite at row 17, column 3"),
+        ("logits", 2.0, np.inf, "infinite at row 17, column 3"),
         ("log_probs", 1.0, np.nan, "Row 17 .* column 3 is NaN"),
         ("log_probs", 1.0, np.inf, "Row 17 .* sum to inf"),
         ("log_probs", 3.0, 0.5, "Row 17 .* sum to"),
@@ -283,6 +283,18 @@ def test_the_first_odd_row_is_named(
     matrix = matrix_of(values, "float64" if kind == "probs" else "float32", kind, temperature)
     with pytest.raises(UsageError, match=says):
         scanned(matrix, on)
+
+
+@pytest.mark.parametrize("on", DEVICES)
+@pytest.mark.parametrize("how", ["float16", "float32", "float64"])
+def test_masked_classes_have_no_probability(how: str, on: Any) -> None:
+    values = logits_of(40, 20)
+    values[::2, 4:17] = -np.inf
+    values[::3, 1:] = -np.inf
+    assert_is_digest(matrix_of(values, how), scanned(matrix_of(values, how), on))
+    values[17] = -np.inf
+    with pytest.raises(UsageError, match=r"Row 17 .* is -inf throughout"):
+        scanned(matrix_of(values, how), on)
 
 
 @pytest.mark.parametrize("on", DEVICES)

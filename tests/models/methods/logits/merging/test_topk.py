@@ -15,7 +15,7 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.methods.logits.l2h import L2H, L2HParams
 from models.methods.logits.merging import reference, topk
-from models.methods.logits.merging.logit_matrix import LogitMatrix
+from models.methods.logits.merging.logit_matrix import Kind, LogitMatrix
 from models.methods.logits.merging.merging import Merger
 from models.methods.logits.merging.reference import Merges
 from models.running.progress import silent
@@ -221,7 +221,6 @@ def test_classes_that_cannot_be_are_named(classes: npt.NDArray, code: str, part:
     [
         ("logits", np.nan, "not-finite"),
         ("logits", np.inf, "not-finite"),
-        ("logits", -np.inf, "not-finite"),
         ("log_probs", np.nan, "not-probabilities"),
         ("log_probs", np.inf, "not-probabilities"),
         ("log_probs", 0.3, "not-probabilities"),
@@ -241,16 +240,21 @@ def test_values_that_cannot_be_are_named(kind: str, value: float, code: str) -> 
     assert error.where == {"role": "logits", "row": 1}
 
 
-@pytest.mark.parametrize(("kind", "value"), [("probs", 0.0), ("log_probs", -np.inf)])
+@pytest.mark.parametrize(
+    ("kind", "value"), [("probs", 0.0), ("log_probs", -np.inf), ("logits", -np.inf)]
+)
 def test_a_row_without_any_probability_is_refused(kind: str, value: float) -> None:
-    values = (np.log(PROBS) if kind == "log_probs" else PROBS).copy()
+    values = (PROBS if kind == "probs" else np.log(PROBS)).copy()
     values[2] = value
     assert refused(values, CLASSES, kind).where["row"] == 2
 
 
-def test_classes_of_no_probability_may_be_given() -> None:
+@pytest.mark.parametrize("kind", ["probs", "logits"])
+def test_classes_of_no_probability_may_be_given(kind: Kind) -> None:
     values = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    seen = topk.read(LogitMatrix(ArrayRows(values), "probs"), CLASSES, 3)
+    if kind == "logits":
+        values = np.where(values == 0.0, -np.inf, values)
+    seen = topk.read(LogitMatrix(ArrayRows(values), kind), CLASSES, 3)
     assert seen.digest.label.tolist() == [0, 1, 0]
 
 

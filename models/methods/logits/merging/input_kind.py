@@ -1,0 +1,79 @@
+"""Whether what was sent as logits looks like probabilities or their logarithms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from models.arrays import Float
+from models.inputs.notes import note
+from models.inputs.rows import Rows
+from models.methods.logits.merging.logit_matrix import TOTAL, Kind, LogitMatrix
+
+_FIRST, _STEP_BYTES = 64, 4 << 20
+"""Rows read first, which settle it for most logits, and the size of later blocks."""
+
+_LEAST = 0.5
+"""Probabilities of only the best classes are expected to have this mass on average."""
+
+
+def note_kind(matrix: LogitMatrix, *, best_only: bool = False, log_probs_too: bool = True) -> None:
+    """Note where all rows of logits look like another kind. O(n K) where they do, else it ends with
+    the first rows that do not.
+
+    best_only : whether the rows have their best classes alone, whose sum may be below 1.
+    log_probs_too : whether log-probabilities, whose softmax they are, are worth a note.
+    """
+    if matrix.kind != "logits":
+        return
+    found = looks_like(matrix.rows, best_only)
+    if found == "probs":
+        note(
+            "All rows of input 'logits' look like probabilities (numbers from 0 to 1 that sum to "
+            f"{'at most ' * best_only}1), and are read as logits: softmax is applied to them once "
+            "more, which makes them nearly equal. If they are probabilities, fit with the "
+            "parameter `input: probs`."
+        )
+    elif found == "log_probs" and log_probs_too:
+        effect = (
+            "with it, the classes that are not given are bounded by what is left to 1"
+            if best_only
+            else "the softmax of them is the same, but each row is then checked"
+        )
+        note(
+            "All rows of input 'logits' look like log-probabilities (none above 0, their "
+            f"exponentials sum to {'at most ' * best_only}1); if they are, fit with the parameter "
+            f"`input: log_probs`: {effect}."
+        )
+
+
+def looks_like(rows: Rows, best_only: bool = False) -> Kind:
+    """ "probs" or "log_probs" if every row may be so; else "logits"."""
+    n_rows, n_columns = rows.shape
+    kinds: list[Kind] = ["probs", "log_probs"]
+    mass = dict.fromkeys(kinds, 0.0)
+    start, stop = 0, min(_FIRST, n_rows)
+    while start < n_rows and kinds:
+        values = rows.values(start, stop).astype(np.float64)
+        for kind in tuple(kinds):
+            total = _total(values, kind)
+            fine = total <= 1.0 + TOTAL if best_only else np.abs(total - 1.0) <= TOTAL
+            mass[kind] += float(total.sum())
+            if not fine.all():
+                kinds.remove(kind)
+        start, stop = stop, min(n_rows, stop + max(1, _STEP_BYTES // (8 * n_columns)))
+    # Zeros are no logarithms of several classes, and no probabilities.
+    likely = [kind for kind in kinds if not best_only or mass[kind] >= _LEAST * n_rows]
+    return likely[0] if len(likely) == 1 else "logits"
+
+
+def _total(values: Float, kind: Kind) -> Float:
+    """(n,) sum of the probabilities of each row; NaN for a row that cannot hold them."""
+    if kind == "probs":
+        fine = (values >= 0.0) & (values <= 1.0 + TOTAL)
+        probs = values
+    else:
+        fine = values <= 0.0
+        with np.errstate(over="ignore"):
+            probs = np.exp(values)
+    total: Float = np.where(fine.all(axis=1), probs.sum(axis=1), np.nan)
+    return total
