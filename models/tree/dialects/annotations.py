@@ -73,8 +73,9 @@ class Comments:
         if text[:5].upper() == "&&NHX":
             for part in text[5:].split(":"):
                 key, _, value = part.partition("=")
-                if key.strip():
-                    self._field(node, f"NHX {key.strip()}", value)
+                name = key.strip()
+                if name:
+                    self._field(node, name if name.lower() in KEYS else f"NHX {name}", value)
         elif text[:1] == "&":
             self._annotation(node, text[1:])
         elif node >= 0 and (number := _number(text)) is not None:

@@ -55,6 +55,8 @@ def support_of(tree: Tree) -> list[float | None] | None:
         ("((A:1,B:1)[&support=0.98]:1,C:2);", 0.98, "from the annotation 'support' as shares"),
         ("((A:1,B:1):1[&&NHX:B=98],C:2);", 0.98, "from the annotation 'NHX B' as percent"),
         ("((A:1,B:1):1[&&NHX:S=x:D=Y:B=98],C:2);", 0.98, "'NHX D', 'NHX S'"),
+        ("((A:1,B:1):1[&&NHX:support=0.98:name=x],C:2);", 0.98, "'NHX name'"),
+        ("((A:1,B:1)[&SH_aLRT=98]:1,C:2);", 0.98, "'sh_alrt' as percent"),
         ("((A:1,B:1)name:1[&&NHX:B=98],C:2);", 0.98, "'NHX B'"),
     ],
 )  # fmt: skip
