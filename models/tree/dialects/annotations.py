@@ -24,8 +24,9 @@ NAME = "name"
 """The annotation `[&name]` marks a label of an inner node that is a name, whatever it looks
 like."""
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_SUPPORT = re.compile(rf"\s*({_NUMBER})%?(?:\s*/\s*{_NUMBER}%?)*\s*", re.ASCII)
+# Possessive, so that long labels are not gone through again and again.
+_NUMBER = r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?+"
+_SUPPORT = re.compile(rf"\s*+({_NUMBER})%?\s*+(?:/\s*+{_NUMBER}%?\s*+)*+", re.ASCII)
 _WITH_NAME = re.compile(rf"({_NUMBER}):(.+)", re.ASCII | re.DOTALL)
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _FIELD = re.compile(r'([^=,{}"]+)(?:=(\{[^{}]*\}|"[^"]*"|[^,]*))?')
