@@ -187,8 +187,8 @@ def from_hclust(document: Mapping[str, Any]) -> Tree:
     if not isinstance(heights, list) or len(heights) != len(pairs):
         raise InvalidTree(f"The field 'height' of an hclust has a number for {len(pairs)} merges.")
     for row, height in enumerate(heights):
-        if type(height) not in (int, float) or not abs(height) < float("inf"):
-            raise InvalidTree(f"The height of merge {row} is not a finite number.", row=row)
+        if type(height) not in (int, float) or not abs(height) <= 1e300:
+            raise InvalidTree(f"The height of merge {row} is not a number up to 1e300.", row=row)
     labels = document.get("labels")
     if labels is not None:
         if not isinstance(labels, list) or len(labels) != n_leaves:

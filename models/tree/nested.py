@@ -17,6 +17,7 @@ import numpy.typing as npt
 from models.errors import InvalidTree, UsageError, listed
 from models.tree.build import from_parents, levels_below
 from models.tree.dialects import fields, rounding
+from models.tree.dialects.support import KEYS
 from models.tree.json_fields import Column, columns_as_text, extra_columns, plain, require_text
 from models.tree.tree import Tree
 from models.tree.walk import preorder, require_node
@@ -281,7 +282,9 @@ def _build(
     names = _names(listing, used, warnings)
     above = np.array(parents, dtype=np.int64)
     heights, bare = _heights(listing, above, used, warnings)
-    support = fields.support_of(nodes, ids)
+    # The service's own trees have heights, and columns of methods such as `confidence`.
+    has_heights = any("height" in node for node in nodes)
+    support = fields.support_of(nodes, ids, ("support",) if has_heights else KEYS)
     if support is not None:
         warnings += support[2]
         if support[0] is not None:
@@ -291,7 +294,7 @@ def _build(
         extra["support"] = support[0]
     elif "support" in extra:
         del extra["support"]
-    if not any("height" in node for node in nodes) or all(name is None for name in names):
+    if not has_heights or all(name is None for name in names):
         warnings += fields.kept_fields([key for key in extra if key != "support"])
     tree = from_parents(
         parents,

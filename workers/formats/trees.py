@@ -39,24 +39,21 @@ _MAGIC = (
     (b"PK\x03\x04", "a zip file, such as an Excel workbook or .npz", "send the tree as text"),
     (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "send the tree as text"),
     (b"\x1f\x8b", "compressed by gzip", "unpack it"),
-    (b"%PDF", "a PDF", "send the tree as text"),
+    (b"%PDF-", "a PDF", "send the tree as text"),
     (b"ARROW1", "an Arrow file", "send the tree as JSON"),
     (b"PAR1", "a Parquet file", "send the tree as JSON"),
-    (b"RDX", "an R data file", "write the tree by ape::write.tree, or an hclust as JSON"),
+    (b"RDX3\n", "an R data file", "write the tree by ape::write.tree, or an hclust as JSON"),
     (b"\xff\xfe", "UTF-16 text", "save it as UTF-8"),
     (b"\xfe\xff", "UTF-16 text", "save it as UTF-8"),
 )
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _NO_TREES = (
     (re.compile("<"), "XML or HTML (phyloXML, NeXML and GraphML are not read)"),
     (re.compile("#mega", re.I), "a MEGA file, from which MEGA exports trees as Newick"),
     (
-        re.compile(r"(?=[^\n]*\bparent)[\"\w ]+(?:[,;\t][\"\w ]+)+\r?\n", re.I),
+        re.compile(
+            r"(?=[^\n]*\bparent)(?=[^\n]*\b(?:id|key|name)\b)[\"\w ]+(?:[,;\t][\"\w ]+)+\r?\n", re.I
+        ),
         "a table of nodes, which as JSON is a list of objects",
-    ),
-    (
-        re.compile(rf"(?:[ \t]*{_NUMBER}(?:[ \t]*[,;\t ][ \t]*{_NUMBER}){{3}}[ \t]*\r?(?:\n|$))+$"),
-        "a linkage as text, which is read as .npy or as a JSON list of rows",
     ),
 )
 """Beginnings of texts that would pass for class paths, and what they are."""
@@ -86,7 +83,8 @@ def read_tree(format_id: str, path: Path) -> Tree:
         matrix = catalogue.load("npy", path, None, "distances")
         return linkage.from_scipy(Data({"linkage": matrix}).dense("linkage"))
     for magic, what, instead in _MAGIC:
-        if content.startswith(magic):
+        certain = not magic.decode("latin-1").isprintable() or b"\x00" in content
+        if certain and content.startswith(magic):
             raise InvalidTree(f"The tree is not UTF-8 text: the content is {what}; {instead}.")
     if format_id == "linkage":
         from workers.formats import npy
@@ -122,10 +120,27 @@ def _recognised(format_id: str, text: str) -> tuple[str, Any]:
     lead = text.lstrip()
     for pattern, what in _NO_TREES:
         if pattern.match(lead):
-            raise InvalidTree(f"The content is {what}; accepted are {', '.join(NAMES.values())}.")
+            raise _refused(what)
+    if format_id == "paths" and _is_linkage(lead):
+        raise _refused("a linkage as text, which is read as .npy or as a JSON list of rows")
     if re.match(r"[{\[]\s*[\"\[{\]}]", lead):
         return "json", json_format.decode(text)
     return format_id, None
+
+
+def _refused(what: str) -> InvalidTree:
+    return InvalidTree(f"The content is {what}; accepted are {', '.join(NAMES.values())}.")
+
+
+def _is_linkage(text: str) -> bool:
+    """Whether a text begins with rows of 4 numbers."""
+    from workers.formats import tables
+
+    rows = [re.split(r"[,;\s]++", line.strip()) for line in text[:4000].split("\n")[:20]]
+    whole = rows if len(text) <= 4000 else rows[:-1]
+    return bool(whole) and all(
+        len(row) == 4 and all(map(tables.is_number, row)) for row in whole if row != [""]
+    )
 
 
 def _read_text(format_id: str, text: str) -> Tree:

@@ -24,8 +24,9 @@ NAME = "name"
 """The annotation `[&name]` marks a label of an inner node that is a name, whatever it looks
 like."""
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_SUPPORT = re.compile(rf"\s*({_NUMBER})%?(?:\s*/\s*{_NUMBER}%?)*\s*", re.ASCII)
+# Possessive, so that long labels are not gone through again and again.
+_NUMBER = r"[+-]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?+"
+_SUPPORT = re.compile(rf"\s*+({_NUMBER})%?\s*+(?:/\s*+{_NUMBER}%?\s*+)*+", re.ASCII)
 _WITH_NAME = re.compile(rf"({_NUMBER}):(.+)", re.ASCII | re.DOTALL)
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _FIELD = re.compile(r'([^=,{}"]+)(?:=(\{[^{}]*\}|"[^"]*"|[^,]*))?')
@@ -73,8 +74,9 @@ class Comments:
         if text[:5].upper() == "&&NHX":
             for part in text[5:].split(":"):
                 key, _, value = part.partition("=")
-                if key.strip():
-                    self._field(node, f"NHX {key.strip()}", value)
+                name = key.strip()
+                if name:
+                    self._field(node, name if name.lower() in KEYS else f"NHX {name}", value)
         elif text[:1] == "&":
             self._annotation(node, text[1:])
         elif node >= 0 and (number := _number(text)) is not None:

@@ -171,19 +171,20 @@ def heights_by_length(
 
 
 def support_of(
-    nodes: Sequence[Node], called: Sequence[int | str]
+    nodes: Sequence[Node], called: Sequence[int | str], keys: Sequence[str] = KEYS
 ) -> tuple[Float | None, str, tuple[str, ...]] | None:
     """(n_nodes,) the support on one scale, the field that has it, and warnings; None where no node
     has any, and a column of None where the numbers are none.
 
-    Raises InvalidTree for a `support` that is no number.
+    keys : the fields that may have it, in lower case. Raises InvalidTree for a `support` that is no
+    number.
     """
     spelled: dict[str, str] = {}
     for node in nodes:
         for field in node:
-            if field.lower() in KEYS:
+            if field.lower() in keys:
                 spelled.setdefault(field.lower(), field)
-    for known in KEYS:
+    for known in keys:
         if (key := spelled.get(known)) is None:
             continue
         values = [node.get(key) for node in nodes]

@@ -15,36 +15,24 @@ from models.errors import listed
 OTHERS = ("\t", ">", "\\", "|", ";", "::")
 """Marks that are read where no path has a `/`; blanks around them are left out."""
 
+_SLASH = "\ud800"
 _CALLED = {"\t": "a tab"}
-_BEFORE_SLASH = re.compile(r"(\\+)/")
-_TO_ESCAPE = re.compile(r"(\\*)/")
+# A run of backslashes is looked at once, from its beginning.
+_BEFORE_SLASH = re.compile(r"(?<!\\)(\\++)/")
+_TO_ESCAPE = re.compile(r"(?<!\\)(\\*+)/")
 
 
 def parts(path: str) -> list[str]:
     r"""The names in a class path: `a/b\/c` is `a` and `b/c`. O(len(path))."""
     if "\\" not in path:
         return path.split("/")
-    found: list[str] = []
-    name = ""
-    place = 0
-    for match in _BEFORE_SLASH.finditer(path):
-        *whole, rest = path[place : match.start()].split("/")
-        for each in whole:
-            found.append(name + each)
-            name = ""
+
+    # Slashes that belong to names are held as a character that no text has.
+    def unescaped(match: re.Match[str]) -> str:
         n_backslashes = len(match[1])
-        name += rest + "\\" * (n_backslashes // 2)
-        if n_backslashes % 2:
-            name += "/"
-        else:
-            found.append(name)
-            name = ""
-        place = match.end()
-    *whole, rest = path[place:].split("/")
-    for each in whole:
-        found.append(name + each)
-        name = ""
-    return [*found, name + rest]
+        return "\\" * (n_backslashes // 2) + ("/" if n_backslashes % 2 == 0 else _SLASH)
+
+    return [name.replace(_SLASH, "/") for name in _BEFORE_SLASH.sub(unescaped, path).split("/")]
 
 
 def joined(names: Iterable[str]) -> str:

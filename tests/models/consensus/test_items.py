@@ -81,3 +81,16 @@ def test_empty_leaves_are_left_out() -> None:
     items = matched_items([tree, replace(tree)], "rows")
     assert items.trees[0].n_leaves == 2
     assert np.array_equal(items.trees[0].size, [4, 2, 2])
+
+
+def test_names_that_occur_twice_are_in_the_warning_or_the_refusal() -> None:
+    #  a a b        a b a
+    trees = [newick.read("((a,a),b);"), newick.read("((a,b),a);")]
+    items = matched_items(trees)
+    assert items.names is None
+    assert items.warnings == ("Tree 1 has several leaves called 'a'; rows were matched by number.",)
+    others = [newick.read("((a,c),b);"), newick.read("((a,a),(b,c));")]
+    with pytest.raises(UsageError, match="Tree 2 has several leaves called 'a'"):
+        matched_items(others)
+    with pytest.raises(UsageError, match="Tree 2 has several leaves called 'a'; leaves cannot"):
+        matched_items(others, "names")

@@ -152,3 +152,13 @@ def test_points_are_cut_to_clusters_where_a_cut_is_given() -> None:
     whole = evaluate(tree, hierarchy=truth, metrics=names[:1])
     assert whole.metrics[names[0]] == pytest.approx(1 - 2 * (1 / 2) ** 2 / 6)
     assert whole.cut == {}
+
+
+def test_rows_in_order_because_of_a_name_that_occurs_twice() -> None:
+    tree, hierarchy = newick.read("((a,b),c);"), newick.read("((a,a),c);")
+    over, warnings = truth_over_points(hierarchy, None, tree)
+    assert over is hierarchy
+    assert warnings == (
+        "Several leaves of the hierarchy are called 'a', so its rows were matched in order.",
+    )
+    assert truth_over_points(tree, None, newick.read("((b,c),a);"))[1] == ()

@@ -60,6 +60,7 @@ def test_fit(jobs: JobsInFolder) -> None:
         "max_depth": 2,
         "monotone": True,
         "name": "pets",
+        "warnings": [],
     }
     assert outcome.warnings == ()
     tree = loaded(folder).validate()

@@ -130,3 +130,35 @@ def test_any_content_is_read_or_refused(format: str, content: bytes) -> None:
         except UsageError:
             return
     tree.validate()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1" + " " * 300_000 + "x",
+        "1 " * 300_000,
+        "parent," * 100_000,
+        "[" * 300_000,
+        "[]" * 300_000,
+        " " * 300_000 + "(",
+        "(" * 300_000,
+        "a;" * 300_000,
+        "{" * 300_000,
+        '["' * 100_000,
+        "1;" * 300_000 + "\n1;2",
+    ],
+)
+@pytest.mark.parametrize("format", ["paths", "newick", "nexus", "json"])
+def test_hostile_texts_end_soon(format: str, text: str, tmp_path: Path) -> None:
+    detail = ""
+    try:
+        read_tree(format, put(tmp_path / "x", text.encode())).validate()
+    except UsageError as error:
+        detail = error.detail
+    assert len(detail) < 2000
+
+
+@pytest.mark.parametrize("name", ["PAR1", "ARROW1", "RDX3", "%PDF-", "parent, guardian", "1 2 3"])
+def test_names_that_resemble_other_contents_are_names(name: str, tmp_path: Path) -> None:
+    tree = read_tree("paths", put(tmp_path / "x", f"{name}/a\n{name}/b".encode()))
+    assert tree.name[0] == name

@@ -55,6 +55,8 @@ def support_of(tree: Tree) -> list[float | None] | None:
         ("((A:1,B:1)[&support=0.98]:1,C:2);", 0.98, "from the annotation 'support' as shares"),
         ("((A:1,B:1):1[&&NHX:B=98],C:2);", 0.98, "from the annotation 'NHX B' as percent"),
         ("((A:1,B:1):1[&&NHX:S=x:D=Y:B=98],C:2);", 0.98, "'NHX D', 'NHX S'"),
+        ("((A:1,B:1):1[&&NHX:support=0.98:name=x],C:2);", 0.98, "'NHX name'"),
+        ("((A:1,B:1)[&SH_aLRT=98]:1,C:2);", 0.98, "'sh_alrt' as percent"),
         ("((A:1,B:1)name:1[&&NHX:B=98],C:2);", 0.98, "'NHX B'"),
     ],
 )  # fmt: skip
@@ -203,8 +205,21 @@ def test_inner_names_that_look_like_support_come_back(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "label", ["1" * 300_000 + "x", "1" * 300_000 + ".", "1/" * 100_000 + "x", "1e" * 100_000]
+)
+def test_hostile_labels_end_soon(label: str) -> None:
+    tree = newick.read(f"((A,B){label},C);")
+    assert tree.name.tolist()[1] in (label, None)
+    assert newick.read("".join(newick.write(tree))).n_leaves == 3
+    assert newick.read(f"((A,B)'{label} {label}:x',C);").n_leaves == 3
+
+
+@pytest.mark.parametrize(
     "comment",
     [
+        "1" * 300_000 + "x",
+        " " * 300_000 + "x",
+        "1" + " " * 300_000 + "x",
         "&" + "a={" * 100_000,
         '&a="' * 100_000,
         "&&NHX" + ":B=" * 100_000,

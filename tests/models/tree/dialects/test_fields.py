@@ -147,13 +147,15 @@ def test_the_services_own_form_has_no_warning() -> None:
         "id": "tr_1", "job": None, "method": "hac", "n_points": 2, "warnings": [],
         "nodes": [
             {"id": 0, "parent": None, "name": None, "height": 1.0, "size": 2, "support": None},
-            {"id": 1, "parent": 0, "name": "a", "height": 0.0, "size": 1, "support": 0.5},
+            {"id": 1, "parent": 0, "name": "a", "height": 0.0, "size": 1, "support": 0.5,
+             "confidence": 0.75},
             {"id": 2, "parent": 0, "name": "b", "height": 0.0, "size": 1, "support": None},
         ],
     }  # fmt: skip
     tree = nested.read(document)
     assert tree.warnings == ()
     assert tree.extra["support"].tolist()[1] == 0.5
+    assert tree.extra["confidence"].tolist()[1] == 0.75
 
 
 @pytest.mark.parametrize(

@@ -119,3 +119,11 @@ def test_a_slash_that_may_belong_to_a_name(paths: list[str], odd: list[str]) -> 
 )
 def test_lists_of_names(rows: object, is_one_path_each: bool) -> None:
     assert are_lists_of_names(rows) is is_one_path_each
+
+
+@pytest.mark.parametrize(
+    "text", ["\\" * 300_000, "\\" * 300_000 + "/", "a" + "\\/" * 300_000 + "b"]
+)
+def test_long_runs_of_marks_end_soon(text: str) -> None:
+    assert joined(parts(text)) == text or text.endswith("/")
+    assert class_paths.read(f"{text}x\ny").n_leaves == 2
