@@ -83,7 +83,8 @@ async def import_tree(
     """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), Nexus with one tree
     (`text/x-nexus`), flat or nested JSON, a SciPy linkage (`application/x-npy`), or one class path
     `a/b/c` per line (`text/plain`). Rows are the leaves in order, of a flat list as listed; leaves
-    named by the numbers 0 to n - 1 are these rows. A missing branch length is 1.
+    named by the numbers 0 to n - 1 are these rows. A missing branch length is 1. Leaves of JSON
+    whose field `noise` is true are noise.
     """
     request, service, tenant = submission.request, submission.service, submission.tenant
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
