@@ -245,3 +245,39 @@ def same_as_the_service(
     if "k" in cut and here["middle"] is not None:
         again = api.client.get(path, params={"height": here["middle"], "limit": 0}).json()
         assert again["n_clusters"] == here["n_clusters"], what
+
+
+#        life (9)
+#      /    |     \
+# plants (5) noise  animals (4)
+#   / \              /    \
+# rose oak         cat    dog
+NOISY = {
+    "nodes": [
+        {"id": 0, "parent": None, "name": None, "height": 9.0, "noise": False},
+        {"id": 1, "parent": 0, "name": "plants", "height": 5.0, "noise": False},
+        {"id": 2, "parent": 1, "name": "rose", "height": 0.0, "noise": False},
+        {"id": 3, "parent": 1, "name": "oak", "height": 0.0, "noise": False},
+        {"id": 4, "parent": 0, "name": "far away", "height": 0.0, "noise": True},
+        {"id": 5, "parent": 0, "name": "animals", "height": 4.0, "noise": False},
+        {"id": 6, "parent": 5, "name": "cat", "height": 0.0, "noise": False},
+        {"id": 7, "parent": 5, "name": "dog", "height": 0.0, "noise": False},
+    ]
+}
+
+
+def test_noise_is_grey_and_no_cluster(look: Open, api: Api) -> None:
+    tree = imported(api, json.dumps(NOISY), "Noisy", "application/json")
+    page = look(f"/trees/{tree}?cut=k:2")
+    settled(page)
+    assert summary(page).startswith("2 clusters of 2 to 2 points")
+    assert summary(page).endswith(", and 1 point of noise")
+    entries = [entry.strip() for entry in page.locator(".tree-key").all_inner_texts()]
+    assert sorted(entries) == ["animals\n2", "noise\n1", "plants\n2"]
+    assert entries[-1] == "noise\n1"
+    slide(page, 1000)
+    until(page, lambda: summary(page).startswith("4 clusters"))
+    slide(page, 0)
+    until(page, lambda: summary(page).startswith("1 cluster"))
+    assert "noise" not in page.locator(".tree-legend-place").inner_text()
+    assert "1 row(s) of noise are in the clusters" in page.locator(".tree-panel").first.inner_text()

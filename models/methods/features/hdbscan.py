@@ -193,6 +193,7 @@ class Hdbscan(Method[HdbscanParams]):
             )
         if by_tree:
             copies = 16 * n_points * n_columns if params.metric in ("cosine", "correlation") else 0
+            copies += 40 * n_points * n_columns if params.noise == "nearest" else 0
             min_samples = params.min_samples or params.min_cluster_size
             return copies + bytes_to_span(n_points, n_columns, min_samples) + 200 * n_points
         copied = 8 * n_points * n_columns if role == "features" else 0
@@ -321,7 +322,7 @@ def _with_nearest(
     # A point is the nearest to itself.
     rank = min_samples + 1
     if role == "distances":
-        search, cores = of_pairs(values[noise], inside), given_cores(core_of_pairs(values, rank))
+        search, cores = of_pairs(values, noise, inside), given_cores(core_of_pairs(values, rank))
     else:
         search = of_features(values[noise], values, inside, params.metric)
         cores = cores_of_features(values, rank, params.metric)

@@ -282,7 +282,7 @@ test("noise is in no cluster and is not counted", () => {
 test("a cut that is too coarse has the noise in its clusters, and a warning", () => {
   const cut = cuts.cutHere(cuts.cutter(withNoise()), { k: 1 });
   assert.deepEqual([cut.n_clusters, cut.n_noise, cut.largest], [1, 0, 5]);
-  assert.match(cut.warnings[0], /1 points of noise are in the clusters/);
+  assert.match(cut.warnings[0], /1 row\(s\) of noise are in the clusters/);
 });
 
 test("one cluster beside noise is set apart from it", () => {

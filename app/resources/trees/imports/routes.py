@@ -95,7 +95,8 @@ async def import_tree(
     (`application/x-npy`), or one class path `a/b/c` per line (`text/plain`). Rows are the leaves in
     order, of a flat list as listed; leaves named by the numbers 0 to n - 1 are these rows. A
     missing branch length is 1. Support is read wherever programs write it, and numbers as labels of
-    all inner nodes are support. What was left out or decided is in `warnings`.
+    all inner nodes are support. Leaves of JSON whose field `noise` is true are noise. What was left
+    out or decided is in `warnings`.
     """
     request, service, tenant = submission.request, submission.service, submission.tenant
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -85,14 +85,19 @@ def of_features(rows: Array, points: Array, inside: Int, metric: DistanceMetric)
     return search
 
 
-def of_pairs(pairs: Array, inside: Int) -> Search:
-    """The search among given distances, (n_rows, n_points)."""
+def of_pairs(pairs: Array, rows: Int, inside: Int) -> Search:
+    """The search among given distances. pairs : (n, n_points). rows : (n_rows,) the rows of it that
+    are searched from."""
 
     def search(width: int) -> Found:
         def find(some: Int) -> tuple[Int, Float]:
-            part = pairs[np.ix_(some, inside)].astype(np.float64)
-            near = np.argsort(part, axis=1, kind="stable")[:, :width]
-            return near, np.take_along_axis(part, near, axis=1)
+            near = np.empty((some.size, width), dtype=np.int64)
+            far = np.empty(near.shape)
+            for block in row_blocks(some.size, inside.size, 1 << 20):
+                part = pairs[np.ix_(rows[some[block]], inside)].astype(np.float64)
+                near[block] = np.argsort(part, axis=1, kind="stable")[:, :width]
+                far[block] = np.take_along_axis(part, near[block], axis=1)
+            return near, far
 
         return find
 
@@ -115,9 +120,9 @@ def given_cores(core: Float) -> Cores:
 
 
 def core_of_pairs(distances: Array, rank: int) -> Float:
-    """(N,) the same by given distances."""
+    """(n,) the same by given distances, (n, n_points)."""
     core = np.empty(len(distances))
-    for block in row_blocks(len(distances), len(distances), 1 << 20):
+    for block in row_blocks(*distances.shape, 1 << 20):
         part = distances[block].astype(np.float64)
         core[block] = np.partition(part, rank - 1, axis=1)[:, rank - 1]
     return core

@@ -144,9 +144,9 @@ def _given(model: Model, data: Data, label: Int) -> Int:
     if not inside.size:
         return label
     if facts["role"] == "distances":
-        pairs = new_pairs(data, "distances", own.size)[noise]
-        core = np.partition(pairs.astype(np.float64), min_samples, axis=1)[:, min_samples]
-        search, cores = of_pairs(pairs, inside), given_cores(arrays["core"])
+        pairs = new_pairs(data, "distances", own.size)
+        core = core_of_pairs(pairs, min_samples + 1)[noise]
+        search, cores = of_pairs(pairs, noise, inside), given_cores(arrays["core"])
     else:
         points = arrays["points"]
         rows = new_features(data, points.shape[1])[noise]

@@ -131,7 +131,9 @@ export function cutHere(columns, cut) {
   }
   const held = noiseSize(store) - nNoise;
   if (held > 0) {
-    warnings.push(`${held} points of noise are in the clusters of this cut, which is too coarse.`);
+    warnings.push(
+      `${held} row(s) of noise are in the clusters of this cut, which is too coarse to have them apart.`,
+    );
   }
   const sizes = clusters.map((cluster) => cluster.size).sort((a, b) => a - b);
   const from = steps < inner.length ? greatest[inner[steps]] : store.low;

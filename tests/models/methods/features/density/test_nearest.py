@@ -147,9 +147,9 @@ def test_further_points_are_looked_at_where_they_may_be_nearer(
     label = rng.integers(-1, 4, size=150)
     # Near points with large core distances: the nearest by reach are far down the list.
     core, own = rng.random(150) * 6, rng.random(40) * 2
-    inside, pairs = np.flatnonzero(label >= 0), cdist(rows, points)
+    inside, pairs, every = np.flatnonzero(label >= 0), cdist(rows, points), np.arange(40)
     expected = [nearest(pairs[row], own[row], core, label) for row in range(40)]
-    for search in (of_features(rows, points, inside, "euclidean"), of_pairs(pairs, inside)):
+    for search in (of_features(rows, points, inside, "euclidean"), of_pairs(pairs, every, inside)):
         found = nearest_clusters(own, search, inside, given_cores(core), label)
         assert found.label.tolist() == [number for number, _ in expected]
         assert found.reach == pytest.approx([reach for _, reach in expected])
