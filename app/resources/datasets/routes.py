@@ -129,8 +129,8 @@ async def create_dataset(
     ARFF class. Null is a row whose labels are unknown. A hierarchy may be the class paths
     (`animal/dog`) of such rows. A graph is a matrix, or pairs of labels or points: lists of two, or
     a CSV of two columns of text, whose first line is a header if it says so (`source,target`,
-    `from,to`, `parent,child`, ...). Items are a table with named columns of any kinds, or a zip archive of
-    images. These need `role`. A libsvm or ARFF file can be given as features and as
+    `from,to`, `parent,child`, ...). Items are a table with named columns of any kinds, or a zip
+    archive of images. These need `role`. A libsvm or ARFF file can be given as features and as
     labels; of ARFF `member` names the class, by default the last attribute.
 
     The features of a libsvm file are as many as its largest index, so that two files may differ.
