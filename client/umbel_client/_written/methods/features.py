@@ -169,6 +169,10 @@ class FeaturesMethods(Generic[R]):
         features: Input | None = None,
         distances: Input | None = None,
         similarity: Input | None = None,
+        graph: Input | None = None,
+        must_link: Input | None = None,
+        cannot_link: Input | None = None,
+        hierarchy: Input | None = None,
         names: Input | None = None,
         linkage: Literal[
             "average", "single", "complete", "weighted", "ward", "centroid", "median"
@@ -211,6 +215,17 @@ class FeaturesMethods(Generic[R]):
             diagonal.
         similarity : optional. Square symmetric matrix of similarities between points; a
             distance is the largest value of the matrix minus the similarity.
+        graph : optional. Which points are neighbours, of which only groups that an edge joins
+            merge: a square matrix, dense or sparse, whose values other than 0 are edges, or
+            pairs of points, by their numbers from 0 or, as text, by their names. Sparse
+            matrices are accepted.
+        must_link : optional. Pairs of points, by number or name, that are one group from the
+            start, together with all that other pairs link to them.
+        cannot_link : optional. Pairs of points, by number or name, of which groups merge only
+            where nothing else may.
+        hierarchy : optional. A known tree that the result refines. Each leaf bears the name of
+            one or several points, without the input 'names' a point's number; points that it
+            does not name may be anywhere.
         names : optional. One name per point.
         linkage : Distance between groups: 'single' closest points, 'complete' farthest,
             'average' mean over pairs, 'weighted' mean over the two parts, 'ward' increase of
@@ -235,6 +250,10 @@ class FeaturesMethods(Generic[R]):
             features=features,
             distances=distances,
             similarity=similarity,
+            graph=graph,
+            must_link=must_link,
+            cannot_link=cannot_link,
+            hierarchy=hierarchy,
             names=names,
             params={
                 "linkage": linkage,
@@ -574,6 +593,7 @@ class FeaturesMethods(Generic[R]):
         self,
         *,
         features: Input,
+        must_link: Input | None = None,
         names: Input | None = None,
         metric: Literal[
             "euclidean",
@@ -607,6 +627,9 @@ class FeaturesMethods(Generic[R]):
         Source: Scalable Hierarchical Agglomerative Clustering (2021, KDD).
 
         features : One row per point.
+        must_link : optional. Pairs of points, by their numbers from 0 or, as text, by their
+            names, that are one cluster before the first round, together with all that other
+            pairs link to them.
         names : optional. One name per point.
         metric : Distance between points, as SciPy's pdist defines it.
         n_neighbors : Number of nearest neighbours that each point is joined to.
@@ -621,6 +644,7 @@ class FeaturesMethods(Generic[R]):
         return self._run(
             "scc",
             features=features,
+            must_link=must_link,
             names=names,
             params={
                 "metric": metric,
