@@ -5,9 +5,9 @@ merged at once: for weighted linkage the mean over their pairs, for median linka
 means.
 
 Cost: where must-links are the only constraints, the time of the linkage without them, and its
-memory for single, ward, centroid and median linkage of features. Otherwise O(N^2) time usually, O(N^3) at
-worst, and 4.5 N^2 bytes, or 4 N^2 without a graph and pairs that cannot link; 4 N^2 more for the
-groups if there are must-links.
+memory for single, ward, centroid and median linkage of features. Otherwise O(N^2) time usually,
+O(N^3) at worst, and 4.5 N^2 bytes, or 4 N^2 without a graph and pairs that cannot link; 4 N^2 more
+for the groups if there are must-links.
 """
 
 from __future__ import annotations
