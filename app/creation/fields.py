@@ -74,7 +74,7 @@ Inputs = Annotated[
         "matrix, of values for labels and names, of ids if the method takes several inputs. A row "
         "of `labels` may be a list of several or none, or null where they are unknown; a "
         "`hierarchy` may be a list of class paths such as `animal/dog`, a `graph` of pairs of "
-        "labels.",
+        "labels or points, `must_link` and `cannot_link` of pairs of points by number or name.",
         examples=[{"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"}],
     ),
 ]

@@ -37,12 +37,15 @@ AT_ONCE = 1 << 22
 """Distances that are looked at, at least, between two reports of progress."""
 
 
-def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Float:
+def merged(
+    distances: Float, linkage: Rule, progress: Progress = silent, size: Float | None = None
+) -> Float:
     """(N - 1, 4) merges as SciPy's: two clusters, height, size.
 
     distances : (N (N - 1) / 2,) condensed, float64, N > 1; overwritten. Heights are not finite
         where distances overflow. 'ward', 'centroid' and 'median'
         take them for Euclidean.
+    size : (N,) the rows of each, where they are groups; None: 1.
     """
     from models.numerics.loops import agglomeration as loops
 
@@ -52,8 +55,8 @@ def merged(distances: Float, linkage: Rule, progress: Progress = silent) -> Floa
         with np.errstate(over="ignore"):
             np.multiply(distances, distances, out=distances)
     ends, height = np.empty((n_points - 1, 2), dtype=np.int64), np.empty(n_points - 1)
-    active = np.arange(n_points)
-    state = distances, RULES.index(linkage), np.ones(n_points), active
+    active, weight = np.arange(n_points), np.ones(n_points) if size is None else size.copy()
+    state = distances, RULES.index(linkage), weight, active
     near, least, length = np.empty(n_points, dtype=np.int64), np.empty(n_points), 0
     if may_fall:
         loops.nearest_rows(distances, active, near, least)

@@ -133,7 +133,9 @@ def test_lists_are_matrices_or_columns_by_their_role() -> None:
     assert converted("labels", np.array([1, 0])) == Inline([1, 0])
     assert converted("labels", np.array([1.0, np.nan])) == Inline([1, None])
     assert converted("targets", [0.5, 1.5]) == Inline([0.5, 1.5])
-    assert converted("graph", [("a", "b"), ("b", "c")]) == Inline([["a", "b"], ["b", "c"]])
+    for role in ("graph", "must_link", "cannot_link"):
+        assert converted(role, [("a", "b"), ("b", "c")]) == Inline([["a", "b"], ["b", "c"]])
+        assert converted(role, [(0, 1), (1, 2)]) == Inline([[0, 1], [1, 2]])
 
 
 def test_long_columns_are_uploaded_with_their_role() -> None:

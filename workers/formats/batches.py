@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from models.errors import UsageError
 from models.roles import Want
+from workers.formats.arrow_types import is_list, is_number, is_text, plain, plain_type
 from workers.formats.facts import Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, listed, missing, shown, unsupported
 from workers.formats.tables import (
@@ -150,7 +151,7 @@ def _label_rows(batches: Batches, position: int, bounds: Bounds) -> LabelRows:
     field = batches.schema.field(position)
     several = is_list(field.type)
     own = plain_type(plain_type(field.type).value_type) if several else plain_type(field.type)
-    if not (is_text(own) or _is_number(own) or pa.types.is_null(own)):
+    if not (is_text(own) or is_number(own) or pa.types.is_null(own)):
         raise unsupported(
             f"Column {shown(field.name)} has type {shown(str(field.type))}; labels are integers, "
             "text, or lists of them."
@@ -158,9 +159,9 @@ def _label_rows(batches: Batches, position: int, bounds: Bounds) -> LabelRows:
     times, values, unlabelled = [], [np.empty(0, dtype=object if is_text(own) else np.int64)], []
     n_read = n_values = 0
     for batch in batches.read([position]):
-        column = plain_values(batch.column(0))
+        column = plain(batch.column(0))
         unlabelled.append(column.is_null().to_numpy(zero_copy_only=False))
-        inside = plain_values(column.flatten()) if several else column.drop_null()
+        inside = plain(column.flatten()) if several else column.drop_null()
         own_times = ~unlabelled[-1]
         if several:
             own_times = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
@@ -255,7 +256,7 @@ def _blocks(batches: Batches, chosen: list[int], bounds: Bounds) -> Iterator[npt
         if batch.num_rows == 0:
             continue
         if len(chosen) == 1 and is_list(plain_type(batch.schema.field(0).type)):
-            block = _of_lists(plain_values(batch.column(0)), start, width)
+            block = _of_lists(plain(batch.column(0)), start, width)
         else:
             bounds.require(batch.num_rows * len(chosen) * dtype.itemsize)
             block = dense(batch, dtype, start)
@@ -270,7 +271,7 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int) -> npt.NDArray[Any]:
     start : its first row in the table. Raises UsageError naming a missing value.
     """
     columns: list[npt.NDArray[Any]] = []
-    for number, column in enumerate(map(plain_values, batch.columns)):
+    for number, column in enumerate(map(plain, batch.columns)):
         if column.null_count:
             raise missing(start + _first_null(column), number)
         columns.append(column.to_numpy(zero_copy_only=False))
@@ -307,7 +308,7 @@ def _of_lists(column: Any, start: int, width: int | None) -> npt.NDArray[Any]:
             )
     if size == 0:
         raise UsageError("The array has no columns.", code="empty")
-    values = column.flatten()
+    values = plain(column.flatten())
     if values.null_count:
         first = _first_null(values)
         raise missing(start + first // size, first % size)
@@ -320,7 +321,7 @@ def _texts(batches: Batches, position: int) -> Iterator[list[str]]:
 
     start = 0
     for batch in batches.read([position]):
-        column = batch.column(0)
+        column = plain(batch.column(0))
         if column.null_count:
             raise missing(start + _first_null(column))
         start += len(column)
@@ -340,17 +341,17 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
     kinds = set()
     for position in chosen:
         field = batches.schema.field(position)
-        plain = plain_type(field.type)
-        if is_list(plain):
+        kind = plain_type(field.type)
+        if is_list(kind):
             if len(chosen) > 1:
                 raise UsageError(
                     f"Column {shown(field.name)} holds lists and stands beside others; choose it "
                     f"with ?member=. The table has {listed(batches.schema.names)}.",
                     code="member-needed",
                 )
-            plain = plain_type(plain.value_type)
-        if not _is_number(plain):
-            if is_text(plain):
+            kind = plain_type(kind.value_type)
+        if not is_number(kind):
+            if is_text(kind):
                 lists = " Lists of labels need ?role=labels." if is_list(field.type) else ""
                 raise UsageError(
                     f"Column {shown(field.name)} holds text, and a matrix holds numbers; leave it "
@@ -360,50 +361,10 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
                 )
             raise unsupported(
                 f"Column {shown(field.name)} has type {shown(str(field.type))}; accepted are "
-                "booleans, integers, floats, lists of them of one length, and text."
+                "booleans, integers, floats, decimals, lists of them of one length, and text."
             )
-        kinds.add(np.dtype(plain.to_pandas_dtype()))
+        kinds.add(np.dtype(kind.to_pandas_dtype()))
     return np.result_type(*kinds)
-
-
-def plain_type(kind: Any) -> Any:
-    """The Arrow type itself, or the storage of an extension type."""
-    import pyarrow as pa
-
-    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
-
-
-def plain_values(column: Any) -> Any:
-    """The Arrow array itself, or the storage of one of an extension type."""
-    import pyarrow as pa
-
-    return column.storage if isinstance(column, pa.ExtensionArray) else column
-
-
-def is_list(kind: Any) -> bool:
-    """Whether each value of an Arrow type is a list of values."""
-    import pyarrow as pa
-
-    kind = plain_type(kind)
-    sized = pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind)
-    return bool(sized or pa.types.is_large_list(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow as pa
-
-    numeric = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    return bool(numeric or pa.types.is_boolean(kind))
-
-
-def is_text(kind: Any) -> bool:
-    """Whether each value of an Arrow type is a text, or one of a dictionary."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    string = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return bool(string or pa.types.is_string_view(kind))
 
 
 def _first_null(column: Any) -> int:

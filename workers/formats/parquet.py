@@ -9,7 +9,7 @@ from typing import Any
 
 from models.errors import UsageError
 from models.roles import Want
-from workers.formats import batches
+from workers.formats import arrow_types, batches
 from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.parquet_footer import values_claimed
@@ -98,7 +98,7 @@ def _check_sizes(path: Path, opened: Any, bounds: Bounds) -> None:
     if n_rows < 0:
         raise broken("The Parquet file claims a negative number of rows.")
     bounds.require(n_rows * max(8, n_columns))
-    if any(batches.is_list(field.type) for field in opened.schema_arrow):
+    if any(arrow_types.is_list(field.type) for field in opened.schema_arrow):
         bounds.require(4 * values_claimed(_footer(path)))
 
 

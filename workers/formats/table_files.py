@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
-from workers.formats import arrow, batches, csv, items, json, jsonl, parquet
+from workers.formats import arrow, arrow_types, batches, csv, items, json, jsonl, parquet
 from workers.formats.batches import Batches
 from workers.formats.column_roles import Kind, Seen
 from workers.formats.csv_dialect import Dialect, dialect_of
@@ -186,7 +186,7 @@ def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: boo
     kind = kind_of(type)
     if values is None:
         return Seen(name, kind, index=index)
-    plain = batches.plain_values(values)
+    plain = arrow_types.plain(values)
     examples = tuple(_written(value) for value in plain.drop_null()[:3].to_pylist())
     if kind in ("vector", "other"):
         return Seen(name, kind, index=index, examples=examples)
@@ -206,10 +206,10 @@ def kind_of(type: pa.DataType) -> Kind:
     """The kind of an Arrow column."""
     import pyarrow as pa
 
-    plain = batches.plain_type(type)
+    plain = arrow_types.plain_type(type)
     if pa.types.is_dictionary(plain):
         plain = plain.value_type
-    if batches.is_list(plain):
+    if arrow_types.is_list(plain):
         inside = kind_of(plain.value_type)
         return "vector" if inside in ("number", "integer") else "other"
     if pa.types.is_boolean(plain):
@@ -220,6 +220,6 @@ def kind_of(type: pa.DataType) -> Kind:
         return "number"
     if pa.types.is_temporal(plain):
         return "date"
-    if batches.is_text(plain):
+    if arrow_types.is_text(plain):
         return "text"
     return "other"

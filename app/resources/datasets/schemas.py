@@ -33,8 +33,8 @@ Name = Annotated[str | None, Query(max_length=1000, description="Any text.")]
 Hint = Annotated[
     Role | None,
     Query(
-        description="The intended use, as a hint. Labels with several or none a row, and a graph "
-        "of pairs of labels, are read as such only with it; items need it."
+        description="The intended use, as a hint. Labels with several or none a row, and "
+        "pairs of labels or names, are read as such only with it; items need it."
     ),
 ]
 Member = Annotated[

@@ -45,9 +45,10 @@ features, 4 N^2 bytes for the distances. Along the graph of k neighbours, O(N k 
 neighbours are found (`models.graphs.neighbours`), times D where distances follow from centres;
 O(N (D + k)) memory. Along a graph of E edges given with features the same, with E for N k, but
 that 'average', 'centroid' and 'median' measure all edges of a group anew when it merges, which is
-quadratic where one group takes up the others one by one. Must-links alone cost no more than the
-same linkage without them; other constraints without a graph, or with distances, O(N^2) time usually
-and 4.5 N^2 bytes, twice that with must-links. A run that would not fit is refused before it starts.
+quadratic where one group takes up the others one by one. Must-links alone take the time of the same
+linkage without them, and its memory where no distances are stored; other constraints without a
+graph, or with distances, O(N^2) time usually and 4.5 N^2 bytes; must-links add 4 N^2 bytes where
+distances are stored. A run that would not fit is refused before it starts.
 
 A new row, of which agglomeration says nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`); with distances or similarities it comes with

@@ -4,10 +4,10 @@ The distance of two groups of rows that must link is that of the linkage, as if 
 merged at once: for weighted linkage the mean over their pairs, for median linkage that of their
 means.
 
-Cost: where must-links are the only constraints, that without them for single linkage of features,
-and for ward, centroid and median of features O(N^2 D) time and O(N D) memory. Otherwise O(N^2) time
-usually, O(N^3) at worst, and 4.5 N^2 bytes, or 4 N^2 without a graph and pairs that cannot link; as
-many again for the groups if there are must-links.
+Cost: where must-links are the only constraints, the time of the linkage without them, and its
+memory for single, ward, centroid and median linkage of features. Otherwise O(N^2) time usually,
+O(N^3) at worst, and 4.5 N^2 bytes, or 4 N^2 without a graph and pairs that cannot link; 4 N^2 more
+for the groups if there are must-links.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from models.methods.features.linkage.all_pairs import (
     merges_among_all,
 )
 from models.methods.features.linkage.constraints import ACROSS, APART, EDGE, Constraints
-from models.numerics.agglomeration import AT_ONCE, listed, merged_points
+from models.numerics.agglomeration import AT_ONCE, listed, merged, merged_points
 from models.numerics.distances import DistanceMetric
 from models.running.progress import Progress, subprogress
 
@@ -74,10 +74,9 @@ def merges_under(
             merges, height = merges_among_all(values, role, linkage, metric, threads, progress)
             return *_spanning(merges, height, constraints), none
         centres = group_means(values, constraints)
-        merged = merged_points(
-            centres, linkage, subprogress(progress, 0.05, 0.95), constraints.size
-        )  # fmt: skip
-        return merged[:, :2].astype(np.int64), merged[:, 2], none
+        within = subprogress(progress, 0.05, 0.95)
+        joined = merged_points(centres, linkage, within, constraints.size)
+        return joined[:, :2].astype(np.int64), joined[:, 2], none
     progress(0.05, "measuring distances")
     distance = all_distances(values, role, metric)
     if linkage in EUCLIDEAN_ONLY:
@@ -85,6 +84,12 @@ def merges_under(
             np.multiply(distance, distance, out=distance)
     if n_groups < constraints.group.size:
         distance = _between_groups(distance, constraints, linkage)
+    if constraints.links_alone and linkage != "single":
+        if linkage in EUCLIDEAN_ONLY:
+            np.sqrt(distance, out=distance)
+        within = subprogress(progress, 0.4, 0.95)
+        chained = merged(distance, linkage, within, constraints.size)
+        return chained[:, :2].astype(np.int64), chained[:, 2], none
     return _merged(distance, constraints, linkage, subprogress(progress, 0.4, 0.95))
 
 

@@ -1,0 +1,322 @@
+"""Excel workbooks (.xlsx): one sheet as a table, whose first line may name the columns.
+
+The archive is checked before it is opened, and the places of cells before they are: a reader makes
+room for all cells between the first and the last. Blank lines and columns around the table are left
+out. Formulas count as the values that Excel saved; an error such as #N/A is a missing cell.
+
+The first line is a header if none of its cells is a number, or if one is text above numbers alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from models.errors import UsageError
+from models.roles import Want
+from workers.formats import archives, batches
+from workers.formats.archives import ArchiveKind
+from workers.formats.batches import Batches
+from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
+from workers.formats.refusals import broken, shown, unsupported
+from workers.formats.tables import Table
+
+MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MOST_MEMBERS = 10_000
+MOST_COLUMNS = 1 << 14
+
+_BYTES_OF_CELL = 96
+"""Memory for a cell between the first and the last, in the reader and as a Python object."""
+_BATCH_ROWS = 1 << 14
+_STEP = 1 << 20
+_PLACE = re.compile(rb"""\sr\s*=\s*["'](?:([A-Z]{1,3})(\d{1,7})|(\d{1,7}))["']""")
+_LONGEST_PLACE = 64
+_FIRST_MEMBERS = ("[Content_Types].xml", "_rels/", "docProps/", "xl/", "word/", "ppt/")
+_OTHERS = ((b"word/", "a Word document"), (b"ppt/", "a PowerPoint presentation"))
+_ADVICE = "Save it again as .xlsx in Excel, or as CSV UTF-8."
+
+
+def begins(head: bytes, first_member: str) -> bool:
+    """Whether a zip archive is a workbook, by the name of its first member.
+
+    Raises UsageError `unsupported-format` for other documents of Office.
+    """
+    if not first_member.startswith(_FIRST_MEMBERS):
+        return False
+    for folder, what in _OTHERS:
+        if folder in head and b"xl/" not in head:
+            raise unsupported(f"The content is {what}; a table is read from Excel (.xlsx) or CSV.")
+    return True
+
+
+def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
+    """Facts of a sheet, the first or that named `member`, after reading every cell."""
+    with opened(path, bounds, member) as sheet:
+        _require_kinds(sheet)
+        return batches.facts(sheet.table, None, bounds)
+
+
+def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
+    """The columns of a sheet, the first or that named `member`."""
+    with opened(path, bounds, member) as sheet:
+        if want == "matrix":
+            _require_kinds(sheet)
+        return batches.read(sheet.table, None, want, bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet as an Arrow table.
+
+    named : whether its first line names the columns. changes : by column, the first row (from 0)
+        whose cell is of another kind than those above; such a column is text. first_line : the line
+        of row 0 in Excel. notes : what was left out.
+    """
+
+    table: Batches
+    named: bool
+    changes: dict[int, int]
+    first_line: int
+    notes: tuple[str, ...]
+
+
+@contextmanager
+def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sheet]:
+    """A sheet. Raises UsageError `archive-bomb`, `too-large`, `invalid-file`, `empty`,
+    `member-needed` for a sheet that is not there, `wrong-input` for merged cells and for a header
+    with gaps."""
+    import python_calamine as calamine
+
+    _require_sizes(path, bounds)
+    try:
+        with calamine.CalamineWorkbook.from_path(str(path)) as workbook:
+            names = list(workbook.sheet_names)
+            at = 0
+            if member is not None or not names:
+                at = choose([Member(name, (), "sheet") for name in names], member)
+            sheet = workbook.get_sheet_by_index(at)
+            _require_unmerged(sheet)
+            rows = [list(row) for row in sheet.iter_rows()]
+            first_line = 1 + (sheet.start[0] if sheet.start is not None else 0)
+    except UsageError:
+        raise
+    except calamine.PasswordError:
+        raise unsupported(
+            "The Excel workbook is protected by a password; save it without."
+        ) from None
+    except (MemoryError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:
+        # A panic of the reader is no Exception.
+        raise broken(f"The Excel workbook is damaged or cut short. {_ADVICE}") from None
+    notes: tuple[str, ...] = ()
+    if len(names) > 1 and member is None:
+        listed = ", ".join(shown(name) for name in names[:10])
+        notes = (
+            f"The workbook has {len(names)} sheets ({listed}); the first is read, "
+            "?member= chooses another.",
+        )
+    yield _sheet(rows, first_line, notes)
+
+
+def _require_sizes(path: Path, bounds: Bounds) -> None:
+    """Check the archive, and the room between the first and the last cell of every sheet."""
+    with archives.opened(path, _KIND, bounds, MOST_MEMBERS) as archive:
+        for info in archive.infolist():
+            if not info.filename.endswith((".xml", ".rels")) and info.filename.startswith(
+                "xl/media"
+            ):
+                continue
+            n_rows = n_columns = 0
+            with archives.member(archive, info, _KIND) as file:
+                kept = b""
+                while part := file.read(_STEP):
+                    for letters, row, row_alone in _PLACE.findall(kept + part):
+                        n_rows = max(n_rows, int(row or row_alone))
+                        n_columns = max(n_columns, _column(letters))
+                    kept = part[-_LONGEST_PLACE:]
+            bounds.require(_BYTES_OF_CELL * n_rows * max(1, n_columns))
+
+
+def _column(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number
+
+
+def _require_unmerged(sheet: Any) -> None:
+    merged = sheet.merged_cell_ranges
+    if merged:
+        (top, left), (bottom, right) = merged[0]
+        raise UsageError(
+            f"The Excel sheet {shown(sheet.name)} has merged cells, {_name(top, left)}:"
+            f"{_name(bottom, right)} first. A table has one cell for each column and row, and its "
+            "first line names the columns; remove title rows and unmerge.",
+            code="wrong-input",
+            line=top + 1,
+            column=left,
+        )
+
+
+def _name(row: int, column: int) -> str:
+    letters = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        letters = chr(65 + rest) + letters
+    return f"{letters}{row + 1}"
+
+
+def _sheet(rows: list[list[Any]], first_line: int, notes: tuple[str, ...]) -> Sheet:
+    while rows and _is_blank(rows[-1]):
+        rows.pop()
+    while rows and _is_blank(rows[0]):
+        del rows[0]
+        first_line += 1
+    if not rows:
+        raise UsageError("The Excel sheet is empty.", code="empty")
+    cells = [list(column) for column in zip_longest(*rows, fillvalue="")]
+    filled = [column for column in cells if not _is_blank(column)]
+    if len(filled) < len(cells):
+        dropped = len(cells) - len(filled)
+        notes += (f"{dropped} blank column{'s' * (dropped > 1)} of the sheet left out.",)
+    named = _is_header([column[0] for column in filled], [column[1:] for column in filled])
+    if named:
+        _require_header([column[0] for column in filled], first_line)
+        names = [_text(column.pop(0)) for column in filled]
+        first_line += 1
+    else:
+        names = [f"column {at}" for at in range(len(filled))]
+    if not filled[0]:
+        raise UsageError("The Excel sheet has a header and no rows.", code="empty")
+    return _typed(names, filled, named, first_line, notes)
+
+
+def _is_blank(cells: Sequence[Any]) -> bool:
+    return all(cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells)
+
+
+def _is_header(first: Sequence[Any], below: Sequence[Sequence[Any]]) -> bool:
+    if not any(isinstance(cell, (int, float, date, time, timedelta)) for cell in first):
+        return True
+    return any(
+        isinstance(cell, str)
+        and cell.strip()
+        and _kinds(column) in ({"number"}, {"boolean"}, {"date"})
+        for cell, column in zip(first, below, strict=True)
+    )
+
+
+def _require_header(first: Sequence[Any], line: int) -> None:
+    for column, cell in enumerate(first):
+        if _is_blank([cell]):
+            raise UsageError(
+                f"The first line of the Excel table (line {line} of the sheet) must name every "
+                f"column; column {column} (counted from 0) has no name. Remove titles above the "
+                "table.",
+                code="wrong-input",
+                line=line,
+                column=column,
+            )
+
+
+def _kind(cell: Any) -> str | None:
+    match cell:
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case date() | time() | timedelta():
+            return "date"
+        case str() if cell.strip():
+            return "text"
+    return None
+
+
+def _kinds(cells: Sequence[Any]) -> set[str]:
+    return {kind for kind in map(_kind, cells) if kind is not None}
+
+
+def _text(cell: Any) -> str:
+    """A cell as text: whole numbers without decimals, truths in small letters."""
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
+    return cell.isoformat() if isinstance(cell, (date, time)) else str(cell)
+
+
+def _typed(
+    names: Sequence[str],
+    cells: list[list[Any]],
+    named: bool,
+    first_line: int,
+    notes: tuple[str, ...],
+) -> Sheet:
+    import pyarrow as pa
+
+    changes: dict[int, int] = {}
+    arrays: list[pa.Array] = []
+    for at, column in enumerate(cells):
+        kinds = _kinds(column)
+        present = [None if _kind(cell) is None else cell for cell in column]
+        if kinds == {"number"}:
+            whole = all(x is None or (abs(x) < 2**53 and x == int(x)) for x in present)
+            kind, convert = (pa.int64(), int) if whole else (pa.float64(), float)
+            arrays.append(pa.array([None if x is None else convert(x) for x in present], kind))
+        elif kinds == {"boolean"}:
+            arrays.append(pa.array(present, pa.bool_()))
+        elif kinds == {"date"} and all(x is None or isinstance(x, date) for x in present):
+            moments = [x if x is None or isinstance(x, datetime) else _midnight(x) for x in present]
+            arrays.append(pa.array(moments, pa.timestamp("us")))
+        else:
+            if len(kinds) > 1:
+                first = next(kind for kind in map(_kind, column) if kind is not None)
+                changes[at] = next(
+                    row for row, cell in enumerate(column) if _kind(cell) not in (None, first)
+                )
+            texts = [None if x is None else _text(x) for x in present]
+            arrays.append(pa.array(texts, pa.large_string()))
+        column.clear()
+    table = pa.Table.from_arrays(arrays, list(names))
+
+    def read(columns: list[int]) -> Iterator[Any]:
+        return iter(table.select(sorted(columns)).to_batches(max_chunksize=_BATCH_ROWS))
+
+    opened = Batches(table.schema, table.num_rows, read)
+    return Sheet(opened, named, changes, first_line, notes)
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day)
+
+
+def _require_kinds(sheet: Sheet) -> None:
+    """Refuse a matrix for the first cell that changes what a column holds."""
+    for column, row in sorted(sheet.changes.items(), key=lambda item: item[::-1]):
+        name = sheet.table.schema.names[column]
+        raise UsageError(
+            f"Column {shown(name)} of the Excel sheet is of one kind above row {row} (counted from "
+            f"0; line {sheet.first_line + row} of the sheet) and of another there; a matrix holds "
+            "numbers only.",
+            code="wrong-input",
+            row=row,
+            column=column,
+            line=sheet.first_line + row,
+        )
+
+
+_KIND = ArchiveKind(
+    noun="Excel (.xlsx)",
+    packed_by="stored and deflated members",
+    advice="Upload the sheet as CSV or Parquet.",
+    most_directory=8 << 20,
+    require=lambda name: None,
+)
