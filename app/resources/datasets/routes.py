@@ -137,10 +137,10 @@ async def create_dataset(
 
     Labels are one per row, integers or text, or several or none: lists of them (JSON, JSON lines,
     list columns of Arrow and Parquet), `3,7 1:0.5` in libsvm, a sparse npz of rows x labels, an
-    ARFF class, a one-hot or indicator matrix of 0 and 1. Null is a row whose labels are unknown. A hierarchy may be the class paths
-    (`animal/dog`) of such rows. A graph is a matrix, or pairs of labels: lists of two, or a CSV of
-    two columns of text, whose first line is a header if it says so (`source,target`, `from,to`,
-    `parent,child`, ...). Items are a table with named columns of any kinds, or a zip archive of
+    ARFF class, a one-hot or indicator matrix of 0 and 1. Null is a row whose labels are unknown. A
+    hierarchy may be the class paths (`animal/dog`) of such rows. A graph is a matrix, or pairs of
+    labels: lists of two, or a CSV of two columns of text, whose first line is a header if it says
+    so (`source,target`, `from,to`, `parent,child`, ...). Items are a table with named columns of any kinds, or a zip archive of
     images. These need `role`. A libsvm or ARFF file can be given as features and as
     labels; of ARFF `member` names the class, by default the last attribute.
 
