@@ -140,9 +140,9 @@ async def create_dataset(
     ARFF class, a one-hot or indicator matrix of 0 and 1. Null is a row whose labels are unknown. A
     hierarchy may be the class paths (`animal/dog`) of such rows. A graph is a matrix, or pairs of
     labels: lists of two, or a CSV of two columns of text, whose first line is a header if it says
-    so (`source,target`, `from,to`, `parent,child`, ...). Items are a table with named columns of any kinds, or a zip archive of
-    images. These need `role`. A libsvm or ARFF file can be given as features and as
-    labels; of ARFF `member` names the class, by default the last attribute.
+    so (`source,target`, `from,to`, `parent,child`, ...). Items are a table with named columns of
+    any kinds, or a zip archive of images. These need `role`. A libsvm or ARFF file can be given as
+    features and as labels; of ARFF `member` names the class, by default the last attribute.
 
     The features of a libsvm file are as many as its largest index, so that two files may differ.
     `n_features` declares their number: new rows for a model need that of the rows it was fitted on,
