@@ -438,7 +438,8 @@ def _is_by_id(dialect: Dialect) -> bool:
 def _by_id(path: Path, dialect: Dialect, bounds: Bounds) -> WrittenColumn:
     """The names in the order of their ids.
 
-    Raises UsageError for an id that is no number of a row, or that occurs twice.
+    Raises UsageError for an id that is no number of a row, or that occurs twice, and for a name
+    that is blank.
     """
     place = [text.strip().lower() for text in dialect.first].index(ID)
     rows = list(_rows(path, dialect, bounds, first_row=-1))[1:]
@@ -468,6 +469,9 @@ def _by_id(path: Path, dialect: Dialect, bounds: Bounds) -> WrittenColumn:
             )
         row_of[number] = row
     ordered = [rows[row_of[number]] for number in range(len(rows))]
+    for number, (line, cells) in enumerate(ordered):
+        if not cells[1 - place].strip():
+            raise missing(number, 0, line=line)
     return WrittenColumn([cells[1 - place] for _, cells in ordered], [line for line, _ in ordered])
 
 

@@ -8,7 +8,8 @@ Rows may also be an indicator, a row of 0 and 1 for each point with a column for
 where each point has one class. Dense matrices of two or more columns are read so, and so are lists
 of labels if every row (but unknown ones) has the same number of two or more values and all of them
 are 0 or 1, false or true: as sets of labels such rows would hold the label 0 or 1 twice. Only rows
-of two columns that are all [0, 1] or [1, 0] could be sets as well; the note says so.
+of two columns that are all [0, 1] or [1, 0] could be sets as well; they are sets if all are [0, 1],
+as sets are written in ascending order, else classes, and the note says so.
 """
 
 from __future__ import annotations
@@ -103,10 +104,11 @@ def value(rows: LabelRows, role: str) -> npt.NDArray[Any] | LabelSets:
     counts once. Raises UsageError naming the row of a number that is not an integer and of an empty
     text, `empty` if no row has a label. O(n log n).
     """
-    width = _width(np.diff(rows.start), rows.unlabelled)
+    width = 0 if rows.are_sets else _width(np.diff(rows.start), rows.unlabelled)
     if width > 1 and rows.value.dtype.kind in "biuf":
         flags = rows.value.reshape(-1, width)
-        if is_indicator(flags):
+        # Sets are written in ascending order: [0, 1] throughout is the same set in every row.
+        if is_indicator(flags) and not (width == 2 and (flags[:, 0] < flags[:, 1]).all()):
             return _of_flags(flags, rows.unlabelled, role)
     row, n_rows = rows.row, len(rows.unlabelled)
     unlabelled = rows.unlabelled

@@ -9,6 +9,7 @@ the largest index, or `Bounds.n_features` where it is declared.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import NoReturn
@@ -78,7 +79,8 @@ def _parsed(path: Path, bounds: Bounds) -> tuple[sp.csr_array, LabelRows]:
         _explain(path, first, n_features)
     bounds.require(8 * (n_rows + n_features))
     features = sp.csr_array((rows.data, rows.indices - first, rows.indptr), (n_rows, n_features))
-    return features, LabelRows.of(times, labels, np.zeros(n_rows, dtype=bool))
+    rows = LabelRows.of(times, labels, np.zeros(n_rows, dtype=bool))
+    return features, replace(rows, are_sets=True)
 
 
 def _check_sizes(path: Path, bounds: Bounds) -> None:

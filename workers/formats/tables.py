@@ -70,11 +70,13 @@ class LabelRows:
     start : (n_rows + 1,) the values of row i are `value[start[i]:start[i + 1]]`.
     value : (start[-1],) numbers or `str` objects.
     unlabelled : (n_rows,) whether it is unknown which values a row has; it has none in `value`.
+    are_sets : whether the format has sets of labels alone, and no indicators.
     """
 
     start: npt.NDArray[np.int64]
     value: npt.NDArray[Any]
     unlabelled: npt.NDArray[np.bool_]
+    are_sets: bool = False
 
     @classmethod
     def of(

@@ -79,6 +79,8 @@ def test_several_or_no_ones_are_sets(rows: list[list[int]]) -> None:
         ([["0", "1"], ["1", "0"]], [{"0", "1"}, {"0", "1"}]),
         ([[0, 1], [1, 2]], [{"0", "1"}, {"1", "2"}]),
         ([[1, 2], [2, 1]], [{"1", "2"}, {"1", "2"}]),
+        ([[0, 1], [0, 1]], [{"0", "1"}, {"0", "1"}]),
+        ([[0, 1]], [{"0", "1"}]),
         ([[0, 1], [1]], [{"0", "1"}, {"1"}]),
         ([[0, 1], 1], [{"0", "1"}, {"1"}]),
         ([[0, 1], []], [{"0", "1"}, set()]),
@@ -102,6 +104,7 @@ def test_two_columns_may_be_sets_and_the_note_says_so() -> None:
     assert value.tolist() == [1, 0, 0]
     assert "could also be the set" in notes[0]
     assert len(read(Lists([[0, 1], [1, 1]]))[1]) == 1
+    assert read(np.array([[0, 1], [0, 1]]))[0].tolist() == [1, 1]
 
 
 def test_rows_of_unknown_labels_stay_unknown() -> None:

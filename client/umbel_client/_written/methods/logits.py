@@ -66,7 +66,8 @@ class LogitsMethods(Generic[R]):
             the confidences of all its points; 'mean': mean of these confidences; 'size': number
             of its points.
         input : What the input 'logits' holds: real numbers before softmax, logarithms of
-            probabilities, or probabilities (each row sums to 1).
+            probabilities, or probabilities (each row sums to 1). A logit of -inf is a class
+            that its row cannot have. Logits that look like another kind get a warning.
         temperature : Divisor of the logits before softmax.
         device : Where logits are read: on the processor, or on a GPU by workers that have one.
             The resulting hierarchy is the same.

@@ -438,7 +438,7 @@ import sys, numpy as np
 from models.registry import method
 from models.inputs.data import Data
 import scipy.spatial.distance
-hac = registry.method("hac")
+hac = method("hac")
 params = hac.Params(linkage=sys.argv[1])
 n = int(sys.argv[2])
 points = np.random.default_rng(0).normal(size=(n, 4))
