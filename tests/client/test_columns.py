@@ -16,6 +16,7 @@ import pytest
 from tests.needs_kit import need
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
+from umbel_client.imports import tree_file
 from umbel_client.inputs import Inline, converted
 from umbel_client.items import converted_items
 
@@ -307,6 +308,13 @@ def test_what_is_no_matrix_is_refused_by_its_place(kind: str) -> None:
     make, sentence = REFUSED[kind]
     with pytest.raises(InputError, match=sentence):
         converted("features", make())
+
+
+def test_a_masked_linkage_is_refused() -> None:
+    linkage = np.ma.masked_array([[0, 1, 1.5, 2]], [[0, 0, 1, 0]])
+    with pytest.raises(InputError, match="row 0, column 2 is masked"):
+        tree_file(linkage)
+    assert tree_file(np.ma.masked_array(linkage.data))[1] == "application/x-npy"
 
 
 @pytest.mark.parametrize("role", ["names", "targets", "timestamps", "tasks", "documents"])
