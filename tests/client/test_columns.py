@@ -343,6 +343,23 @@ def test_a_tensor_of_bfloat16_is_labels() -> None:
     np.testing.assert_array_equal(array, [1, 2])
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors")
+def test_masked_tensors_are_as_masked_arrays() -> None:
+    data = tensors().tensor(ROWS)
+    from torch.masked import masked_tensor
+
+    mask = tensors().ones_like(data).bool()
+    np.testing.assert_array_equal(matrix(masked_tensor(data, mask)), ROWS)
+    mask[2, 0] = False
+    with pytest.raises(InputError, match="row 2, column 0 is masked"):
+        converted("features", masked_tensor(data, mask))
+
+
+def test_a_tensor_without_data_is_refused() -> None:
+    with pytest.raises(InputError, match="has no data"):
+        converted("features", tensors().ones(2, 2, device="meta"))
+
+
 def test_a_class_made_of_a_frame_is_one() -> None:
     class Own(pandas().DataFrame):  # type: ignore[misc]
         """As of geopandas."""
