@@ -199,7 +199,14 @@ def _sparse_tensor(role: str, tensor: Any) -> Payload:
 
 
 def array_or_payload(role: str, tensor: Any) -> npt.NDArray[Any] | Payload:
-    """A tensor on any device, with or without a gradient; bfloat16 as a separate file."""
+    """A tensor on any device, with or without a gradient; bfloat16 as a separate file, a masked
+    tensor as a masked array. Raises InputError for numbers that NumPy has not, and without data.
+    """
+    if hasattr(tensor, "get_mask") and hasattr(tensor, "get_data"):
+        data = dense_of(role, tensor.get_data())
+        return np.ma.masked_array(data, ~tensor.get_mask().cpu().numpy())
+    if getattr(tensor, "is_meta", False):
+        raise InputError(role, "a tensor on the device 'meta' has no data.")
     plain = tensor.detach().cpu().resolve_conj().resolve_neg()
     if str(plain.dtype) == "torch.bfloat16":
         import torch

@@ -12,7 +12,7 @@ import numpy as np
 from umbel_client import encodings
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
-from umbel_client.inputs import HINTS, Inline
+from umbel_client.inputs import HINTS, Inline, unmasked
 
 _ACCEPTED = (
     "accepted are Newick, Nexus and JSON text, a linkage matrix, class paths, a mapping with "
@@ -36,6 +36,8 @@ def payload_of(role: str, content: Payload | Inline, about: Mapping[str, Any]) -
 
 def tree_file(tree: Any) -> tuple[bytes, str]:
     """The content and the media type of a tree. Raises InputError for what is none."""
+    if isinstance(tree, np.ma.MaskedArray):
+        tree = unmasked("tree", tree)
     if isinstance(tree, str):
         media_type = text_type(tree)
         if media_type is None:

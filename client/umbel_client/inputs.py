@@ -418,8 +418,8 @@ def _row(role: str, number: int, row: Any) -> Any:
     if columns.is_missing(row):
         return None
     if frames.is_tensor(row):
-        return frames.dense_of(role, row)
-    if columns.is_column(row):
+        row = frames.dense_of(role, row)
+    elif columns.is_column(row):
         row = frames.rows_of(role, row)
     if isinstance(row, np.ma.MaskedArray):
         mask = np.ma.getmaskarray(row)

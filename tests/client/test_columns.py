@@ -16,6 +16,7 @@ import pytest
 from tests.needs_kit import need
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
+from umbel_client.imports import tree_file
 from umbel_client.inputs import Inline, converted
 from umbel_client.items import converted_items
 
@@ -309,6 +310,13 @@ def test_what_is_no_matrix_is_refused_by_its_place(kind: str) -> None:
         converted("features", make())
 
 
+def test_a_masked_linkage_is_refused() -> None:
+    linkage = np.ma.masked_array([[0, 1, 1.5, 2]], [[0, 0, 1, 0]])
+    with pytest.raises(InputError, match="row 0, column 2 is masked"):
+        tree_file(linkage)
+    assert tree_file(np.ma.masked_array(linkage.data))[1] == "application/x-npy"
+
+
 @pytest.mark.parametrize("role", ["names", "targets", "timestamps", "tasks", "documents"])
 def test_a_masked_value_of_other_columns_is_refused(role: str) -> None:
     with pytest.raises(InputError, match="row 1 is masked"):
@@ -333,6 +341,23 @@ def test_a_tensor_of_bfloat16_is_labels() -> None:
     array = np.load(io.BytesIO(sent.content.read(0, sent.content.length)))
     assert array.dtype == np.float32
     np.testing.assert_array_equal(array, [1, 2])
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of MaskedTensors")
+def test_masked_tensors_are_as_masked_arrays() -> None:
+    data = tensors().tensor(ROWS)
+    from torch.masked import masked_tensor
+
+    mask = tensors().ones_like(data).bool()
+    np.testing.assert_array_equal(matrix(masked_tensor(data, mask)), ROWS)
+    mask[2, 0] = False
+    with pytest.raises(InputError, match="row 2, column 0 is masked"):
+        converted("features", masked_tensor(data, mask))
+
+
+def test_a_tensor_without_data_is_refused() -> None:
+    with pytest.raises(InputError, match="has no data"):
+        converted("features", tensors().ones(2, 2, device="meta"))
 
 
 def test_a_class_made_of_a_frame_is_one() -> None:

@@ -37,11 +37,12 @@ def pandas(*arguments: Any, **options: Any) -> Any:
     return pandas.DataFrame(*arguments, **options)
 
 
-def sent(method: str, **values: Any) -> dict[str, Any]:
+def sent(method: str, preprocess: Any = None, **values: Any) -> dict[str, Any]:
     """The names among the inputs of a run, by role."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", UmbelWarning)
-        inputs, _ = run_of(method, METHODS[method], values, {}, {})
+        options = {"preprocess": preprocess}
+        inputs, _ = run_of(method, METHODS[method], values, {}, options)
     found: dict[str, Any] = {}
     for place, value in inputs.items():
         if place.endswith("names"):
@@ -76,6 +77,20 @@ class TestPackages:
         make = module.table if package == "pyarrow" else module.DataFrame
         assert sent("mmc", features=make({"embedding": ROWS})) == {}
         assert sent("mmc", features=make({"weight": [1.0, 2.0]})) == {"feature_names": ["weight"]}
+
+
+def test_columns_that_are_no_classes_name_none() -> None:
+    top = np.array([[0, 5, 3], [1, 2, 4]])
+    assert sent("l2h", logits=frame("pandas"), top_classes=top) == {}
+
+
+@pytest.mark.parametrize("step", ["pca", "svd"])
+def test_columns_that_are_made_anew_have_no_names(step: str) -> None:
+    steps = [{"step": "standardize"}, {"step": step, "n": 2}]
+    rows = pandas(ROWS, columns=["a", "b", "c"], index=["x", "y"])
+    assert sent("mmc", steps, features=rows) == {}
+    assert sent("hmmc", steps, features=rows) == {"names": ["x", "y"]}
+    assert sent("mmc", steps[:1], features=rows) == {"feature_names": ["a", "b", "c"]}
 
 
 POINTS = ["birch", "ghhc", "hac", "hdbscan", "hkm", "hmmc", "hsc", "hyphc", "perch", "scc"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from umbel_client import frames
@@ -16,6 +16,10 @@ Run: TypeAlias = str | tuple[str, Mapping[str, Any]] | Mapping[str, Any]
 "preprocess": [...], "then": ...}`."""
 
 ROLES = frozenset(role for facts in METHODS.values() for role in facts.inputs)
+
+
+_NEW_COLUMNS = ("pca", "svd", "words")
+"""Steps whose columns are others than they were given."""
 
 
 def body_of(fields: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,26 +60,39 @@ def run_of(
     doubled = sorted(further.keys() & params.keys())
     if doubled:
         raise InputError(doubled[0], "it is given by itself and in `params`; give it once.")
-    inputs = converted_inputs(_named(facts, own), "inputs.", facts.several)
+    inputs = converted_inputs(
+        _named(facts, own, options.get("preprocess")), "inputs.", facts.several
+    )
     every = {name: plain(name, value) for name, value in {**further, **params}.items()}
     return inputs, {"method": method, "params": every, **options, "inputs": {}}
 
 
-def _named(facts: MethodFacts, own: Mapping[str, Any]) -> dict[str, Any]:
+def _named(
+    facts: MethodFacts, own: Mapping[str, Any], preprocess: Sequence[Mapping[str, Any]] | None
+) -> dict[str, Any]:
     """The inputs with the names that data frames have, where the method takes such names and none
     are given: of classes and features the columns, of points the index."""
     named = dict(own)
-    for role, names, of in (
-        ("logits", "names", frames.own_names),
-        ("features", "feature_names", frames.own_names),
-        ("features", "names", frames.own_index),
-    ):
-        wanted = (
-            names in facts.inputs and named.get(names) is None and frames.is_frame(own.get(role))
-        )
-        if wanted and (of is frames.own_names or facts.names_points):
+
+    def add(names: str, role: str, of: Callable[[Any], list[str] | None]) -> None:
+        if names in facts.inputs and named.get(names) is None and frames.is_frame(own.get(role)):
             named[names] = of(own[role])
+
+    # Columns beside `top_classes` are places, not classes.
+    if own.get("top_classes") is None:
+        add("names", "logits", frames.own_names)
+    if keeps_columns(preprocess):
+        add("feature_names", "features", frames.own_names)
+    if facts.names_points:
+        add("names", "features", frames.own_index)
     return named
+
+
+def keeps_columns(preprocess: Sequence[Mapping[str, Any]] | None) -> bool:
+    """Whether the columns of features are the same after steps that prepare them."""
+    return not any(
+        isinstance(step, Mapping) and step.get("step") in _NEW_COLUMNS for step in preprocess or ()
+    )
 
 
 def _refuse_misnamed(method: str, facts: MethodFacts, params: Mapping[str, Any]) -> None:

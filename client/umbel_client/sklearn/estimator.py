@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from umbel_client.client import Umbel
+from umbel_client.core.requests import keeps_columns
 from umbel_client.errors import InputError
 from umbel_client.inputs import Input, unmasked
 from umbel_client.methods import METHODS, MethodFacts
@@ -140,7 +141,8 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
             wrong = next((name for name in given if name not in facts.defaults), None)
             if wrong is not None:
                 raise InputError(wrong, self._unknown(wrong))
-            if "feature_names" in facts.inputs and hasattr(self, "feature_names_in_"):
+            named = "feature_names" in facts.inputs and hasattr(self, "feature_names_in_")
+            if named and keeps_columns(self.preprocess):
                 further.setdefault("feature_names", list(self.feature_names_in_))
         if self.random_state is not None and (facts is None or "seed" in facts.defaults):
             if "seed" in given:

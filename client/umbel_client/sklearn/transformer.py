@@ -79,8 +79,10 @@ class UmbelTransformer(
         rows, y = self._rows(X, y, reset=True)
         y = column_or_1d(y, warn=True)
         known = np.array([own is not None and own != _UNKNOWN and own == own for own in y])
-        check_classification_targets(y[known])
-        clusters, numbers = np.unique(y[known], return_inverse=True)
+        # Without those that are missing, objects may be of one kind.
+        given = np.array(y[known].tolist())
+        check_classification_targets(given)
+        clusters, numbers = np.unique(given, return_inverse=True)
         if len(clusters) < 2:
             raise InputError("labels", "the known rows are of fewer than two clusters or classes.")
         labels = np.full(len(y), _UNKNOWN, dtype=np.int64)
@@ -88,8 +90,8 @@ class UmbelTransformer(
         params: dict[str, Any] = {}
         fitted = rows
         if known.all():
-            given = {**(self.params or {}), **self._named()}
-            params = {name: own for name, own in _NOTHING_NEW.items() if name not in given}
+            chosen = {**(self.params or {}), **self._named()}
+            params = {name: own for name, own in _NOTHING_NEW.items() if name not in chosen}
             fitted = sp.vstack([rows, rows], "csr") if sp.issparse(rows) else np.vstack([rows] * 2)
             labels = np.concatenate([labels, np.full(len(y), _UNKNOWN)])
         names = [str(own) or "''" for own in clusters]

@@ -251,7 +251,8 @@ def test_a_hierarchy_of_the_classes_is_an_input(umbel: Umbel) -> None:
 @pytest.mark.parametrize("method", ["fda", "tcs-fs", "bp"])
 def test_transformations_are_those_of_the_model(umbel: Umbel, method: str) -> None:
     some = np.where(np.arange(30) % 5 == 0, -1, TRUE)
-    for known in (TRUE, some):
+    objects = np.where(some < 0, None, np.array(["a", "b", "c"], dtype=object)[TRUE])
+    for known in (TRUE, some, objects):
         model = UmbelTransformer(method, umbel=umbel, n_clusters=1, random_state=0)
         rows = model.fit_transform(FEATURES, known)
         assert rows.shape == (30, len(model.get_feature_names_out()))
