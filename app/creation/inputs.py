@@ -144,7 +144,7 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
         )
     if dataset.format in catalogue.LABELLED:
         return
-    if dataset.columns and dataset.member is None:
+    if dataset.columns:
         _check_table(dataset, role)
         return
     if dataset.role is not None and role_of(dataset.role).table != role_of(role).table:

@@ -21,6 +21,7 @@ from workers.formats import (
     arrow,
     column_roles,
     csv,
+    excel,
     image_zip,
     json,
     jsonl,
@@ -126,6 +127,7 @@ _ALL = (
         image_zip.read,
         by_role=True,
     ),
+    Format("xlsx", (excel.MEDIA_TYPE,), True, excel.inspect, excel.read, by_role=True),
     Format(
         "csv",
         ("text/csv", "text/tab-separated-values"),
@@ -168,6 +170,9 @@ SEVERAL = frozenset({"npz"}) | {
 ACCEPTED = tuple(format.media_types[0] for format in _ALL)
 _BY_TYPE = {media_type: format for format in _ALL for media_type in format.media_types}
 
+_SHEETS = "xlsx"
+"""The format in which `member` chooses a table, not an array or a column."""
+
 _LISTED = f"Accepted are {', '.join(ACCEPTED)}."
 _FOREIGN = (
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
@@ -176,6 +181,10 @@ _FOREIGN = (
     (b"\x28\xb5\x2f\xfd", "zstd; unpack it first"),
     (b"BZh", "bzip2; unpack it first"),
     (b"\xfd7zXZ\0", "xz; unpack it first"),
+    (
+        b"\xd0\xcf\x11\xe0",
+        "an Excel workbook of before 2007 (.xls); save it as .xlsx, or as CSV UTF-8",
+    ),
     (b"PARE", "an encrypted Parquet file"),
     (b"FEA1", "Feather version 1; write version 2"),
     (b"ORC", "an ORC file"),
@@ -255,7 +264,11 @@ def inspect(
     several arrays and `member` names none of them, `archive-bomb`, `too-large`, `truncated`,
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
-    columns, warnings = table_columns(format, path, bounds, choice) if member is None else ((), ())
+    sheet = member if format == _SHEETS else None
+    columns: tuple[Column, ...] = ()
+    warnings: tuple[str, ...] = ()
+    if member is None or sheet is not None:
+        columns, warnings = table_columns(format, path, bounds, choice, sheet)
     if choice and not columns:
         raise UsageError(
             "Columns are chosen by name, and this file has none; accepted are tables with a header "
@@ -265,16 +278,20 @@ def inspect(
     found = _facts(_format(format), path, member, bounds, role, columns)
     names = column_roles.features(columns) if columns else None
     of_matrix = len(found.shape) == 2 and found.dtype not in ("str", "table")
-    notes = table_files.notes(format, path, names if of_matrix else (), bounds)
+    notes = table_files.notes(format, path, names if of_matrix else (), bounds, sheet)
     return replace(found, columns=columns, warnings=(*notes, *warnings))
 
 
 def table_columns(
-    format: str, path: Path, bounds: Bounds, choice: Choice = UNCHOSEN
+    format: str,
+    path: Path,
+    bounds: Bounds,
+    choice: Choice = UNCHOSEN,
+    sheet: str | None = None,
 ) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """The columns of a table with their roles, and what was decided of them that nobody chose; none
     where the columns of the file have no names."""
-    seen = table_files.seen(format, path, bounds)
+    seen = table_files.seen(format, path, bounds, sheet)
     if not seen:
         return (), ()
     columns = column_roles.propose(seen, choice)
@@ -290,33 +307,39 @@ def _facts(
     columns: Sequence[Column],
 ) -> Facts:
     if format.by_role and role is not None and (role_of(role).by_role or role_of(role).blank):
-        read = _read(format, path, _member(member, columns, role), role, bounds)
+        own = _member(member, columns, role, sheets=format.id == _SHEETS)
+        read = _read(format, path, own, role, bounds)
         return roles.facts(read, role)
     if not columns:
         return format.inspect(path, member, bounds)
     names = column_roles.features(columns)
     if role is not None and role_of(role).column:
-        return format.inspect(path, _member(member, columns, role), bounds)
+        own = _member(member, columns, role, sheets=format.id == _SHEETS)
+        return format.inspect(path, own, bounds)
     if not names:
         if role is not None:
             raise _no_features(columns, role)
         single = _member(None, columns, "documents") or _member(None, columns, "labels")
         return format.inspect(path, single, bounds)
     n_rows, width, dtype = 0, 0, "float64"
-    for block in table_files.blocks(format.id, path, names, bounds):
+    sheet = member if format.id == _SHEETS else None
+    for block in table_files.blocks(format.id, path, names, bounds, sheet):
         n_rows += len(block)
         width, dtype = block.shape[1], str(block.dtype)
     return Facts((n_rows, width), dtype)
 
 
-def _member(member: str | None, columns: Sequence[Column], role: str) -> str | None:
-    """The column that is the value of a role which takes one."""
-    if member is not None or not role_of(role).column:
+def _member(
+    member: str | None, columns: Sequence[Column], role: str, *, sheets: bool = False
+) -> str | None:
+    """The column that is the value of a role which takes one. sheets : whether `member` is a
+    sheet."""
+    if (member is not None and not sheets) or not role_of(role).column or not columns:
         return member
-    if len(columns) == 1:
-        return columns[0].name
-    own = COLUMN_OF.get(role)
-    return None if own is None else column_roles.of_role(columns, own)
+    kind = COLUMN_OF.get(role)
+    name = None if kind is None else column_roles.of_role(columns, kind)
+    own = columns[0].name if len(columns) == 1 else name
+    return own if member is None or own is None else f"{member}!{own}"
 
 
 def _no_features(columns: Sequence[Column], role: str) -> UsageError:
@@ -328,8 +351,12 @@ def _no_features(columns: Sequence[Column], role: str) -> UsageError:
     )
 
 
-def texts(format: str, path: Path, column: str, bounds: Bounds = DEFAULT) -> list[str]:
+def texts(
+    format: str, path: Path, column: str, bounds: Bounds = DEFAULT, member: str | None = None
+) -> list[str]:
     """A column of a table as texts, numbers as they are written. Raises the errors of `load`."""
+    if format == _SHEETS and member is not None:
+        column = f"{member}!{column}"
     if format == "csv":
         return csv.texts(path, column, bounds)
     found = load(format, path, column, "names", bounds)
@@ -354,12 +381,13 @@ def load(
     uncompressed list column of Arrow. Raises the errors of `inspect` and `roles.value`.
     """
     want = roles.wanted(role)
-    if want == "matrix" and member is None and columns:
+    sheet = member if format == _SHEETS else None
+    if want == "matrix" and (member is None or sheet is not None) and columns:
         names = column_roles.features(columns)
         if not names:
             raise _no_features(columns, role)
-        return roles.value(table_files.matrix(format, path, names, bounds), role)
-    own = _member(member, columns, role)
+        return roles.value(table_files.matrix(format, path, names, bounds, sheet), role)
+    own = _member(member, columns, role, sheets=format == _SHEETS)
     return roles.value(_read(_format(format), path, own, role, bounds), role)
 
 
@@ -435,7 +463,10 @@ def _binary(head: bytes) -> str | None:
     if head.startswith(npy.MAGIC):
         return "npy"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return "zip" if image_zip.begins(_first_member(head)) else "npz"
+        first = _first_member(head)
+        if excel.begins(head, first):
+            return "xlsx"
+        return "zip" if image_zip.begins(first) else "npz"
     if head.startswith(arrow.MAGIC):
         return "arrow-file"
     if head.startswith(parquet.MAGIC):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from itertools import zip_longest
 from pathlib import Path
@@ -58,16 +58,17 @@ def begins(head: bytes, first_member: str) -> bool:
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of a sheet, the first or that named `member`, after reading every cell."""
     with opened(path, bounds, member) as sheet:
-        _require_kinds(sheet)
-        return batches.facts(sheet.table, None, bounds)
+        if sheet.column is None:
+            _require_kinds(sheet)
+        return batches.facts(sheet.table, sheet.column, bounds)
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The columns of a sheet, the first or that named `member`."""
+    """The columns of a sheet, the first or that named `member`; or one column, see `opened`."""
     with opened(path, bounds, member) as sheet:
-        if want == "matrix":
+        if want == "matrix" and sheet.column is None:
             _require_kinds(sheet)
-        return batches.read(sheet.table, None, want, bounds)
+        return batches.read(sheet.table, sheet.column, want, bounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Sheet:
 
     named : whether its first line names the columns. changes : by column, the first row (from 0)
         whose cell is of another kind than those above; such a column is text. first_line : the line
-        of row 0 in Excel. notes : what was left out.
+        of row 0 in Excel. notes : what was left out. column : the one that was chosen, if any.
     """
 
     table: Batches
@@ -84,11 +85,15 @@ class Sheet:
     changes: dict[int, int]
     first_line: int
     notes: tuple[str, ...]
+    column: str | None = None
 
 
 @contextmanager
 def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sheet]:
-    """A sheet. Raises UsageError `archive-bomb`, `too-large`, `invalid-file`, `empty`,
+    """A sheet: the first, or that named `member`. A `member` that names no sheet is a column of the
+    first one; `Sheet!column`, as in Excel, is a column of another.
+
+    Raises UsageError `archive-bomb`, `too-large`, `invalid-file`, `empty`,
     `member-needed` for a sheet that is not there, `wrong-input` for merged cells and for a header
     with gaps."""
     import python_calamine as calamine
@@ -97,9 +102,7 @@ def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sh
     try:
         with calamine.CalamineWorkbook.from_path(str(path)) as workbook:
             names = list(workbook.sheet_names)
-            at = 0
-            if member is not None or not names:
-                at = choose([Member(name, (), "sheet") for name in names], member)
+            at, column = _chosen(names, member)
             sheet = workbook.get_sheet_by_index(at)
             _require_unmerged(sheet)
             rows = [list(row) for row in sheet.iter_rows()]
@@ -122,7 +125,18 @@ def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sh
             f"The workbook has {len(names)} sheets ({listed}); the first is read, "
             "?member= chooses another.",
         )
-    yield _sheet(rows, first_line, notes)
+    yield replace(_sheet(rows, first_line, notes), column=column)
+
+
+def _chosen(names: Sequence[str], member: str | None) -> tuple[int, str | None]:
+    """The place of the sheet, and the name of the column."""
+    if member is None or member in names or not names:
+        sheets = [Member(name, (), "sheet") for name in names]
+        return (0 if member is None and names else choose(sheets, member)), None
+    sheet, mark, column = member.partition("!")
+    if mark and sheet in names:
+        return names.index(sheet), column
+    return 0, member
 
 
 def _require_sizes(path: Path, bounds: Bounds) -> None:

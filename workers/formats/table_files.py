@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
-from workers.formats import arrow, arrow_types, batches, csv, items, json, jsonl, parquet
+from workers.formats import arrow, arrow_types, batches, csv, excel, items, json, jsonl, parquet
 from workers.formats.batches import Batches
 from workers.formats.column_roles import Kind, Seen
 from workers.formats.csv_dialect import Dialect, dialect_of
@@ -30,18 +30,33 @@ if TYPE_CHECKING:
 MOST_SEEN = 2000
 """Rows that are looked at."""
 
+_BY_BATCHES = frozenset({"xlsx", "arrow-stream", "arrow-file", "parquet"})
+_UNNAMED = "columns of a file without names were chosen"
 _INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-stream": arrow.open_stream,
     "arrow-file": arrow.open_file,
     "parquet": parquet.opened_file,
 }
-TABULAR = frozenset({"csv", "json", "jsonl", *_OPEN})
+TABULAR = frozenset({"csv", "json", "jsonl", "xlsx", *_OPEN})
 """The formats whose files may be tables with named columns."""
 
 
-def seen(format: str, path: Path, bounds: Bounds) -> list[Seen]:
+@contextmanager
+def _opened(format: str, path: Path, sheet: str | None, bounds: Bounds) -> Iterator[Batches | None]:
+    """A table of Arrow or Parquet, or of a sheet; None for a sheet without names of columns."""
+    if format == "xlsx":
+        with excel.opened(path, bounds, sheet) as found:
+            yield found.table if found.named else None
+        return
+    with _OPEN[format](path, bounds) as table:
+        yield table
+
+
+def seen(format: str, path: Path, bounds: Bounds, sheet: str | None = None) -> list[Seen]:
     """What the first rows show of each column; empty where the columns have no names.
+
+    sheet : of a workbook; None: the first.
 
     Raises UsageError for two columns of one name, and as the reader.
     """
@@ -56,8 +71,10 @@ def seen(format: str, path: Path, bounds: Bounds) -> list[Seen]:
             _of_cells(name, [row[at] for row in head.rows], at, head.dialect)
             for at, name in enumerate(head.names)
         ]
-    if format in _OPEN:
-        with _OPEN[format](path, bounds) as opened:
+    if format in _BY_BATCHES:
+        with _opened(format, path, sheet, bounds) as opened:
+            if opened is None:
+                return []
             require_distinct(opened.schema.names)
             first = next(opened.read(list(range(len(opened.schema.names)))), None)
             declared = batches.index_columns(opened.schema)
@@ -80,11 +97,20 @@ def seen(format: str, path: Path, bounds: Bounds) -> list[Seen]:
     ]
 
 
-def notes(format: str, path: Path, names: Sequence[str] | None, bounds: Bounds) -> tuple[str, ...]:
-    """What was decided about a CSV file and could be read otherwise.
+def notes(
+    format: str,
+    path: Path,
+    names: Sequence[str] | None,
+    bounds: Bounds,
+    sheet: str | None = None,
+) -> tuple[str, ...]:
+    """What was decided about a CSV file or a workbook and could be read otherwise.
 
     names : the columns that are read as numbers; None: all of them.
     """
+    if format == "xlsx":
+        with excel.opened(path, bounds, sheet) as found:
+            return found.notes
     if format != "csv":
         return ()
     dialect = dialect_of(path, bounds.csv)
@@ -93,18 +119,21 @@ def notes(format: str, path: Path, names: Sequence[str] | None, bounds: Bounds) 
     return (*dialect.notes, *dialect.of_styles(own))
 
 
-def matrix(format: str, path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[Any]:
+def matrix(
+    format: str, path: Path, names: Sequence[str], bounds: Bounds, sheet: str | None = None
+) -> npt.NDArray[Any]:
     """(n_rows, len(names)) the columns of these names, or the vectors of the only one.
 
     Raises UsageError `missing-value`, `wrong-input` and `not-finite`, naming column and row.
     """
     if format == "csv":
         return csv.columns(path, names, bounds)
-    if format in _OPEN:
-        with _OPEN[format](path, bounds) as opened:
+    if format in _BY_BATCHES:
+        with _opened(format, path, sheet, bounds) as opened:
+            assert opened is not None, _UNNAMED
             return batches.columns(opened, names, bounds)
     objects = _objects(format, path, bounds)
-    assert objects is not None, "the columns of a file without names were chosen"
+    assert objects is not None, _UNNAMED
     by_name = dict(zip(objects.names, objects.columns, strict=True))
     bounds.require(8 * len(names) * len(objects.columns[0]))
     columns = [_numbers(at, name, by_name[name]) for at, name in enumerate(names)]
@@ -112,13 +141,14 @@ def matrix(format: str, path: Path, names: Sequence[str], bounds: Bounds) -> npt
 
 
 def blocks(
-    format: str, path: Path, names: Sequence[str], bounds: Bounds
+    format: str, path: Path, names: Sequence[str], bounds: Bounds, sheet: str | None = None
 ) -> Iterator[npt.NDArray[Any]]:
     """What `matrix` gives, as blocks of rows."""
     if format == "csv":
         yield from csv.blocks(path, names, bounds)
-    elif format in _OPEN:
-        with _OPEN[format](path, bounds) as opened:
+    elif format in _BY_BATCHES:
+        with _opened(format, path, sheet, bounds) as opened:
+            assert opened is not None, _UNNAMED
             yield from batches.column_blocks(opened, names, bounds)
     else:
         yield matrix(format, path, names, bounds)

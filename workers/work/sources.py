@@ -65,7 +65,7 @@ class Source(BaseModel):
         """A column of its table as texts. Raises UsageError as `catalogue.texts`."""
         from workers.formats import catalogue
 
-        return catalogue.texts(self.format or "", self.file, column, self.bounds)
+        return catalogue.texts(self.format or "", self.file, column, self.bounds, self.member)
 
     @property
     def bounds(self) -> Bounds:

@@ -122,7 +122,7 @@ def given_cores(core: Float) -> Cores:
 def core_of_pairs(distances: Array, rank: int) -> Float:
     """(n,) the same by given distances, (n, n_points)."""
     core = np.empty(len(distances))
-    for block in row_blocks(*distances.shape, 1 << 20):
+    for block in row_blocks(len(distances), distances.shape[1], 1 << 20):
         part = distances[block].astype(np.float64)
         core[block] = np.partition(part, rank - 1, axis=1)[:, rank - 1]
     return core
