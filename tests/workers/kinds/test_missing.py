@@ -48,7 +48,7 @@ def test_a_fit_and_predictions_are_those_of_filled_rows(tmp_path: Path, method: 
 def test_without_the_step_an_empty_value_is_refused(tmp_path: Path) -> None:
     outcome, _ = JobsInFolder(tmp_path).run("fit", {"features": POINTS}, method="hac")
     assert outcome.error is not None
-    assert "NaN at row 1, column 1" in outcome.error.detail
+    assert "NaN at row 1, column 1" in outcome.error["detail"]
 
 
 def test_an_evaluation_of_a_classifier_counts_them(tmp_path: Path) -> None:
