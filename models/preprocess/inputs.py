@@ -72,6 +72,21 @@ class Preparation:
             prepared.append(PreparedRows(matrix, pipeline) if by_rows else pipeline.apply(matrix))
         return {**values, ROLE: tuple(prepared) if isinstance(features, tuple) else prepared[0]}
 
+    def filled(self, values: Mapping[str, Value]) -> tuple[str, ...]:
+        """Warnings of the empty values that `apply` fills, each once. One pass over the features.
+
+        Raises UsageError as `apply`.
+        """
+        features = values.get(ROLE)
+        if features is None or not any(pipeline.fills for pipeline in self.pipelines):
+            return ()
+        matrices = features if isinstance(features, tuple) else (features,)
+        notes = (
+            pipeline.filled(feature_matrix(given))
+            for pipeline, given in zip(self.pipelines, matrices, strict=False)
+        )
+        return tuple(note for several in notes for note in several)
+
     def with_words(
         self, values: Mapping[str, Value], prepared: Mapping[str, Value]
     ) -> Mapping[str, Value]:
@@ -103,7 +118,7 @@ def fit_inputs(
         of_base = tuple(fitted for fitted in earlier.prepared if isinstance(fitted, Pipeline))
         _require_steps(steps, of_base)
         preparation = Preparation(of_base)
-        return preparation, preparation.apply(values), []
+        return preparation, preparation.apply(values), list(preparation.filled(values))
     if not steps:
         return Preparation(), dict(values), []
     if reads_documents(steps):

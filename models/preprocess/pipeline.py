@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from models.arrays import Arrays, Matrix
 from models.errors import UsageError
 from models.inputs.data import require_finite, require_two_axes
 from models.inputs.rows import Rows, widened
-from models.preprocess.steps import Step, Words
+from models.preprocess.steps import Missing, Step, Words, empty_values, require_filled_rows
 
 ROLE = "features"
 """The input that is prepared."""
@@ -48,14 +49,18 @@ class Pipeline:
 
         first_row : the number of the first row, for messages.
 
-        Raises UsageError for another number of columns or for values that are not finite.
+        Raises UsageError for another number of columns, and for values that are not finite; where
+        the first step is 'missing', as `require_filled_rows`.
         """
         if isinstance(rows, list):
             rows = self.steps[0].apply(rows, self.learned[0])
             return Pipeline(self.steps[1:], self.learned[1:], rows.shape[1]).apply(rows)
         require_two_axes(rows, ROLE)
         self.require_columns(rows.shape[1])
-        require_finite(rows, ROLE, first_row=first_row)
+        if self.fills:
+            require_filled_rows(rows, first_row)
+        else:
+            require_finite(rows, ROLE, first_row=first_row)
         for step, learned in zip(self.steps, self.learned, strict=True):
             rows = step.apply(rows, learned)
         return rows
@@ -68,6 +73,25 @@ class Pipeline:
                 code="wrong-shape",
                 role=ROLE,
             )
+
+    @property
+    def fills(self) -> bool:
+        """Whether the rows may have empty values."""
+        return bool(self.steps) and isinstance(self.steps[0], Missing)
+
+    def filled(self, features: Matrix | Rows) -> tuple[str, ...]:
+        """Warnings of the empty values that applying it to the rows fills. One pass, O(N D)."""
+        first = self.steps[0] if self.steps else None
+        if not isinstance(first, Missing):
+            return ()
+        require_two_axes(features, ROLE)
+        self.require_columns(features.shape[1])
+        empty, first_row = np.zeros(self.n_features, dtype=np.int64), 0
+        for block in _as_given(features):
+            require_filled_rows(block, first_row)
+            empty += empty_values(block).sum(axis=0)
+            first_row += block.shape[0]
+        return first.notes(empty)
 
     @property
     def reads_documents(self) -> bool:
@@ -141,8 +165,15 @@ def fit(
     Raises UsageError for features that a step cannot take. O(N D) time per step; for pca and svd
     see `models.preprocess.steps`.
     """
+    steps_given = parsed(requested)
+    if any(isinstance(step, Missing) for step in steps_given[1:]):
+        raise UsageError(
+            "Step 'missing' comes first: the other steps take no empty values and leave none.",
+            code="wrong-parameter",
+            parameter="preprocess",
+        )
     if isinstance(features, list):
-        first, *rest = parsed(requested)
+        first, *rest = steps_given
         learned, notes = first.fit(lambda: (cast(Any, features),), seed)
         counts = first.apply(cast(Any, features), learned)
         done, rows, more = fit([step.model_dump() for step in rest], counts, seed)
@@ -157,7 +188,7 @@ def fit(
             role=ROLE,
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        return _fit(parsed(requested), features, seed)
+        return _fit(steps_given, features, seed)
 
 
 def _fit(
@@ -168,18 +199,28 @@ def _fit(
     if isinstance(features, Rows):
         for step in steps:
             source = PreparedRows(features, done)
-            learned, notes = step.fit(source.blocks, seed)
+            given = partial(_as_given, features)
+            learned, notes = step.fit(given if isinstance(step, Missing) else source.blocks, seed)
             warnings += notes
             done = Pipeline((*done.steps, step), (*done.learned, learned), done.n_features)
         return done, PreparedRows(features, done), tuple(warnings)
     rows: Matrix = features
-    require_finite(rows, ROLE)
+    if not steps or not isinstance(steps[0], Missing):
+        require_finite(rows, ROLE)
     for step in steps:
         learned, notes = step.fit(_Whole(rows), seed)
         warnings += notes
         done = Pipeline((*done.steps, step), (*done.learned, learned), done.n_features)
         rows = step.apply(rows, learned)
     return done, rows, tuple(warnings)
+
+
+def _as_given(features: Matrix | Rows) -> Iterable[Matrix]:
+    """All rows in order, some at a time, with their empty values."""
+    step = max(1, _BLOCK_BYTES // (8 * max(1, features.shape[1])))
+    for start in range(0, features.shape[0], step):
+        stop = min(start + step, features.shape[0])
+        yield features.values(start, stop) if isinstance(features, Rows) else features[start:stop]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,11 @@ Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
 MOST_COLUMNS = 8192
 """Number of columns up to which pca and svd compute second moments of rows read in blocks."""
 
+MOST_NAMED = 20
+"""Most columns that a warning of filled values names."""
+
+_MEDIAN_VALUES = 1 << 24
+
 
 class _Step(BaseModel):
     """keeps_columns : whether each column keeps its meaning and its place."""
@@ -95,6 +100,133 @@ def _documents(blocks: Iterable[Any]) -> list[str]:
         code="wrong-input",
         parameter="preprocess",
     )
+
+
+class Missing(_Step):
+    """Empty values (NaN) replaced by a number of their column, learned from the values of the fit.
+
+    The first step, and only on dense features. Without it an empty value is refused.
+    """
+
+    step: Literal["missing"]
+    fill: Literal["mean", "median"] = Field(
+        "median",
+        description="What replaces an empty value: the mean or the median of the column's values "
+        "in the fit.",
+    )
+
+    def fit(self, blocks: Blocks, seed: int) -> tuple[Arrays, tuple[str, ...]]:
+        """Raises UsageError as `require_filled_rows`, and for a column without any value.
+
+        O(N D) time; for the median, 8 N bytes and a pass over the rows for every 2^24 / N columns.
+        """
+        n_rows, empty, total = 0, np.zeros(0, dtype=np.int64), np.zeros(0)
+        for block in blocks():
+            require_filled_rows(block, n_rows)
+            n_rows += block.shape[0]
+            here = empty_values(block)
+            sums = np.where(here, 0.0, block).sum(axis=0, dtype=np.float64)
+            empty = here.sum(axis=0) + (empty if empty.size else 0)
+            total = sums + (total if total.size else 0.0)
+        bare = np.flatnonzero(empty == n_rows)
+        if bare.size:
+            raise UsageError(
+                f"Input 'features' has no value in column {bare[0]} (counted from 0), so step "
+                f"'missing' cannot fill it; leave the column out.",
+                code="not-finite",
+                role="features",
+                column=int(bare[0]),
+            )
+        fill = total / (n_rows - empty) if self.fill == "mean" else _medians(blocks, n_rows)
+        if not np.isfinite(fill).all():
+            raise UsageError(
+                f"Input 'features' has values so large that the {self.fill} of column "
+                f"{np.flatnonzero(~np.isfinite(fill))[0]} (counted from 0) overflows; scale the "
+                "input down.",
+                code="too-large",
+                role="features",
+            )
+        return {"fill": fill}, self.notes(empty)
+
+    def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
+        assert not isinstance(rows, sp.csr_array)
+        rows = _real(rows)
+        here = empty_values(rows)
+        if not here.any():
+            return rows
+        return np.where(here, learned["fill"].astype(rows.dtype), rows)
+
+    def notes(self, empty: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """The warning of the filled values. empty : their number in each column."""
+        columns = np.flatnonzero(empty)
+        if not columns.size:
+            return ()
+        named = [f"{empty[column]:,} in column {column}" for column in columns[:MOST_NAMED]]
+        rest = columns[MOST_NAMED:]
+        if rest.size:
+            named.append(f"{empty[rest].sum():,} in {rest.size:,} other column(s)")
+        return (
+            f"missing: {empty.sum():,} empty value(s) of 'features' were replaced by the "
+            f"{self.fill} of their column (counted from 0): {', '.join(named)}.",
+        )
+
+
+def empty_values(rows: Any) -> npt.NDArray[np.bool_]:
+    """Where dense rows have no value, as an array of their shape."""
+    if rows.dtype.kind != "f":
+        return np.zeros(rows.shape, dtype=bool)
+    return np.asarray(np.isnan(rows))
+
+
+def require_filled_rows(rows: Matrix, first_row: int = 0) -> None:
+    """Raises UsageError for sparse rows, for an infinite value, and for a row without any value.
+
+    first_row : the number of the first of these rows.
+    """
+    if isinstance(rows, sp.csr_array):
+        raise UsageError(
+            "Step 'missing' takes dense features, not sparse ones, in which a value that is not "
+            "stored is 0.",
+            code="wrong-input",
+            role="features",
+        )
+    if rows.dtype.kind != "f":
+        return
+    infinite = np.argwhere(np.isinf(rows))
+    if infinite.size:
+        row, column = first_row + int(infinite[0, 0]), int(infinite[0, 1])
+        raise UsageError(
+            f"Input 'features' has a value that is infinite at row {row}, column {column} (counted "
+            "from 0); step 'missing' fills empty values (NaN) alone.",
+            code="not-finite",
+            role="features",
+            row=row,
+            column=column,
+        )
+    bare = np.flatnonzero(np.isnan(rows).all(axis=1))
+    if bare.size:
+        row = first_row + int(bare[0])
+        raise UsageError(
+            f"Input 'features' has no value at all in row {row} (counted from 0), so nothing says "
+            "where it belongs; leave the row out.",
+            code="not-finite",
+            role="features",
+            row=row,
+        )
+
+
+def _medians(blocks: Blocks, n_rows: int) -> Float:
+    """The median of each column's values, some columns at a time. Infinite where it overflows."""
+    medians: list[float] = []
+    n_columns = _first_two(blocks())[0].shape[1]
+    width = max(1, _MEDIAN_VALUES // n_rows)
+    for first in range(0, n_columns, width):
+        parts = [np.array(block[:, first : first + width]) for block in blocks()]
+        medians += [
+            float(np.median(column[~empty_values(column)].astype(np.float64)))
+            for column in np.concatenate(parts).T
+        ]
+    return np.array(medians)
 
 
 class Tfidf(_Step):
@@ -340,7 +472,9 @@ class SVD(_Projection):
         return False
 
 
-Step = Annotated[Words | Tfidf | Standardize | L2 | PCA | SVD, Field(discriminator="step")]
+Step = Annotated[
+    Words | Missing | Tfidf | Standardize | L2 | PCA | SVD, Field(discriminator="step")
+]
 """One step as a client sends it: `{"step": "pca", "n": 50}`."""
 
 

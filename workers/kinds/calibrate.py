@@ -13,6 +13,7 @@ from models.arrays import Array, Int
 from models.calibration.options import CalibrationTerms
 from models.inputs.data import Data, Value
 from models.inputs.label_sets import label_sets
+from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.running.progress import Progress
 from models.tree.cluster_names import cluster_names
@@ -72,7 +73,9 @@ class _Calibrate(NamedKind[CalibrationOptions]):
             job.folder,
             job.progress,
         )
-        return Outcome(result={"tree": options.tree, "calibration": facts}, warnings=warnings)
+        filled = Preparation(model.prepared).filled(values)
+        result = {"tree": options.tree, "calibration": facts}
+        return Outcome(result=result, warnings=(*filled, *warnings))
 
 
 KIND = _Calibrate()

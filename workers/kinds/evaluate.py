@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -174,7 +175,8 @@ def classifier_evaluation(
     stage = model.stages[-1]
     classifier = method(stage.method)
     rest = {role: value for role, value in values.items() if role != "labels"}
-    data = Data(Preparation(model.prepared).apply(rest))
+    preparation = Preparation(model.prepared)
+    data = Data(preparation.apply(rest))
     if "features" not in data:
         raise UsageError(
             f"Method {classifier.id!r} needs the input 'features'.",
@@ -194,4 +196,5 @@ def classifier_evaluation(
 
     chosen = options.model_dump(include=set(_OPTIONS), exclude_unset=True)
     given = {name: value for name, value in chosen.items() if value is not None}
-    return evaluate_classifier(tree, labels, predict, progress=progress, **given)
+    measured = evaluate_classifier(tree, labels, predict, progress=progress, **given)
+    return replace(measured, warnings=[*preparation.filled(rest), *measured.warnings])

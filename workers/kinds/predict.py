@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from models.method import PredictionOptions
+from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.tree.cluster_names import has_names
 from models.tree.clusters import CUTS, clusters
@@ -77,9 +78,10 @@ class _Predict(Kind[PredictionTerms]):
         )
         n_rows = int(predictions.leaf.shape[0])
         notes = () if cut is None or cut.warning is None else (cut.warning,)
+        filled = Preparation(model.prepared).filled(values)
         return Outcome(
             result={"tree": options.tree, "predictions": {"n_rows": n_rows}},
-            warnings=(*notes, *predictions.warnings),
+            warnings=(*filled, *notes, *predictions.warnings),
         )
 
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:

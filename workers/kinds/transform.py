@@ -35,7 +35,8 @@ class _Transform(Kind[TransformationOptions]):
         first = model.stages[0]
         given = [source for source in job.sources if source.kind != "model"]
         values = new_rows(given, model)
-        data = Data(Preparation(model.prepared).apply(values))
+        preparation = Preparation(model.prepared)
+        data = Data(preparation.apply(values))
         job.at(0.1, "transforming")
         rows = method(first.method).transform(first.model, data)
         job.at(0.9, "writing")
@@ -46,7 +47,8 @@ class _Transform(Kind[TransformationOptions]):
                 "dataset": sibling(job.request.id, "ds"),
                 "shape": list(rows.shape),
                 "dtype": str(rows.dtype),
-            }
+            },
+            warnings=preparation.filled(values),
         )
 
 

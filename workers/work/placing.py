@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -65,9 +65,15 @@ def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Dat
 
 
 def placed(tree: Tree, model: results.FittedModel, values: Mapping[str, Value]) -> Predictions:
-    """Rows placed in a tree by its model. Raises UsageError as `placing_data`, `Method.predict`."""
+    """Rows placed in a tree by its model, with warnings of the empty values that were filled.
+
+    Raises UsageError as `placing_data`, `Method.predict`.
+    """
     last = model.stages[-1]
-    return method(last.method).predict(last.model, tree, placing_data(model, values))
+    data = placing_data(model, values)
+    predictions = method(last.method).predict(last.model, tree, data)
+    filled = Preparation(model.prepared).filled(values)
+    return replace(predictions, warnings=(*filled, *predictions.warnings))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import openpyxl
 import pytest
 
 from tests.workers.formats.files_kit import refused, survives
-from workers.formats import catalogue, excel, mixed
+from workers.formats import catalogue, excel
 from workers.formats.facts import Bounds
 
 
@@ -51,33 +51,47 @@ def test_a_matrix(rows: list[list[Any]], tmp_path: Path) -> None:
 def test_kinds_of_columns(tmp_path: Path) -> None:
     path = book(
         tmp_path / "x",
-        ["day", "ok", "name", "n", "x"],
-        [dt.date(2024, 1, 2), True, "a", 1, 0.5],
-        [dt.datetime(2024, 1, 3, 4, 5), False, "b", None, "#N/A"],
-        [dt.date(2024, 1, 4), True, "c", 3, "word"],
+        ["name", "n", "ok", "day", "x"],
+        ["a", 1, True, dt.date(2020, 1, 1), 0.5],
+        ["b", 2, False, dt.datetime(2020, 1, 2, 3), 1.5],
+        ["c", 3, True, dt.date(2020, 1, 3), 2.5],
     )
-    facts = mixed.describe("xlsx", path)
-    kinds = {column.name: column.kind for column in facts.columns}
-    assert kinds == {"day": "date", "ok": "boolean", "name": "text", "n": "integer", "x": "text"}
-    assert [column.n_missing for column in facts.columns] == [0, 0, 0, 1, 1]
-    assert facts.columns[4].changes == 2
-    assert mixed.read_columns("xlsx", path, ["name"], "column") == ["a", "b", "c"]
-    assert mixed.read_columns("xlsx", path, ["ok"], "matrix").tolist() == [[1], [0], [1]]
-    error = refused(mixed.read_columns, "xlsx", path, ["n"], "matrix")
-    assert (error.code, error.where["row"]) == ("missing-value", 1)
-    assert "timestamp" in refused(mixed.read_columns, "xlsx", path, ["day"], "matrix").detail
+    facts = catalogue.inspect("xlsx", path, None, role="features")
+    assert facts.shape == (3, 3)
+    found = {column.name: (column.type, column.role) for column in facts.columns}
+    assert found == {
+        "name": ("text", "id"),
+        "n": ("integer", "feature"),
+        "ok": ("boolean", "feature"),
+        "day": ("date", None),
+        "x": ("number", "feature"),
+    }
+    value = catalogue.load("xlsx", path, None, "features", columns=facts.columns)
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == [[1, 1, 0.5], [2, 0, 1.5], [3, 1, 2.5]]
+    assert catalogue.texts("xlsx", path, "name") == ["a", "b", "c"]
 
 
 def test_sheets(tmp_path: Path) -> None:
-    def second(workbook: Any) -> None:
-        workbook.create_sheet("other").append([7, 8])
+    def more(workbook: Any) -> None:
+        sheet = workbook.create_sheet("other")
+        for row in (["u", "label"], [7, "p"], [8, "q"], [9, "p"]):
+            sheet.append(row)
 
-    path = book(tmp_path / "x", [1, 2], act=second)
-    assert catalogue.load("xlsx", path, "other", "features").tolist() == [[7, 8]]  # type: ignore[union-attr]
-    assert "?member=" in mixed.describe("xlsx", path).notes[0]
-    assert not mixed.describe("xlsx", path, member="other").notes
-    error = refused(catalogue.inspect, "xlsx", path, "third")
-    assert (error.code, "'other'" in error.detail) == ("member-needed", True)
+    path = book(tmp_path / "x", ["a", "b"], [1, 2], [3, 4], act=more)
+    first = catalogue.inspect("xlsx", path, None, role="features")
+    assert (first.shape, len(first.warnings)) == ((2, 2), 1)
+    assert "?member=" in first.warnings[0]
+    other = catalogue.inspect("xlsx", path, "other", role="features")
+    assert other.shape == (3, 1)
+    value = catalogue.load("xlsx", path, "other", "features", columns=other.columns)
+    assert isinstance(value, np.ndarray)
+    assert value.tolist() == [[7], [8], [9]]
+    labels = catalogue.load("xlsx", path, "other", "labels", columns=other.columns)
+    assert isinstance(labels, np.ndarray)
+    assert labels.tolist() == ["p", "q", "p"]
+    assert catalogue.load("xlsx", path, "b", "labels").tolist() == [2, 4]  # type: ignore[union-attr]
+    assert refused(catalogue.load, "xlsx", path, "none", "labels").code == "member-needed"
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ import { schemaForm } from "./schema_form.js";
 /** @type {Record<string, string>} */
 const STEPS = {
   words: "Count the words of documents",
+  missing: "Fill empty values",
   tfidf: "Weigh terms (tf-idf)",
   standardize: "Standardise columns",
   l2: "Bring rows to length 1",
