@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from models.errors import UsageError
+from models.inputs.rows import widened
 from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.raw import Content, Layout, LocalContent, mapped
@@ -31,11 +32,14 @@ _MAX_PADDED = 10_000
 _MAX_WRITTEN = 1024
 
 
-def header(head: bytes, length: int, what: str = "The .npy file") -> Layout:
+def header(
+    head: bytes, length: int, what: str = "The .npy file", *, bfloat16: bool = False
+) -> Layout:
     """The position of the array, from the header at the start of `head`.
 
     head : the first bytes of a file of `length` bytes. what : the name of the file in error
-        messages.
+        messages. bfloat16 : whether numbers that ml_dtypes (JAX, PyTorch by way of it) saved are
+        accepted; NumPy has no such dtype.
 
     Raises UsageError: `truncated` where the file holds fewer bytes than claimed, `invalid-file` for
     a header that is broken or claims fewer, `unsupported-format` for object and structured arrays
@@ -68,6 +72,8 @@ def header(head: bytes, length: int, what: str = "The .npy file") -> Layout:
     shape, fortran, dtype = _parsed(head[8 : start + size], major, what)
     if dtype.hasobject:
         raise unsupported(f"{what} holds an object array, which is a pickle. {CONVERT}")
+    bfloat16 = bfloat16 and b"'<V2'" in written and dtype.itemsize == 2
+    dtype = np.dtype("<u2") if bfloat16 else dtype
     require_dtype(dtype)
     if any(n < 0 for n in shape):
         raise broken(f"{what} claims the shape {shape}; no dimension can be negative.")
@@ -86,17 +92,17 @@ def header(head: bytes, length: int, what: str = "The .npy file") -> Layout:
             f"{what} holds {actual} bytes after the header, but shape {shape} of {dtype} needs "
             f"{claimed}."
         )
-    return Layout(shape, dtype, start + size, fortran)
+    return Layout(shape, dtype, start + size, fortran, bfloat16=bfloat16)
 
 
 def peek(head: bytes, length: int) -> Facts:
     """Facts of a file of `length` bytes that begins with `head` (64 KiB or the whole file)."""
-    return _filled(header(head, length)).facts()
+    return _filled(header(head, length, bfloat16=True)).facts()
 
 
 def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> Layout:
     """The position of the array, from the header. O(1)."""
-    return _filled(header(content.read(0, HEAD), content.length))
+    return _filled(header(content.read(0, HEAD), content.length, bfloat16=True))
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
@@ -105,8 +111,13 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The array mapped read-only, as stored. O(1)."""
-    return mapped(path, locate(LocalContent(path), member, bounds))
+    """The array mapped read-only, as stored. O(1); bfloat16 becomes float32 in memory."""
+    layout = locate(LocalContent(path), member, bounds)
+    array = mapped(path, layout)
+    if layout.bfloat16:
+        bounds.require(4 * array.size)
+        return widened(array)
+    return array
 
 
 def _filled(layout: Layout) -> Layout:

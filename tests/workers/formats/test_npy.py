@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import UsageError
+from models.inputs.rows import Rows
 from tests.workers.formats.files_kit import npy_bytes, put, refused
 from workers.formats import catalogue, npy
 from workers.formats.facts import Facts
@@ -285,3 +286,20 @@ def test_timestamps_may_have_fractions(tmp_path: Path) -> None:
     assert value.tolist() == [0.5, 1.0]
     bad = put(tmp_path / "x", npy_bytes(np.array([0.5, np.nan])))
     assert refused(load, bad, None, "timestamps").code == "missing-value"
+
+
+def test_bfloat16_as_ml_dtypes_saves_it(tmp_path: Path) -> None:
+    bits = np.array([[0x3F80, 0xC000], [0x4049, 0x0000]], dtype="<u2")
+    head, tail = npy_bytes(bits), bits.tobytes()
+    path = put(tmp_path / "x", head[: -len(tail)].replace(b"'<u2'", b"'<V2'") + tail)
+    assert npy.inspect(path, None).dtype == "bfloat16"
+    assert npy.peek(path.read_bytes(), path.stat().st_size).dtype == "bfloat16"
+    value = catalogue.load("npy", path, None, "features")
+    assert isinstance(value, np.ndarray)
+    assert (value.dtype, value.tolist()) == (np.float32, [[1, -2], [3.140625, 0]])
+    rows = catalogue.rows("npy", path, None, "features")
+    assert isinstance(rows, Rows)
+    assert rows.values(0, 2).tolist() == value.tolist()
+    # Bytes of no dtype that NumPy or ml_dtypes has.
+    put(path, npy_bytes(np.zeros((2, 2), "V2")))
+    assert refused(npy.inspect, path, None).code == "unsupported-format"
