@@ -18,6 +18,7 @@ from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, distances
 from workers.formats.column_roles import COLUMN_OF, features, of_role
 from workers.formats.inline import LongList, shapes_of_list
+from workers.formats.table_files import TABULAR
 
 JOBS = frozenset({"base"})
 
@@ -143,6 +144,9 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
             problem=dataset.problem,
         )
     if dataset.format in catalogue.LABELLED:
+        return
+    if dataset.status == "inspecting" and dataset.format in TABULAR and dataset.role != "items":
+        # Whether the table has a column for the role, the job finds out.
         return
     if dataset.columns:
         _check_table(dataset, role)

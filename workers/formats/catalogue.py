@@ -264,38 +264,45 @@ def inspect(
     several arrays and `member` names none of them, `archive-bomb`, `too-large`, `truncated`,
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
+    columns, warnings = table_columns(format, path, member, bounds, choice)
+    found = _facts(_format(format), path, member, bounds, role, columns)
+    of_matrix = len(found.shape) == 2 and found.dtype not in ("str", "table")
+    notes = reading_notes(format, path, member, bounds, columns if of_matrix else None)
+    return replace(found, columns=columns, warnings=(*notes, *warnings))
+
+
+def table_columns(
+    format: str, path: Path, member: str | None, bounds: Bounds, choice: Choice = UNCHOSEN
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """The columns of a table with their roles, and what was decided of them that nobody chose; none
+    where the columns of the file have no names.
+
+    Only the first rows are read. Raises UsageError `wrong-input` for a choice that the table does
+    not have.
+    """
     sheet = member if format == _SHEETS else None
-    columns: tuple[Column, ...] = ()
-    warnings: tuple[str, ...] = ()
-    if member is None or sheet is not None:
-        columns, warnings = table_columns(format, path, bounds, choice, sheet)
-    if choice and not columns:
+    whole = member is None or sheet is not None
+    seen = table_files.seen(format, path, bounds, sheet) if whole else []
+    if choice and not seen:
         raise UsageError(
             "Columns are chosen by name, and this file has none; accepted are tables with a header "
             f"or named columns ({', '.join(sorted(table_files.TABULAR))}).",
             code="wrong-input",
         )
-    found = _facts(_format(format), path, member, bounds, role, columns)
-    names = column_roles.features(columns) if columns else None
-    of_matrix = len(found.shape) == 2 and found.dtype not in ("str", "table")
-    notes = table_files.notes(format, path, names if of_matrix else (), bounds, sheet)
-    return replace(found, columns=columns, warnings=(*notes, *warnings))
-
-
-def table_columns(
-    format: str,
-    path: Path,
-    bounds: Bounds,
-    choice: Choice = UNCHOSEN,
-    sheet: str | None = None,
-) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """The columns of a table with their roles, and what was decided of them that nobody chose; none
-    where the columns of the file have no names."""
-    seen = table_files.seen(format, path, bounds, sheet)
-    if not seen:
-        return (), ()
     columns = column_roles.propose(seen, choice)
     return columns, column_roles.warnings(columns, choice)
+
+
+def reading_notes(
+    format: str, path: Path, member: str | None, bounds: Bounds, columns: Sequence[Column] | None
+) -> tuple[str, ...]:
+    """What was decided of how a file is read. columns : of a table, where its features are read;
+    none if they have no names; None where no matrix is read."""
+    names: Sequence[str] | None = () if columns is None else column_roles.features(columns)
+    if columns is not None and not columns:
+        names = None
+    sheet = member if format == _SHEETS else None
+    return table_files.notes(format, path, names, bounds, sheet)
 
 
 def _facts(

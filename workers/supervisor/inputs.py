@@ -196,6 +196,7 @@ class _Inputs:
             choice=dataset.choice,
             columns=dataset.columns or (),
             warnings=_warnings(dataset, role),
+            inspected=dataset.status != "inspecting",
         )
 
     def _link(self, key: str, format: str) -> Link | None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from models.errors import UsageError
 from models.inputs.data import Data, Earlier, Value
 from models.registry import method
+from models.roles import role_of
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.column_roles import Choice, Column
@@ -33,7 +34,7 @@ class Source(BaseModel):
     hint, n_features : what a dataset was uploaded as, and its declared number of features.
     choice, columns : of a table, the columns that the uploader chose, and all of them with what
         each is used as; the features are read in this order. warnings : what was
-        decided about the dataset, and what of it is not used.
+        decided about the dataset, and what of it is not used. inspected : whether both are known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,6 +51,7 @@ class Source(BaseModel):
     choice: Choice = Choice()
     columns: tuple[Column, ...] = ()
     warnings: tuple[str, ...] = ()
+    inspected: bool = True
     files: dict[str, Path] = {}
     method: str = ""
     params: dict[str, Any] = {}
@@ -75,6 +77,27 @@ class Source(BaseModel):
     @property
     def n_bytes(self) -> int:
         return self.file.stat().st_size if self.link is None else self.link.size
+
+
+def looked_at(source: Source) -> Source:
+    """The source with the columns of its table, where the job came before the inspection.
+
+    Raises UsageError as `catalogue.table_columns`.
+    """
+    if source.inspected or source.kind != "dataset" or source.path is None:
+        return source
+    from workers.formats import catalogue
+
+    format, bounds = source.format or "", source.bounds
+    columns, notes = catalogue.table_columns(
+        format, source.path, source.member, bounds, source.choice
+    )
+    of_matrix = role_of(source.role.rpartition(".")[2]).wants == "matrix"
+    read = catalogue.reading_notes(
+        format, source.path, source.member, bounds, columns if of_matrix else None
+    )
+    warnings = (*read, *(notes if of_matrix else ()))
+    return source.model_copy(update={"columns": columns, "warnings": warnings})
 
 
 def of_role(sources: Sequence[Source], role: str) -> Source:

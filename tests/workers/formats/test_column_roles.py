@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import pytest
 
 from models.errors import UsageError
+from workers.formats.catalogue import inspect
 from workers.formats.column_roles import Choice, Column, Seen, propose, warnings
+from workers.work.sources import Source, looked_at, values_of
 
 AB = (Seen("a", "number"), Seen("b", "number"))
 
@@ -146,3 +149,18 @@ def test_a_wrong_choice_is_refused_by_name(choice: Choice, words: list[str]) -> 
 def test_columns_are_kept_as_json() -> None:
     column = Column(name="a", type="number", role="feature")
     assert Column.model_validate_json(column.model_dump_json()) == column
+
+
+def test_a_job_before_the_inspection_reads_the_table_alike(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_text("id;label;x;y\na1;p;1,5;2\nb2;q;3,5;4\nc3;p;2,5;12%\n".replace("12%", "7"))
+    facts = inspect("csv", path, None, role="features")
+    later = Source(role="features", kind="dataset", path=path, format="csv", inspected=False)
+    found = looked_at(later)
+    assert found.columns == facts.columns
+    assert found.warnings == facts.warnings
+    labels = looked_at(later.model_copy(update={"role": "labels"}))
+    assert values_of([labels])["labels"].tolist() == ["p", "q", "p"]  # type: ignore[union-attr]
+    assert labels.warnings == ()
+    known = later.model_copy(update={"inspected": True})
+    assert looked_at(known) is known
