@@ -3,6 +3,7 @@
 - `datasets`: uploaded datasets; start here.
 - `uploads`: uploads in parts, until they are put together as a dataset.
 - `results`: the files of a job's result, as the child writes them and later jobs read them.
+- `predictions`: where rows were placed, as a file of a result.
 - `items`: the files of what is attached to a tree.
 - `trees`: the trees that jobs published, with those files.
 - `checkpoints`: the saved state of long fits.

@@ -174,8 +174,7 @@ def blocks(path: Path, names: Sequence[str], bounds: Bounds) -> Iterator[npt.NDA
 
 def columns(path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[np.float64]:
     """(n_rows, len(names)) the columns of these names, in this order."""
-    dialect = dialect_of(path, bounds.csv)
-    most_rows = _count_lines(path, dialect)
+    most_rows = _count_lines(path, dialect_of(path, bounds.csv))
     bounds.require(8 * most_rows * len(names))
     matrix = np.empty((most_rows, len(names)))
     n_rows = 0

@@ -9,7 +9,7 @@ from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.tree.cluster_names import has_names
 from models.tree.clusters import CUTS, clusters
-from workers.artifacts import results
+from workers.artifacts.predictions import CalibratedAnswers, PlacedClusters, save_predictions
 from workers.kinds.kind import Find, Kind, OfTree
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
@@ -64,11 +64,11 @@ class _Predict(Kind[PredictionTerms]):
 
             path = of_role(job.sources, "calibration").file
             found = answered(path, last, tree, data, options.alpha)
-            answers = results.CalibratedAnswers.of(tree, found)
+            answers = CalibratedAnswers.of(tree, found)
         job.at(0.9, "writing")
-        in_clusters = None if cut is None else results.PlacedClusters.of(tree, cut, predictions)
+        in_clusters = None if cut is None else PlacedClusters.of(tree, cut, predictions)
         named = method(last.method).classifies or has_names(tree)
-        results.save_predictions(
+        save_predictions(
             predictions,
             job.folder,
             tree.name if named else None,

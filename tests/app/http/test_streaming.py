@@ -18,6 +18,7 @@ from app.resources.trees.views import routes as views
 from models.method import Predictions
 from tests.app.conftest import Working
 from workers.artifacts import results
+from workers.artifacts.predictions import save_predictions
 
 CHAIN = 3000
 
@@ -28,7 +29,7 @@ def placement(folder: Path, lengths: list[int]) -> predictions.Placement:
     node = np.concatenate([np.arange(n) for n in lengths]) if lengths else np.empty(0)
     share = 1.0 / (1.0 + node)
     leaf = np.array(lengths, np.int64) - 1
-    results.save_predictions(Predictions(leaf, start, node.astype(np.int64), share), folder)
+    save_predictions(Predictions(leaf, start, node.astype(np.int64), share), folder)
     placed = predictions.Placement.at(folder / results.PREDICTIONS)
     # A reader in the middle of the stream is not disturbed.
     (folder / results.PREDICTIONS).unlink()

@@ -17,6 +17,7 @@ from models.preprocess.pipeline import fit
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 from workers.artifacts import results
+from workers.artifacts.predictions import save_predictions
 from workers.artifacts.results import FittedModel, Stage
 from workers.errors import NO_ROOM
 
@@ -111,7 +112,7 @@ def test_predictions(tmp_path: Path, n_rows: int) -> None:
     probability = np.where(node == 0, 1.0, 0.5)
     leaf = np.ones(n_rows, np.int64)
     leaf[-1] = 0
-    results.save_predictions(Predictions(leaf, start, node, probability), tmp_path)
+    save_predictions(Predictions(leaf, start, node, probability), tmp_path)
     with pa.memory_map(str(tmp_path / results.PREDICTIONS)) as source:
         table = pa.ipc.open_file(source).read_all()
     assert table.num_rows == n_rows
@@ -138,7 +139,7 @@ def test_predictions_of_a_classifier(tmp_path: Path, top_k: int) -> None:
     )
     placed = Predictions(best + 1, start, node, np.ones(start[-1]), classes=classes)
     names = np.array([None, "cat", "dog"], dtype=object)
-    results.save_predictions(placed, tmp_path, names)
+    save_predictions(placed, tmp_path, names)
     with pa.memory_map(str(tmp_path / results.PREDICTIONS)) as source:
         rows = pa.ipc.open_file(source).read_all().to_pylist()
     assert (rows[-1]["node"], rows[-1]["label"], rows[-1]["labels"]) == (0, None, [])
@@ -160,7 +161,7 @@ WRITES = {
         FittedModel([Stage("l2h", {}, Model({"a": np.zeros(9_000)}))], []), folder
     ),
     "arrays": lambda folder: results.save_arrays({"a": np.zeros(9_000)}, folder),
-    "predictions": lambda folder: results.save_predictions(
+    "predictions": lambda folder: save_predictions(
         Predictions(np.zeros(9_000, int), np.arange(9_001), np.zeros(9_000, int), np.ones(9_000)),
         folder,
     ),

@@ -76,15 +76,15 @@ export function columnsForm(columns, { onkeep, onchange }) {
     return control;
   };
   const submit = () => {
-    const asked = columns.map((column) => ({
+    const wanted = columns.map((column) => ({
       column,
       role: controls.get(column)?.value ?? column.role ?? "",
     }));
-    if (asked.every(({ column, role }) => role === (column.role ?? ""))) return onkeep();
-    const problem = wrongIn(asked.map(({ role }) => role));
+    if (wanted.every(({ column, role }) => role === (column.role ?? ""))) return onkeep();
+    const problem = wrongIn(wanted.map(({ role }) => role));
     wrong.hidden = !problem;
     wrong.textContent = problem;
-    return problem ? undefined : onchange(choiceOf(asked));
+    return problem ? undefined : onchange(choiceOf(wanted));
   };
   return el(
     "form",
@@ -113,12 +113,12 @@ function wrongIn(roles) {
 }
 
 /**
- * @param {{ column: TableColumn, role: string }[]} asked
+ * @param {{ column: TableColumn, role: string }[]} wanted
  * @returns {ColumnChoice}
  */
-function choiceOf(asked) {
+function choiceOf(wanted) {
   /** @param {string} role */
-  const named = (role) => asked.filter((own) => own.role === role).map(({ column }) => column.name);
+  const named = (role) => wanted.filter((own) => own.role === role).map(({ column }) => column.name);
   return {
     columns: named("feature"),
     id_column: named("id")[0],
