@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Int
+from models.arrays import Int, Mask
 from models.calibration.calibration import NodeAnswers
 from models.method import ClassAnswers, Predictions
 from models.tree.cluster_names import cluster_names
