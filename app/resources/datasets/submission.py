@@ -19,7 +19,9 @@ from workers.child.json_facts import facts_apart
 from workers.formats import catalogue, packed
 from workers.formats import json as json_format
 from workers.formats.column_roles import UNCHOSEN, Choice
+from workers.formats.csv_dialect import AS_FOUND
 from workers.formats.facts import Facts
+from workers.formats.table_files import TABULAR
 from workers.model import now
 
 HEAD_BYTES = 64 << 10
@@ -97,6 +99,7 @@ async def store(
             f"n_features declares the width of libsvm files; this file is {file_format}, which "
             "has its own width.",
         )
+    _require_table(new, file_format)
     if stated is not None:
         # Refuse a broken or pickled npy before gigabytes of it are stored.
         catalogue.peek(file_format, head[:HEAD_BYTES], stated)
@@ -132,6 +135,22 @@ async def store(
         description=new.description,
         tags=new.tags,
     )
+
+
+def _require_table(new: NewDataset, file_format: str) -> None:
+    """Raises Refused where the request says of a table what this file does not have."""
+    if new.choice and file_format not in TABULAR:
+        raise Refused(
+            "invalid-request",
+            f"Columns are chosen by name in tables ({', '.join(sorted(TABULAR))}); this file is "
+            f"{file_format}, whose columns have no names.",
+        )
+    if new.choice.csv != AS_FOUND and file_format != "csv":
+        raise Refused(
+            "invalid-request",
+            "delimiter, decimal, thousands and header say how a CSV file is written; this file is "
+            f"{file_format}.",
+        )
 
 
 def _is_table(head: bytes, role: str | None) -> bool:

@@ -275,3 +275,12 @@ def test_ids_come_back_with_every_answer_about_rows(working: Working) -> None:
     assert made.status_code == 201, made.text
     positions = working.client.get(f"/v1/maps/{made.json()['id']}/positions").json()["items"]
     assert [row["id"] for row in positions] == ids
+
+
+def test_what_is_said_of_a_table_is_refused_of_other_files(working: Working) -> None:
+    sink = io.BytesIO()
+    np.save(sink, np.zeros((3, 2)))
+    for query in ({"columns": "a"}, {"id_column": "a"}, {"decimal": ","}, {"header": "true"}):
+        answer = working.client.post("/v1/datasets", content=sink.getvalue(), params=query)
+        assert answer.status_code == 422, answer.text
+        assert "npy" in answer.json()["detail"]
