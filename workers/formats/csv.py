@@ -386,7 +386,7 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect) -> fl
     at = f"row {row}, column {own} (counted from 0; line {line} of the file)"
     bare = cell.strip().lower()
     if not bare or bare.lstrip("+-").startswith("nan") or bare in NOTHING:
-        raise missing(row, column, line=line)
+        raise missing(row, column, line=line, name=name)
     written = dialect.number(cell, column)
     if written is not None and NUMBER.fullmatch(written):
         number = float(written)
