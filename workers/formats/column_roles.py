@@ -12,13 +12,12 @@ rules, in this order:
   under a name that says so; so are clusters under the names that tools give them (`leiden`,
   `Topic`). The ranks of a lineage (`kingdom` to `species`), three or more, are not.
 - Of several columns that could be the same, texts come before numbers, then a declared index, then
-  `id`, `label` and the names of texts, then the first in the alphabet: the order of the table does
-  not count.
-  The others are nothing, and no features.
+  `id`, `label` and the names of texts, then `run_id` and the like, then the first in the alphabet:
+  the order of the table does not count. The others are nothing, and no features.
 - `text`, `document`, `review` and the like, and texts of more than 40 characters in the mean, are
   the texts; `sample_weight` is the weights.
-- Other numbers and truths are features. A text column whose values all differ is the ids, where no
-  other is. What remains is nothing.
+- Other numbers and truths are features. The first text column whose values all differ is the ids,
+  where no other is. What remains is nothing.
 
 Nothing of it is silent: `warnings` names what is not among the features.
 """
@@ -178,9 +177,9 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
             for each in free
             if each.kind == "text" and each.name not in role_of and each.name not in ranks
         )
-        differ = [each for each in texts if each.differ and each.length <= LONG_TEXT]
-        if differ:
-            role_of[min(differ, key=_rank).name] = "id"
+        found = next((each for each in texts if each.differ and each.length <= LONG_TEXT), None)
+        if found is not None:
+            role_of[found.name] = "id"
     return tuple(
         Column(
             name=each.name,
@@ -280,7 +279,7 @@ def _near(name: str, names: list[str]) -> str:
     return f" Did you mean {shown(close[0])}?" if close else ""
 
 
-def _rank(seen: Seen) -> tuple[bool, bool, bool, str]:
+def _rank(seen: Seen) -> tuple[bool, bool, bool, bool, str]:
     """Which of several columns comes first, whatever their order in the table: texts, a declared
     index, the plainest name."""
     name = seen.name.strip().lower()
@@ -288,6 +287,7 @@ def _rank(seen: Seen) -> tuple[bool, bool, bool, str]:
         seen.kind != "text",
         not seen.index,
         name not in ("id", "label") and not _TEXT.fullmatch(name),
+        not _ID.fullmatch(name),
         name,
     )
 

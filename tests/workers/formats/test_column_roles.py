@@ -95,7 +95,7 @@ def test_texts_dates_and_others_are_left_out_and_named() -> None:
         (Seen("id", "integer", differ=True), Seen("customer_id", "integer", differ=True), "id"),
         (Seen("name", "text", differ=True), Seen("", "integer", differ=True), "id"),
         (Seen("gene", "text", differ=True, index=True), Seen("id", "text", differ=True), "id"),
-        (Seen("alias", "text", differ=True), Seen("gene", "text", differ=True), "id"),
+        (Seen("run id", "text", differ=True), Seen("Name", "text", differ=True), "id"),
     ],
 )
 def test_one_of_several_is_taken_and_the_others_are_no_features(
