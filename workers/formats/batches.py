@@ -256,7 +256,7 @@ def _blocks(batches: Batches, chosen: list[int], bounds: Bounds) -> Iterator[npt
         if batch.num_rows == 0:
             continue
         if len(chosen) == 1 and is_list(plain_type(batch.schema.field(0).type)):
-            block = _of_lists(plain(batch.column(0)), start, width)
+            block = of_lists(plain(batch.column(0)), start, width)
         else:
             bounds.require(batch.num_rows * len(chosen) * dtype.itemsize)
             block = dense(batch, dtype, start)
@@ -286,7 +286,9 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int) -> npt.NDArray[Any]:
     return block
 
 
-def _of_lists(column: Any, start: int, width: int | None) -> npt.NDArray[Any]:
+def of_lists(column: Any, start: int, width: int | None) -> npt.NDArray[Any]:
+    """(n_rows, n) the lists of a column. start : its first row in the table. width : n, if it is
+    known. Raises UsageError naming a missing value or a row of another length."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

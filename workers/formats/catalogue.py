@@ -39,7 +39,7 @@ from workers.formats.column_roles import COLUMN_OF, UNCHOSEN, Choice, Column
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.raw import Content, Layout
 from workers.formats.refusals import CONVERT, listed, shown, unsupported
-from workers.formats.tables import Columns, Table, is_number
+from workers.formats.tables import Columns, Indicator, Table, is_number
 
 __all__ = [
     "ACCEPTED",
@@ -314,9 +314,7 @@ def _facts(
     columns: Sequence[Column],
 ) -> Facts:
     if format.by_role and role is not None and (role_of(role).by_role or role_of(role).blank):
-        own = _member(member, columns, role, sheets=format.id == _SHEETS)
-        read = _read(format, path, own, role, bounds)
-        return roles.facts(read, role)
+        return roles.facts(_read(format, path, member, role, bounds, columns), role)
     if not columns:
         return format.inspect(path, member, bounds)
     names = column_roles.features(columns)
@@ -394,13 +392,30 @@ def load(
         if not names:
             raise _no_features(columns, role)
         return roles.value(table_files.matrix(format, path, names, bounds, sheet), role)
-    own = _member(member, columns, role, sheets=format == _SHEETS)
-    return roles.value(_read(_format(format), path, own, role, bounds), role)
+    return roles.value(_read(_format(format), path, member, role, bounds, columns), role)
 
 
-def _read(format: Format, path: Path, member: str | None, role: str, bounds: Bounds) -> Table:
-    """The table of a file. Labels in several columns, of which `member` chooses none, are a matrix
-    if they are an indicator."""
+def _read(
+    format: Format,
+    path: Path,
+    member: str | None,
+    role: str,
+    bounds: Bounds,
+    columns: Sequence[Column] = (),
+) -> Table:
+    """The table of a file. Labels in several columns, of which none is chosen, are a matrix if they
+    are an indicator."""
+    sheet = member if format.id == _SHEETS else None
+    member = _member(member, columns, role, sheets=format.id == _SHEETS)
+    names = column_roles.features(columns)
+    classes = len(names) > 1 and all(column.role in ("feature", "id") for column in columns)
+    if role == "labels" and member == sheet and classes:
+        try:
+            named = table_files.matrix(format.id, path, names, bounds, sheet)
+        except UsageError:
+            named = np.empty(0)
+        if labels.is_indicator(named):
+            return Indicator(named, names)
     try:
         table = format.read(path, member, roles.wanted(role), bounds)
         several: UsageError | None = None

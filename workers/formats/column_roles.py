@@ -9,11 +9,15 @@ rules, in this order:
   `Unnamed: 0`, `index` and the like, if the values differ. So is a column called `id`, `key` or
   `uuid`, alone or after a mark (`customer_id`), if its values are texts or integers that differ.
 - `label`, `class`, `target`, `species` and the like are the labels, if they are texts, or integers
-  under a name that says so.
+  under a name that says so; so are clusters under the names that tools give them (`leiden`,
+  `Topic`). The ranks of a lineage (`kingdom` to `species`), three or more, are not.
+- Of several columns that could be the same, texts come before numbers, then a declared index, then
+  `id`, `label` and the names of texts, then `run_id` and the like, then the first in the alphabet:
+  the order of the table does not count. The others are nothing, and no features.
 - `text`, `document`, `review` and the like, and texts of more than 40 characters in the mean, are
   the texts; `sample_weight` is the weights.
-- Other numbers and truths are features. A text column whose values all differ is the ids, where no
-  other is. What remains is nothing.
+- Other numbers and truths are features. The first text column whose values all differ is the ids,
+  where no other is. What remains is nothing.
 
 Nothing of it is silent: `warnings` names what is not among the features.
 """
@@ -42,6 +46,7 @@ LONG_TEXT = 40
 """Mean length in characters from which on a column of text is one of texts."""
 
 _EXAMPLES, _EXAMPLE = 3, 40
+_MOST_NAMED = 50
 _SAVED = re.compile(r"|unnamed: ?\d+(_level_\d+)?|__index_level_\d+__", re.IGNORECASE)
 _INDEX = re.compile(
     r"index|level_\d|row|rowid|rownames?|row[ _.](id|number|names?)|obs_names?", re.IGNORECASE
@@ -49,10 +54,15 @@ _INDEX = re.compile(
 _ID = re.compile(r"(.*[ _.\-])?(id|ids|uuid|guid|key|barcode)|.*[a-z](Id|ID)", re.ASCII)
 _NAME = re.compile(r"(.*[ _.\-])?(name|title)", re.IGNORECASE)
 _LABEL = re.compile(
-    r"(true[ _.]?)?(labels?|class|classes|targets?|category|categories|species|cluster|ground[ _.]?"
-    r"truth|y_true|diagnosis)",
+    r"(true[ _.]?)?(labels?|class|classes|targets?|category|categories|species|ground[ _.]?truth"
+    r"|y_true|diagnosis|clusters?|(seurat|leiden|louvain)([ _.]clusters?)?|cell[ _.]?type|topic)",
     re.IGNORECASE,
 )
+_RANKS = frozenset(
+    {"domain", "superkingdom", "kingdom", "phylum", "division", "class", "order", "family"}
+    | {"subfamily", "tribe", "genus", "species", "subspecies"}
+)
+_FEWEST_RANKS = 3
 _TEXT = re.compile(
     r"texts?|documents?|docs?|sentences?|reviews?|abstracts?|content|body|description|message|tweet",
     re.IGNORECASE,
@@ -140,20 +150,33 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
     if not choice.features:
         vectors = [each for each in free if each.kind == "vector"]
         if vectors:
-            role_of[vectors[0].name] = "feature"
+            role_of[min(vectors, key=_rank).name] = "feature"
+        ranks = _ranks(seen)
+        apart: set[str] = set()
         for role, test in (("id", _is_id), ("label", _is_label), ("text", _is_text)):
-            found = next((each for each in free if each.name not in role_of and test(each)), None)
-            if role not in taken and found is not None:
-                role_of[found.name] = role  # type: ignore[assignment]
-        for each in free:
+            could = [
+                each
+                for each in free
+                if each.name not in role_of and each.name not in ranks and test(each)
+            ]
+            if role not in taken and could:
+                role_of[min(could, key=_rank).name] = role  # type: ignore[assignment]
+            if role not in taken or role == "label":
+                apart.update(each.name for each in could)
+        for each in sorted(free, key=_rank):
             if each.name in role_of:
                 continue
             if _WEIGHT.fullmatch(each.name.strip()) and "weight" not in role_of.values():
                 role_of[each.name] = "weight"
-            elif each.kind in NUMERIC and not vectors and not _is_saved(each):
+            elif each.kind in NUMERIC and not (vectors or each.name in apart or _is_saved(each)):
                 role_of[each.name] = "feature"
     if "id" not in role_of.values():
-        texts = (each for each in free if each.name not in role_of and each.kind == "text")
+        ranks = _ranks(seen)
+        texts = (
+            each
+            for each in free
+            if each.kind == "text" and each.name not in role_of and each.name not in ranks
+        )
         found = next((each for each in texts if each.differ and each.length <= LONG_TEXT), None)
         if found is not None:
             role_of[found.name] = "id"
@@ -191,7 +214,7 @@ def warnings(columns: Sequence[Column], choice: Choice = UNCHOSEN) -> tuple[str,
     for column in apart:
         if column.role is None:
             unused.setdefault(_PLURAL[column.type], []).append(column.name)
-    parts += [f"left out: {named(names)} ({what})" for what, names in unused.items()]
+    parts += [f"left out: {named(names, _MOST_NAMED)} ({what})" for what, names in unused.items()]
     return (
         f"Columns that are not among the features: {'; '.join(parts)}. Choose others with "
         "?columns= (features), ?id_column=, ?label_column= and ?text_column=.",
@@ -254,6 +277,25 @@ def _near(name: str, names: list[str]) -> str:
         return f" {shown(same)} is written otherwise: case and spaces count."
     close = difflib.get_close_matches(name, names, n=1)
     return f" Did you mean {shown(close[0])}?" if close else ""
+
+
+def _rank(seen: Seen) -> tuple[bool, bool, bool, bool, str]:
+    """Which of several columns comes first, whatever their order in the table: texts, a declared
+    index, the plainest name."""
+    name = seen.name.strip().lower()
+    return (
+        seen.kind != "text",
+        not seen.index,
+        name not in ("id", "label") and not _TEXT.fullmatch(name),
+        not _ID.fullmatch(name),
+        name,
+    )
+
+
+def _ranks(seen: Sequence[Seen]) -> frozenset[str]:
+    """The columns of texts that are the ranks of a lineage; none where these are few."""
+    own = [each for each in seen if each.name.strip().lower() in _RANKS and each.kind == "text"]
+    return frozenset(each.name for each in own if len(own) >= _FEWEST_RANKS)
 
 
 def _is_saved(seen: Seen) -> bool:

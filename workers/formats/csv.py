@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HEADERS = frozenset(
-    {"label", "labels", "name", "names", "class", "classes", "category", "target", "text"}
-    | {"task", "tasks", "targets", "timestamp", "timestamps", "document", "documents"}
-    | {"feature_names"}
+    {"label", "labels", "name", "names", "class", "classes", "category", "target", "text", "task"}
+    | {"tasks", "targets", "timestamp", "timestamps", "document", "documents", "feature_names"}
 )
 """Possible headers of a single column of text, in any case."""
 ID, NAME = "id", "name"
@@ -89,8 +88,7 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
-    """The table as float64 (n_rows, n_columns), or one column, pairs or columns of text as
-    written."""
+    """The table as float64 (n_rows, n_columns), or as written: a column, pairs or columns."""
     dialect = dialect_of(path, bounds.csv)
     if want == "table":
         return _named_columns(path, dialect, bounds)
@@ -276,8 +274,7 @@ def _utf8(piece: bytes, dialect: Dialect) -> bytes:
 def _blocks(
     path: Path, dialect: Dialect, chosen: Sequence[int] | None = None
 ) -> Iterator[npt.NDArray[np.float64]]:
-    """The rows as float64 (n, n_columns), in order; the columns at the chosen positions if there
-    are any.
+    """The rows as float64 (n, n_columns), in order; chosen : the positions of the columns.
 
     Raises UsageError naming a cell that is not a number.
     """
@@ -388,7 +385,7 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect) -> fl
     at = f"row {row}, column {own} (counted from 0; line {line} of the file)"
     bare = cell.strip().lower()
     if not bare or bare.lstrip("+-").startswith("nan") or bare in NOTHING:
-        raise missing(row, column, line=line)
+        raise missing(row, column, line=line, name=name)
     written = dialect.number(cell, column)
     if written is not None and NUMBER.fullmatch(written):
         number = float(written)
@@ -512,6 +509,8 @@ def _rows(
                 file.readline()
             reader = csv.reader(file, delimiter=dialect.delimiter, strict=True)
             for row, cells in enumerate(reader, first_row):
+                if dialect.short and row == first_row:
+                    cells = ["", *cells]
                 if len(cells) != dialect.n_columns:
                     if not cells and not any(reader):
                         break

@@ -2,13 +2,19 @@
 
 It is found in the first lines, or given.
 
-What is found: the separator (tab, comma, semicolon or bar); lines of comment before the table; the
-encoding, UTF-8 or else Windows-1252; whether the first line is a header; and of each column how its
-numbers are written: with a decimal comma, in groups of thousands, as percentages, as yes and no.
+What is found: the separator (tab, comma, semicolon, bar or space); lines of comment before the
+table; the encoding, UTF-8 or else Windows-1252; whether the first line is a header; and of each
+column how its numbers are written: with a decimal comma, in groups of thousands, as percentages, as
+yes and no.
 
 The first line is a header where none of its cells is a number. It is one too where its numbers are
 0, 1, 2, ... or other integers that follow each other and the first cell is blank or text, or every
 cell below has a decimal point: so data frames without names are saved.
+
+Where the first line has one cell fewer than all the others, as R writes tables, the first column is
+the names of the rows and has a blank name. A space is a separator where the cells of the first line
+are quoted, as R writes them too, or all cells but the names of rows and columns are numbers. A
+first line `sep=;`, as Excel reads it, gives the separator.
 
 What could be read in two ways is decided and stands in `notes`.
 """
@@ -52,6 +58,8 @@ _GROUPS = {
     mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,]\d+)?[ \t]*%?", re.ASCII)
     for mark in (",", ".", " ", "'")
 }
+_QUOTED = re.compile(r'"[^"]*"( "[^"]*")+')
+_STATED = re.compile(rb"(?:\xef\xbb\xbf)?sep=([\t,;|])[^\n]{0,2}\n", re.IGNORECASE)
 _PERCENT = re.compile(r"[ \t]*[+-]?[\d.,' ]*\d[.,]?[ \t]*%[ \t]*", re.ASCII)
 
 
@@ -77,6 +85,7 @@ class Dialect:
     """The layout of a file.
 
     names : the cells of the header, None without a header. first : the cells of the first line.
+    short : whether the first of them is not in the file, a blank name above the names of rows.
     start, end : byte range of the data, without line breaks at the end.
     line : number of the first line of data, from 1.
     begin, skipped : where the first line begins, and the number of lines before it.
@@ -97,6 +106,7 @@ class Dialect:
     thousands: str = ""
     styles: tuple[Style, ...] = ()
     notes: tuple[str, ...] = ()
+    short: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -167,6 +177,9 @@ def dialect_of(path: Path, written: Written) -> Dialect:
     if b"\0" in head[:1024]:
         raise broken("The CSV file is not UTF-8 text.")
     begin, skipped, notes = _after_comments(head, begin)
+    stated = _STATED.match(head) if not skipped else None
+    if stated is not None:
+        begin, skipped = stated.end(), 1
     if end <= begin:
         raise UsageError("The CSV file is empty.", code="empty")
     line, newline, _ = head[begin:].partition(b"\n")
@@ -176,10 +189,16 @@ def dialect_of(path: Path, written: Written) -> Dialect:
     if encoding != "utf-8":
         notes += ("The CSV file is not UTF-8; it was read as Windows-1252.",)
     sample = head[begin : min(end, begin + max(_SAMPLE_BYTES, len(line) + 1))]
-    text = sample.decode(encoding, "replace")
-    delimiter = written.delimiter or _delimiter(line.decode(encoding, "replace"), text)
+    whole = begin + len(sample) >= end
+    text = sample.decode(encoding, "replace") + "\n" * whole
+    delimiter = written.delimiter or (
+        _delimiter(line.decode(encoding, "replace"), text) if stated is None else stated[1].decode()
+    )
     first, n_lines = _first_row(text, delimiter, skipped)
-    rows = _rows(text, delimiter, len(first), whole=begin + len(sample) >= end)
+    short = written.header is not False and _is_short(first, text, delimiter)
+    if short:
+        first = ("", *first)
+    rows = _rows(text, delimiter, len(first), whole=whole)
     numbers = _Numbers.of(rows[1:] or rows, written, delimiter)
     header, more = _is_header(first, rows[1:], numbers, written.header)
     styles = _styles(len(first), rows[1:] if header else rows, numbers)
@@ -202,6 +221,7 @@ def dialect_of(path: Path, written: Written) -> Dialect:
         numbers.thousands,
         styles,
         (*notes, *numbers.notes, *more),
+        short,
     )
 
 
@@ -241,7 +261,7 @@ def _encoding(sample: bytes) -> str:
 def _delimiter(line: str, sample: str) -> str:
     """The separator of cells: a tab if the first line has one; a semicolon where the lines have the
     same number of cells by it and not by commas, or commas within cells are decimal; else a comma,
-    a semicolon, a bar, whichever the first line has."""
+    a semicolon, a bar, whichever the first line has; else a space, see `_is_spaced`."""
     if "\t" in line:
         return "\t"
     if ";" in line:
@@ -259,7 +279,46 @@ def _delimiter(line: str, sample: str) -> str:
                 return ";"
     if "," in line:
         return ","
-    return "|" if "|" in line and _equal(sample, "|") else ","
+    if "|" in line and _equal(sample, "|"):
+        return "|"
+    return " " if _is_spaced(line.strip(), sample) else ","
+
+
+def _is_spaced(line: str, sample: str) -> bool:
+    """Whether a space separates the cells: of a header in quotes, or of a table of numbers."""
+    if " " not in line or _QUOTED.fullmatch(line):
+        return " " in line
+    rows = _below(sample, " ")
+    first = next(_parsed(sample, " "), [])
+    widths = {len(row) for row in rows}
+    if len(widths) != 1 or not widths <= {len(first), len(first) + 1}:
+        return False
+    numbers = [is_number(cell) for cell in first]
+    return (
+        (all(numbers) or not any(numbers))
+        and all(is_number(cell) for row in rows for cell in row[1:])
+        and any("." in cell for row in rows for cell in row[1:])
+    )
+
+
+def _is_short(first: Sequence[str], sample: str, delimiter: str) -> bool:
+    """Whether a header lacks a cell above the names of rows, which differ. A cell at the end that
+    is always blank is none; below a single name stand numbers, as texts may hold the separator."""
+    rows = _below(sample, delimiter)
+    return (
+        len(rows) > 1
+        and all(len(row) == len(first) + 1 for row in rows)
+        and not any(map(is_number, first))
+        and len({row[0] for row in rows}) == len(rows)
+        and any(row[-1].strip() for row in rows)
+        and (len(first) > 1 or all(is_number(row[1]) for row in rows))
+    )
+
+
+def _below(sample: str, delimiter: str) -> list[list[str]]:
+    """The rows below the first, but the last one where it may be cut off."""
+    rows = list(islice(_parsed(sample, delimiter), 1, 1 + _SAMPLE_ROWS))
+    return rows[:-1] if len(rows) > 1 and not sample.endswith("\n") else rows
 
 
 def _equal(sample: str, delimiter: str) -> list[list[str]]:

@@ -7,6 +7,7 @@ often, and else of texts. Nothing is guessed of a column that declares its type.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ MOST_CATEGORIES = 1000
 LONGEST_CATEGORY = 200
 LONGEST_TEXT = 100_000
 _ROLE = "items"
+_FEW_CELLS = 1_000_000
+_EXACT = 1 << 53
 _DATE = re.compile(
     r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
 )
@@ -60,8 +63,9 @@ def table(plain: Table) -> ItemTable:
     )
 
 
-def of_objects(rows: object) -> NamedColumns:
-    """A list of objects; a member that a row does not have is missing there."""
+def of_objects(rows: object, *, as_items: bool = True) -> NamedColumns:
+    """A list of objects; a member that a row does not have is missing there. as_items : lists and
+    objects within them are refused, and so are many columns."""
     import pyarrow as pa
 
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -69,19 +73,41 @@ def of_objects(rows: object) -> NamedColumns:
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
-        if len(names) > MOST_COLUMNS:
+        if as_items and len(names) > MOST_COLUMNS:
             break
-    require_names(list(names))
+    if as_items:
+        require_names(list(names))
+    elif len(names) * len(rows) > 2 * sum(map(len, rows)) + _FEW_CELLS:
+        raise UsageError(
+            f"The {len(rows):,} objects have {len(names):,} different names in all and few of them "
+            "each; a table has the same columns in every row.",
+            code="wrong-input",
+        )
     columns = []
     for name in names:
         values = [row.get(name) for row in rows]
+        if not as_items and any(isinstance(value, (list, dict)) for value in values):
+            columns.append(pa.chunked_array([_of_structures(values)]))
+            continue
         _require_unicode([name], name)
-        columns.append(pa.chunked_array([_of_json(values, name)]))
+        columns.append(pa.chunked_array([_of_json(values, name, whole=not as_items)]))
     return NamedColumns(list(names), columns)
 
 
-def _of_json(values: list[Any], name: str) -> pa.Array:
-    """Numbers as float64, truths as bool, and else texts."""
+def _of_structures(values: list[Any]) -> pa.Array:
+    """Vectors where all are lists of numbers; else each as JSON in a list."""
+    import pyarrow as pa
+
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, list) and set(map(type, value)) <= {int, float} for value in present):
+        numbers = [None if value is None else [*map(_float, value)] for value in values]
+        return pa.array(numbers, pa.list_(pa.float64()))
+    texts = [None if value is None else [json.dumps(value)] for value in values]
+    return pa.array(texts, pa.list_(pa.large_string()))
+
+
+def _of_json(values: list[Any], name: str, *, whole: bool) -> pa.Array:
+    """Numbers as float64, truths as bool, and else texts. whole : integers alone as int64."""
     import pyarrow as pa
 
     kinds = set(map(type, values)) - {type(None)}
@@ -93,6 +119,8 @@ def _of_json(values: list[Any], name: str) -> pa.Array:
                 _ROLE,
                 row=row,
             )
+    if whole and kinds == {int} and all(v is None or abs(v) < _EXACT for v in values):
+        return pa.array(values, pa.int64())
     if kinds <= {int, float} and kinds:
         # An integer beyond float64 is infinite, and so a missing value, which is reported.
         numbers = [None if value is None else _float(value) for value in values]

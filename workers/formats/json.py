@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from models.errors import UsageError
 from models.roles import Want
-from workers.formats import roles
+from workers.formats import json_tables, roles
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import broken
 from workers.formats.tables import Lists
@@ -28,11 +28,17 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Lists:
     """The lists of a JSON file, parsed but not checked. member : the field of objects."""
-    parsed = parse(_bytes(path))
-    rows = parsed.value
+    if member is None and want != "table":
+        return parse(_bytes(path))
+    rows, _ = table(path)
     if member is None or not isinstance(rows, list):
-        return parsed
+        return Lists(rows)
     return Lists([row.get(member) if isinstance(row, dict) else row for row in rows])
+
+
+def table(path: Path) -> tuple[object, tuple[str, ...]]:
+    """The value of a JSON file and notes on it, as `json_tables.rows`."""
+    return json_tables.rows(parse(_bytes(path)).value)
 
 
 def facts(document: bytes, role: str | None = None) -> Facts:
@@ -77,12 +83,6 @@ def decode(text: str) -> object:
         raise
     except ValueError:
         raise broken("The JSON document holds an integer with too many digits.") from None
-
-
-def begins_with_object(head: bytes) -> bool:
-    """Whether a document that begins so is a list whose first item is an object."""
-    text = head[:4096].decode("utf-8-sig", "replace").lstrip()
-    return text.startswith("[") and text[1:].lstrip().startswith("{")
 
 
 def require_length(length: int) -> None:

@@ -9,11 +9,13 @@ where each point has one class. Dense matrices of two or more columns are read s
 of labels if every row (but unknown ones) has the same number of two or more values and all of them
 are 0 or 1, false or true: as sets of labels such rows would hold the label 0 or 1 twice. Only rows
 of two columns that are all [0, 1] or [1, 0] could be sets as well; they are sets if all are [0, 1],
-as sets are written in ascending order, else classes, and the note says so.
+as sets are written in ascending order, else classes, and the note says so. Columns with names, as
+of a table, give the classes these names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,7 @@ from models.inputs.label_sets import LabelSets
 from models.inputs.notes import note
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
-from workers.formats.refusals import described, refused
+from workers.formats.refusals import described, listed, refused
 from workers.formats.tables import LabelRows, text_array
 
 MOST_COLUMNS = 10_000_000
@@ -46,13 +48,16 @@ def is_indicator(array: npt.NDArray[Any]) -> bool:
     return all(bool(((part == 0) | (part == 1)).all()) for part in parts)
 
 
-def of_dense(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | LabelSets:
+def of_dense(
+    array: npt.NDArray[Any], role: str, names: Sequence[str] | None = None
+) -> npt.NDArray[Any] | LabelSets:
     """The labels of an indicator, as `of_indicator`; says so in a note. Raises UsageError as it."""
+    called = "their numbers" if names is None else f"the header: {listed(names)}"
     note(
         f"The {role} are a one-hot or indicator matrix of {len(array):,} rows x "
-        f"{array.shape[1]:,} columns: its columns are read as the classes, named by their numbers."
+        f"{array.shape[1]:,} columns: its columns are read as the classes, named by {called}."
     )
-    return of_indicator(sp.csr_array(array != 0), role)
+    return of_indicator(sp.csr_array(array != 0), role, names)
 
 
 def has_sets(items: object) -> bool:
@@ -166,9 +171,12 @@ def _of_flags(flags: npt.NDArray[Any], unlabelled: Mask, role: str) -> npt.NDArr
     return _sets(rows[row], code, names, unlabelled, role)
 
 
-def of_indicator(matrix: sp.csr_array, role: str) -> npt.NDArray[Any] | LabelSets:
+def of_indicator(
+    matrix: sp.csr_array, role: str, names: Sequence[str] | None = None
+) -> npt.NDArray[Any] | LabelSets:
     """The labels of a sparse matrix rows x labels: a row has the labels of its values that are not
-    zero. Label c, the number of its column, is named "c"; columns without a value are labels too.
+    zero. A label has the name of its column; without names column c is named "c". Columns without a
+    value are labels too.
 
     Raises UsageError naming a value that is not finite. O(stored values + columns).
     """
@@ -195,9 +203,9 @@ def of_indicator(matrix: sp.csr_array, role: str) -> npt.NDArray[Any] | LabelSet
     row = row[has]
     code: Int = matrix.indices[has].astype(np.int64)
     if n_rows and (np.bincount(row, minlength=n_rows) == 1).all():
-        return code
-    names = [str(number) for number in range(n_labels)]
-    return _sets(row, code, names, np.zeros(n_rows, dtype=bool), role)
+        return code if names is None else text_array(names)[code]
+    called = [str(number) for number in range(n_labels)] if names is None else list(names)
+    return _sets(row, code, called, np.zeros(n_rows, dtype=bool), role)
 
 
 def _sets(row: Int, code: Int, names: list[str], unlabelled: Mask, role: str) -> LabelSets:

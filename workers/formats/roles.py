@@ -28,6 +28,7 @@ from workers.formats.facts import Facts
 from workers.formats.refusals import described, listed, missing, refused, shown
 from workers.formats.tables import (
     Columns,
+    Indicator,
     LabelRows,
     Lists,
     Table,
@@ -220,6 +221,8 @@ def _label_rows(table: Table, role: str) -> LabelRows | npt.NDArray[Any] | Label
         case sp.csr_array() if role == "labels":
             require_filled(table.shape)
             return labels.of_indicator(table, role)
+        case Indicator():
+            return labels.of_dense(table.matrix, role, table.names)
         case np.ndarray() if role == "labels" and labels.is_indicator(table):
             return labels.of_dense(table, role)
     column = _column(table, role)

@@ -104,13 +104,15 @@ def notes(
     bounds: Bounds,
     sheet: str | None = None,
 ) -> tuple[str, ...]:
-    """What was decided about a CSV file or a workbook and could be read otherwise.
+    """What was decided about a CSV file, a workbook or a JSON document and could be read otherwise.
 
     names : the columns that are read as numbers; None: all of them.
     """
     if format == "xlsx":
         with excel.opened(path, bounds, sheet) as found:
             return found.notes
+    if format == "json":
+        return json.table(path)[1]
     if format != "csv":
         return ()
     dialect = dialect_of(path, bounds.csv)
@@ -136,6 +138,10 @@ def matrix(
     assert objects is not None, _UNNAMED
     by_name = dict(zip(objects.names, objects.columns, strict=True))
     bounds.require(8 * len(names) * len(objects.columns[0]))
+    if arrow_types.is_list(by_name[names[0]].type):
+        vectors = batches.of_lists(by_name[names[0]].combine_chunks(), 0, None)
+        _require_finite(names[0], np.where(np.isfinite(vectors).all(axis=1), 0.0, np.inf))
+        return vectors
     columns = [_numbers(at, name, by_name[name]) for at, name in enumerate(names)]
     return np.stack(columns, axis=1)
 
@@ -161,7 +167,7 @@ def _objects(format: str, path: Path, bounds: Bounds) -> NamedColumns | None:
     rows = plain.value if isinstance(plain, Lists) else None
     if not isinstance(rows, list) or not rows or not isinstance(rows[0], dict):
         return None
-    return items.of_objects(rows)
+    return items.of_objects(rows, as_items=False)
 
 
 def _numbers(at: int, name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
@@ -177,6 +183,11 @@ def _numbers(at: int, name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
         raise UsageError(
             f"Column {shown(name)} holds text; a matrix holds numbers.", code="wrong-input"
         ) from None
+    _require_finite(name, values)
+    return values
+
+
+def _require_finite(name: str, values: npt.NDArray[Any]) -> None:
     strange = np.flatnonzero(~np.isfinite(values))
     if strange.size:
         raise UsageError(
@@ -185,7 +196,6 @@ def _numbers(at: int, name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
             code="not-finite",
             row=int(strange[0]),
         )
-    return values
 
 
 def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> Seen:

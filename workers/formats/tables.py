@@ -126,6 +126,14 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Indicator:
+    """A matrix (n_rows, n_classes) of 0 and 1 alone, with the names of its columns."""
+
+    matrix: npt.NDArray[Any]
+    names: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class NamedColumns:
     """Columns of any kinds, each an Arrow array, under their names as the file has them.
 
@@ -146,6 +154,7 @@ Table: TypeAlias = (
     | LabelRows
     | WrittenPairs
     | Columns
+    | Indicator
     | NamedColumns
 )
 """An array (n_rows, n_columns) or (n_rows,), mapped or not; a sparse matrix; texts; or one of the

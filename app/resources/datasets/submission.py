@@ -16,7 +16,7 @@ from app.http.streaming import Turn, in_turn
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
-from workers.formats import catalogue, packed
+from workers.formats import catalogue, json_tables, packed
 from workers.formats import json as json_format
 from workers.formats.column_roles import UNCHOSEN, Choice
 from workers.formats.csv_dialect import AS_FOUND
@@ -154,9 +154,9 @@ def _require_table(new: NewDataset, file_format: str) -> None:
 
 
 def _is_table(head: bytes, role: str | None) -> bool:
-    """Whether a JSON document is one of objects, which a worker reads as a table."""
+    """Whether a JSON document seems to be a table, which a worker reads as a table."""
     items = role is not None and role_of(role).table
-    return not items and json_format.begins_with_object(head)
+    return not items and json_tables.begins(head)
 
 
 def create(service: Service, dataset: Dataset, request_id: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -73,6 +74,11 @@ def write(format: str, path: Path, array: np.ndarray) -> None:
             pq.write_table(as_table(array), path)
         case "csv":
             np.savetxt(path, array, delimiter=",", fmt="%.17g")
+        case "xlsx":
+            book = openpyxl.Workbook()
+            for row in array.tolist():
+                book.active.append(row)
+            book.save(path)
         case "libsvm":
             dump_svmlight_file(array, np.zeros(len(array)), str(path), zero_based=False)
         case "arff":

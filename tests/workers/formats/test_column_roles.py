@@ -89,6 +89,47 @@ def test_texts_dates_and_others_are_left_out_and_named() -> None:
         assert repr(each.name) in note
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "role"),
+    [
+        (Seen("species", "text"), Seen("target", "integer"), "label"),
+        (Seen("cell_type", "text"), Seen("leiden", "integer"), "label"),
+        (Seen("label", "integer"), Seen("class", "integer"), "label"),
+        (Seen("id", "integer", differ=True), Seen("customer_id", "integer", differ=True), "id"),
+        (Seen("name", "text", differ=True), Seen("", "integer", differ=True), "id"),
+        (Seen("gene", "text", differ=True, index=True), Seen("id", "text", differ=True), "id"),
+        (Seen("run id", "text", differ=True), Seen("Name", "text", differ=True), "id"),
+    ],
+)
+def test_one_of_several_is_taken_and_the_others_are_no_features(
+    first: Seen, second: Seen, role: str
+) -> None:
+    for order in ((first, *AB, second), (second, *AB, first)):
+        assert roles(*order) == {first.name: role, "a": "feature", "b": "feature"} | {
+            second.name: None
+        }
+        (note,) = warnings(propose(order))
+        assert repr(second.name) in note
+
+
+@pytest.mark.parametrize("name", ["leiden", "louvain", "seurat_clusters", "Topic", "cell_type"])
+def test_clusters_of_other_tools_are_labels(name: str) -> None:
+    assert roles(*AB, Seen(name, "integer"))[name] == "label"
+
+
+def test_a_label_beside_a_chosen_one_is_no_feature() -> None:
+    found = roles(*AB, Seen("label", "integer"), choice=Choice(label="a"))
+    assert found == {"a": "label", "b": "feature", "label": None}
+
+
+def test_the_ranks_of_a_lineage_are_left_out() -> None:
+    ranks = ["kingdom", "phylum", "class", "order", "family", "genus", "species"]
+    seen = [*AB, *(Seen(rank, "text", differ=rank == "species") for rank in ranks)]
+    assert [roles(*seen)[rank] for rank in ranks] == [None] * 7
+    assert "'species'" in warnings(propose(seen))[0]
+    assert roles(*AB, Seen("class", "text"), Seen("species", "text"))["class"] == "label"
+
+
 def test_a_column_of_vectors_is_the_features() -> None:
     found = roles(Seen("embedding", "vector"), *AB, Seen("text", "text", length=90))
     assert found == {"embedding": "feature", "a": None, "b": None, "text": "text"}

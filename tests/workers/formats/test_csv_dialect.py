@@ -168,3 +168,64 @@ def test_trailing_separators_are_left_out(tmp_path: Path) -> None:
     facts, value = read(put(tmp_path / "x", "x,y,\n1,2,\n3,4,\n"))
     assert value.tolist() == [[1, 2], [3, 4]]
     assert "''" in facts.warnings[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"a" "b"\n"r1" 1.5 2\n"r2" 2.25 3\n',
+        "a b\nr1 1.5 2\nr2 2.25 3\n",
+        "a\tb\nr1\t1.5\t2\nr2\t2.25\t3\n",
+        "a,b\nr1,1.5,2\nr2,2.25,3",
+        '"a";"b"\r\n"r1";1,5;2\r\n"r2";2,25;3\r\n',
+    ],
+)
+def test_a_short_header_stands_beside_the_names_of_rows(text: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "x", text)
+    facts = catalogue.inspect("csv", path, None, role="features")
+    assert [column.role for column in facts.columns] == ["id", "feature", "feature"]
+    assert facts.columns[0].name == ""
+    value = catalogue.load("csv", path, None, "features", columns=facts.columns)
+    assert np.asarray(value).tolist() == [[1.5, 2], [2.25, 3]]
+    assert catalogue.texts("csv", path, "") == ["r1", "r2"]
+    assert "'' is taken as the ids" in facts.warnings[-1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b\n1,2,3\n",
+        "a,b\n1,2,\n3,4,\n",
+        "a,b\n1,2,3\n1,4,5\n",
+        "a,b\n1,2,3\n2,4\n",
+        "1,2\n3,4,5\n6,7,8\n",
+        "text\nhello, world\nso, long\n",
+    ],
+)
+def test_other_rows_of_other_lengths_are_ragged(text: str, tmp_path: Path) -> None:
+    assert refused(catalogue.inspect, "csv", put(tmp_path / "x", text)).code == "ragged"
+
+
+def test_numbers_are_parted_by_spaces(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    np.savetxt(path, [[1.5, 2], [3, 4]])
+    assert catalogue.inspect("csv", path).shape == (2, 2)
+    value = catalogue.load("csv", path, None, "features")
+    assert np.asarray(value).tolist() == [[1.5, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("text", ["amount\n1 234\n2 345\n", "3 5\n2 4\n", "hello you\nso long\n"])
+def test_other_spaces_are_within_cells(text: str, tmp_path: Path) -> None:
+    assert dialect_of(put(tmp_path / "x", text), Written()).n_columns == 1
+
+
+def test_the_separator_that_excel_writes(tmp_path: Path) -> None:
+    for begin in ("", "\ufeff"):
+        for mark, number in ((";", "1,5"), (",", "1.5"), ("\t", "1.5")):
+            text = f"{begin}sep={mark}\r\nname{mark}x\r\na{mark}{number}\r\nb{mark}{number}\r\n"
+            path = put(tmp_path / "x", text)
+            facts = catalogue.inspect("csv", path, None, role="features")
+            assert [column.name for column in facts.columns] == ["name", "x"]
+            value = catalogue.load("csv", path, None, "features", columns=facts.columns)
+            assert np.asarray(value).tolist() == [[1.5], [1.5]]
+            assert catalogue.texts("csv", path, "name") == ["a", "b"]

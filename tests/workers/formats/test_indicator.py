@@ -153,30 +153,79 @@ def npy() -> bytes:
     return sink.getvalue()
 
 
+def objects(*, lines: bool) -> bytes:
+    rows = [dict(zip(("cat", "dog", "fish"), row, strict=True)) for row in ONE_HOT.tolist()]
+    text = "".join(json.dumps(row) + "\n" for row in rows) if lines else json.dumps(rows)
+    return text.encode()
+
+
+C, PETS = ("c0", "c1", "c2"), ("cat", "dog", "fish")
+BY_IDS = csv("").decode().splitlines()
 FILES = {
-    "npy": ("npy", npy()),
-    "csv": ("csv", csv("")),
-    "csv with a header": ("csv", csv("cat,dog,fish\n")),
-    "json": ("json", json.dumps(ONE_HOT.tolist()).encode()),
-    "jsonl": ("jsonl", "".join(json.dumps(row) + "\n" for row in ONE_HOT.tolist()).encode()),
-    "lists": ("arrow-stream", arrow(pa.int8(), as_list=True)),
-    "columns": ("arrow-stream", arrow(pa.int64(), as_list=False)),
-    "booleans": ("arrow-stream", arrow(pa.bool_(), as_list=False)),
-    "parquet": ("parquet", arrow(pa.int64(), as_list=False, parquet=True)),
-    "parquet lists": ("parquet", arrow(pa.int64(), as_list=True, parquet=True)),
+    "npy": ("npy", npy(), range(3)),
+    "csv": ("csv", csv(""), range(3)),
+    "csv with a header": ("csv", csv("cat,dog,fish\n"), PETS),
+    "csv with ids": (
+        "csv",
+        "\n".join(
+            ["id,cat,dog,fish", *(f"r{at},{line}" for at, line in enumerate(BY_IDS))]
+        ).encode(),
+        PETS,
+    ),
+    "csv with an index": (
+        "csv",
+        "\n".join([",cat,dog,fish", *(f"{at},{line}" for at, line in enumerate(BY_IDS))]).encode(),
+        PETS,
+    ),
+    "truths": (
+        "csv",
+        csv("cat,dog,fish\n").replace(b"0", b"False").replace(b"1", b"True"),
+        PETS,
+    ),
+    "json": ("json", json.dumps(ONE_HOT.tolist()).encode(), range(3)),
+    "jsonl": (
+        "jsonl",
+        "".join(json.dumps(row) + "\n" for row in ONE_HOT.tolist()).encode(),
+        range(3),
+    ),
+    "objects": ("json", objects(lines=False), PETS),
+    "lines of objects": ("jsonl", objects(lines=True), PETS),
+    "lists": ("arrow-stream", arrow(pa.int8(), as_list=True), range(3)),
+    "columns": ("arrow-stream", arrow(pa.int64(), as_list=False), C),
+    "booleans": ("arrow-stream", arrow(pa.bool_(), as_list=False), C),
+    "parquet": ("parquet", arrow(pa.int64(), as_list=False, parquet=True), C),
+    "parquet lists": ("parquet", arrow(pa.int64(), as_list=True, parquet=True), range(3)),
 }
 
 
 @pytest.mark.parametrize("name", list(FILES))
 def test_files_of_one_hot_rows(name: str, tmp_path: Path) -> None:
-    kind, content = FILES[name]
+    kind, content, classes = FILES[name]
     path = tmp_path / "file"
     path.write_bytes(content)
+    facts = catalogue.inspect(kind, path, None, role="labels")
     with noting() as notes:
-        value = catalogue.load(kind, path, None, "labels")
-    assert np.asarray(value).tolist() == CODES
-    assert len(notes) == 1
-    assert catalogue.inspect(kind, path, None, role="labels").shape[0] == 5
+        value = catalogue.load(kind, path, None, "labels", columns=facts.columns)
+    assert np.asarray(value).tolist() == [classes[code] for code in CODES]
+    (note,) = notes
+    assert all(str(own) in note for own in classes) or "named by their numbers" in note
+    assert facts.shape[0] == 5
+
+
+def test_names_of_columns_are_those_of_sets(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("cat,dog,fish\n1,0,1\n0,0,0\n0,1,0\n")
+    columns = catalogue.inspect("csv", path, None, role="labels").columns
+    value = catalogue.load("csv", path, None, "labels", columns=columns)
+    assert sets_of(value) == [{"cat", "fish"}, set(), {"dog"}]
+
+
+def test_a_column_of_texts_beside_truths_may_be_the_labels(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("kind,big,small\na,1,0\nb,0,1\na,1,0\n")
+    with pytest.raises(UsageError) as caught:
+        catalogue.inspect("csv", path, None, role="labels")
+    assert caught.value.code == "member-needed"
 
 
 def test_several_columns_of_other_values_need_a_choice(tmp_path: Path) -> None:
