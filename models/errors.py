@@ -37,6 +37,10 @@ class InvalidTree(UsageError):
         super().__init__(detail, code=code, **where)
 
 
+class EmptyValue(UsageError):
+    """Features have a NaN where every value is needed; its row and column are in `where`."""
+
+
 class Cancelled(Exception):
     """Raised out of a progress call when the job was cancelled; never caught by a method."""
 

@@ -12,11 +12,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.errors import UsageError
+from models.errors import EmptyValue, UsageError
 from models.errors import listed as listed
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
 from models.inputs.rows import ArrayRows, Rows
+from models.roles import role_of
 from models.tree.tree import Tree
 
 Value: TypeAlias = (
@@ -25,6 +26,8 @@ Value: TypeAlias = (
 )
 Spaces: TypeAlias = "tuple[npt.NDArray[Any] | sp.csr_array | Rows, ...]"
 """Several matrices over the same points."""
+
+FILLED_BY = 'To fill empty values, put {"step": "missing"} first in preprocess.'
 
 
 class Prepared(Protocol):
@@ -200,7 +203,8 @@ def require_two_axes(value: object, role: str) -> None:
 
 
 def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
-    """Raises UsageError naming the row and column of the first value that is NaN or infinite.
+    """Raises UsageError naming the row and column of the first value that is NaN or infinite;
+    EmptyValue for a NaN in features.
 
     first_row : the number of the first of these rows.
 
@@ -230,10 +234,14 @@ def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: i
 
 
 def _refuse(role: str, row: int, column: int, value: float) -> None:
-    kind = "NaN" if np.isnan(value) else "infinite"
-    raise UsageError(
+    kind, error, advice = "infinite", UsageError, ""
+    if np.isnan(value):
+        kind = "NaN"
+        if role_of(role).gaps:
+            error, advice = EmptyValue, f" {FILLED_BY}"
+    raise error(
         f"Input {role!r} has a value that is {kind} at row {row}, column {column} "
-        "(counted from 0); every value must be finite.",
+        f"(counted from 0); every value must be finite.{advice}",
         code="not-finite",
         role=role,
         row=row,

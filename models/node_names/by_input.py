@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from models.arrays import Matrix
 from models.errors import UsageError
+from models.inputs.data import require_finite
 from models.inputs.label_sets import LabelSets
 from models.method import Input
 from models.tree.cut import finest_cut, rows_at
@@ -152,7 +153,7 @@ def distinctive_terms(
 
 
 def require_points(tree: Tree, features: Matrix) -> None:
-    """Raises UsageError unless there is a row of features for each point of the tree."""
+    """Raises UsageError unless there is a row of finite features for each point of the tree."""
     if features.shape[0] != tree.n_points:
         raise UsageError(
             f"Input 'features' has {features.shape[0]} rows, the tree {tree.n_points} points: "
@@ -161,6 +162,7 @@ def require_points(tree: Tree, features: Matrix) -> None:
             code="wrong-length",
             role="features",
         )
+    require_finite(features, "features")
 
 
 def node_sums(tree: Tree, features: Matrix, n_clusters: int) -> dict[int, npt.NDArray[np.float64]]:

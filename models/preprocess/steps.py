@@ -8,7 +8,7 @@ sparse into dense. float32 stays float32, everything else becomes float64.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -158,17 +158,24 @@ class Missing(_Step):
 
     def notes(self, empty: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """The warning of the filled values. empty : their number in each column."""
-        columns = np.flatnonzero(empty)
-        if not columns.size:
+        if not empty.any():
             return ()
-        named = [f"{empty[column]:,} in column {column}" for column in columns[:MOST_NAMED]]
-        rest = columns[MOST_NAMED:]
-        if rest.size:
-            named.append(f"{empty[rest].sum():,} in {rest.size:,} other column(s)")
         return (
             f"missing: {empty.sum():,} empty value(s) of 'features' were replaced by the "
-            f"{self.fill} of their column (counted from 0): {', '.join(named)}.",
+            f"{self.fill} of their column (counted from 0): {by_column(empty)}.",
         )
+
+
+def by_column(empty: npt.NDArray[np.int64], names: Sequence[str] = ()) -> str:
+    """How many values are empty in which columns, for a message. names : of the columns, if any."""
+    columns = np.flatnonzero(empty)
+    counts = [
+        f"{empty[at]:,} in column {names[at] if names else at}" for at in columns[:MOST_NAMED]
+    ]
+    rest = columns[MOST_NAMED:]
+    if rest.size:
+        counts.append(f"{empty[rest].sum():,} in {rest.size:,} other column(s)")
+    return ", ".join(counts)
 
 
 def empty_values(rows: Any) -> npt.NDArray[np.bool_]:

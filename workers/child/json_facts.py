@@ -27,7 +27,12 @@ def facts_apart(document: bytes, role: str | None = None) -> Facts:
 def _facts(message: dict[str, Any]) -> Facts:
     if "detail" in message:
         raise UsageError(message["detail"], code=message["code"], **message["where"])
-    return Facts(tuple(message["shape"]), message["dtype"], sparse=message["sparse"])
+    return Facts(
+        tuple(message["shape"]),
+        message["dtype"],
+        sparse=message["sparse"],
+        warnings=tuple(message["warnings"]),
+    )
 
 
 def main() -> None:
@@ -41,7 +46,12 @@ def main() -> None:
     message: dict[str, Any]
     try:
         facts = json_format.facts(sys.stdin.buffer.read(), role)
-        message = {"shape": facts.shape, "dtype": facts.dtype, "sparse": facts.sparse}
+        message = {
+            "shape": facts.shape,
+            "dtype": facts.dtype,
+            "sparse": facts.sparse,
+            "warnings": facts.warnings,
+        }
     except UsageError as error:
         message = {"detail": error.detail, "code": error.code, "where": error.where}
     sys.stdout.write(json.dumps(message))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from models.errors import UsageError
+from models.errors import EmptyValue, UsageError
 from models.inputs.notes import noting
 from workers.errors import problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request, now
 from workers.work.crew import Coordinator
+from workers.work.empty_cells import of_table
 from workers.work.job import Job, Outcome, Report, Spec
 from workers.work.sources import Source, looked_at
 
@@ -34,6 +35,8 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
         of_inputs = [note for source in spec.sources for note in source.warnings]
         warnings = dict.fromkeys([*of_inputs, *notes, *outcome.warnings])
         return outcome.model_copy(update={"warnings": tuple(warnings)})
+    except EmptyValue as error:
+        return Outcome(error=problem_of(of_table(error, spec.sources)))
     except (UsageError, MemoryError) as error:
         return Outcome(error=problem_of(error))
 

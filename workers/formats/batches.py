@@ -19,6 +19,7 @@ from models.errors import UsageError
 from models.roles import Want
 from workers.formats.arrow_types import is_list, is_number, is_text, plain, plain_type
 from workers.formats.facts import Bounds, Facts, Member, choose
+from workers.formats.gaps import Gaps
 from workers.formats.refusals import broken, listed, missing, shown, unsupported
 from workers.formats.tables import (
     Columns,
@@ -58,12 +59,16 @@ def facts(batches: Batches, member: str | None, bounds: Bounds) -> Facts:
         return Facts((batches.n_rows,), "str")
     width = 0
     dtype = _dtype(batches, chosen)
+    gaps = Gaps()
     for block in _blocks(batches, chosen, bounds):
         width = block.shape[1]
+        dtype = np.result_type(dtype, block.dtype)
+        gaps.add(block)
     require_filled((batches.n_rows,))
     if width != 1 or is_list(first):
         require_filled((batches.n_rows, width))
-    return Facts((batches.n_rows, width), dtype_name(dtype))
+    names = [batches.schema.names[at] for at in chosen] if width == len(chosen) else ()
+    return Facts((batches.n_rows, width), dtype_name(dtype), warnings=gaps.warnings(names))
 
 
 def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Table:
@@ -207,6 +212,9 @@ def _matrix(batches: Batches, chosen: list[int], bounds: Bounds) -> npt.NDArray[
         if matrix is None:
             bounds.require(batches.n_rows * block.shape[1] * block.dtype.itemsize)
             matrix = np.empty((batches.n_rows, block.shape[1]), dtype=block.dtype)
+        elif block.dtype != matrix.dtype:
+            # The first missing value among integers.
+            matrix = matrix.astype(np.result_type(matrix, block), copy=False)
         matrix[n_read : n_read + len(block)] = block
         n_read += len(block)
     if matrix is None or n_read != batches.n_rows:
@@ -247,7 +255,8 @@ def index_columns(schema: Any) -> set[str]:
 def _blocks(batches: Batches, chosen: list[int], bounds: Bounds) -> Iterator[npt.NDArray[Any]]:
     """The rows as dense blocks (n, n_columns), in order.
 
-    Raises UsageError naming a missing value.
+    Missing values are NaN where the bounds allow gaps; a block of integers with some is float64.
+    Else raises UsageError naming the first.
     """
     dtype = _dtype(batches, chosen)
     width: int | None = None
@@ -256,25 +265,27 @@ def _blocks(batches: Batches, chosen: list[int], bounds: Bounds) -> Iterator[npt
         if batch.num_rows == 0:
             continue
         if len(chosen) == 1 and is_list(plain_type(batch.schema.field(0).type)):
-            block = of_lists(plain(batch.column(0)), start, width)
+            block = of_lists(plain(batch.column(0)), start, width, gaps=bounds.gaps)
         else:
             bounds.require(batch.num_rows * len(chosen) * dtype.itemsize)
-            block = dense(batch, dtype, start)
+            block = dense(batch, dtype, start, gaps=bounds.gaps)
         width = block.shape[1]
         start += batch.num_rows
         yield block
 
 
-def dense(batch: Any, dtype: np.dtype[Any], start: int) -> npt.NDArray[Any]:
-    """The batch as (n_rows, n_columns) of `dtype`.
+def dense(batch: Any, dtype: np.dtype[Any], start: int, *, gaps: bool = False) -> npt.NDArray[Any]:
+    """The batch as (n_rows, n_columns) of `dtype`, of float64 where integers are missing.
 
-    start : its first row in the table. Raises UsageError naming a missing value.
+    start : its first row in the table. gaps : whether a missing value is NaN; else raises
+    UsageError naming it.
     """
     columns: list[npt.NDArray[Any]] = []
     for number, column in enumerate(map(plain, batch.columns)):
-        if column.null_count:
+        if column.null_count and not gaps:
             raise missing(start + _first_null(column), number)
-        columns.append(column.to_numpy(zero_copy_only=False))
+        columns.append(_with_nan(column))
+        dtype = np.result_type(dtype, columns[-1]) if column.null_count else dtype
     if len(columns) == 1:
         return columns[0].astype(dtype, copy=False).reshape(-1, 1)
     block = np.empty((batch.num_rows, len(columns)), dtype=dtype)
@@ -286,9 +297,17 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int) -> npt.NDArray[Any]:
     return block
 
 
-def of_lists(column: Any, start: int, width: int | None) -> npt.NDArray[Any]:
-    """(n_rows, n) the lists of a column. start : its first row in the table. width : n, if it is
-    known. Raises UsageError naming a missing value or a row of another length."""
+def _with_nan(column: Any) -> npt.NDArray[Any]:
+    """Numbers as an array, those with a missing value as floats."""
+    import pyarrow as pa
+
+    if column.null_count and not pa.types.is_floating(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    values: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def of_lists(column: Any, start: int, width: int | None, *, gaps: bool = False) -> npt.NDArray[Any]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -311,11 +330,10 @@ def of_lists(column: Any, start: int, width: int | None) -> npt.NDArray[Any]:
     if size == 0:
         raise UsageError("The array has no columns.", code="empty")
     values = plain(column.flatten())
-    if values.null_count:
+    if values.null_count and not gaps:
         first = _first_null(values)
         raise missing(start + first // size, first % size)
-    flat: npt.NDArray[Any] = values.to_numpy(zero_copy_only=False)
-    return flat.reshape(len(column), size)
+    return _with_nan(values).reshape(len(column), size)
 
 
 def _texts(batches: Batches, position: int) -> Iterator[list[str]]:

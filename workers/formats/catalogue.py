@@ -37,6 +37,7 @@ from workers.formats import (
 )
 from workers.formats.column_roles import COLUMN_OF, UNCHOSEN, Choice, Column
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
+from workers.formats.gaps import Gaps
 from workers.formats.raw import Content, Layout
 from workers.formats.refusals import CONVERT, listed, shown, unsupported
 from workers.formats.tables import Columns, Indicator, Table, is_number
@@ -265,10 +266,16 @@ def inspect(
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
     columns, warnings = table_columns(format, path, member, bounds, choice)
+    bounds = _gapped(bounds, role)
     found = _facts(_format(format), path, member, bounds, role, columns)
     of_matrix = len(found.shape) == 2 and found.dtype not in ("str", "table")
     notes = reading_notes(format, path, member, bounds, columns if of_matrix else None)
-    return replace(found, columns=columns, warnings=(*notes, *warnings))
+    return replace(found, columns=columns, warnings=(*notes, *warnings, *found.warnings))
+
+
+def _gapped(bounds: Bounds, role: str | None) -> Bounds:
+    """The bounds for a file of this role; one without a role may be features."""
+    return replace(bounds, gaps=role is None or role_of(role).gaps)
 
 
 def table_columns(
@@ -326,12 +333,20 @@ def _facts(
             raise _no_features(columns, role)
         single = _member(None, columns, "documents") or _member(None, columns, "labels")
         return format.inspect(path, single, bounds)
-    n_rows, width, dtype = 0, 0, "float64"
+    n_rows, width, dtypes = 0, 0, {np.dtype(np.float64)}
     sheet = member if format.id == _SHEETS else None
-    for block in table_files.blocks(format.id, path, names, bounds, sheet):
+    gaps = Gaps()
+    for number, block in enumerate(table_files.blocks(format.id, path, names, bounds, sheet)):
         n_rows += len(block)
-        width, dtype = block.shape[1], str(block.dtype)
-    return Facts((n_rows, width), dtype)
+        width = block.shape[1]
+        dtypes = {block.dtype} | (dtypes if number else set())
+        gaps.add(block)
+    dtype = str(np.result_type(*dtypes))
+    if gaps.first is None:
+        return Facts((n_rows, width), dtype)
+    line = table_files.line_of(format.id, path, gaps.first[0], bounds, sheet)
+    of_columns = names if len(names) == width else ()
+    return Facts((n_rows, width), dtype, warnings=gaps.warnings(of_columns, line))
 
 
 def _member(
@@ -386,6 +401,7 @@ def load(
     uncompressed list column of Arrow. Raises the errors of `inspect` and `roles.value`.
     """
     want = roles.wanted(role)
+    bounds = _gapped(bounds, role)
     sheet = member if format == _SHEETS else None
     if want == "matrix" and (member is None or sheet is not None) and columns:
         names = column_roles.features(columns)

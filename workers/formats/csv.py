@@ -1,17 +1,12 @@
 """CSV: text in cells, after RFC 4180.
 
 How cells, numbers and the header are written is found in the first lines (`csv_dialect`). Lines
-end in LF or CRLF; a first line that mixes numbers and text is refused. No cell may be missing, and
-every number must be finite.
+end in LF or CRLF; a first line that mixes numbers and text is refused. No cell may be missing
+but in a matrix with gaps, and every number must be finite.
 
 A matrix is read in blocks by Arrow's parser; a block that it refuses is read again slowly, to name
-the cell. A column (labels, names) is read by Python's parser: one cell a line, or the column that
-`member` names by its header. Its first line is a header if it is one of `HEADERS`, or if it is text
-and all the others are numbers. Two columns `id` and `name` are the column of names in the order of
-the ids, which are the numbers of the rows from 0, each once.
-
-Edges are two columns of text: a file that, below a header, does not hold numbers alone. Their first
-line is a header if both cells are in `EDGE_HEADERS`.
+the cell. Where cells may be empty, a block that is not all numbers is first read again with the
+usual spellings of an empty cell, then as text. Columns and pairs of text: `csv_text`.
 """
 
 from __future__ import annotations
@@ -32,17 +27,16 @@ from models.errors import UsageError
 from models.roles import Want
 from workers.formats import batches, roles
 from workers.formats.csv_dialect import MAX_LINE, Dialect, dialect_of
-from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
-from workers.formats.refusals import broken, listed, missing, shown
+from workers.formats.csv_text import column_of, is_by_id, pairs_of, position_of, ragged, rows_of
+from workers.formats.facts import DEFAULT, Bounds, Facts
+from workers.formats.gaps import WRITTEN, Gaps
+from workers.formats.refusals import broken, missing, shown
 from workers.formats.tables import (
     NOT_FINITE,
-    NOTHING,
     NUMBER,
     NamedColumns,
     Table,
-    WrittenColumn,
-    WrittenPairs,
-    is_number,
+    is_empty,
     require_filled,
     require_names,
 )
@@ -50,25 +44,8 @@ from workers.formats.tables import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-HEADERS = frozenset(
-    {"label", "labels", "name", "names", "class", "classes", "category", "target", "text", "task"}
-    | {"tasks", "targets", "timestamp", "timestamps", "document", "documents", "feature_names"}
-)
-"""Possible headers of a single column of text, in any case."""
-ID, NAME = "id", "name"
-"""The headers of two columns that are names by the numbers of their rows, in any case."""
-EDGE_HEADERS = frozenset(
-    {"source", "target", "from", "to", "parent", "child", "label", "node", "class"}
-    | {
-        f"{word}{mark}{n}"
-        for word in ("label", "node", "class")
-        for mark in ("", "_")
-        for n in (1, 2)
-    }
-)
-"""Possible headers of two columns of text that are edges, in any case."""
-
 _BLOCK = 16 << 20
+_BLANK = re.compile(rb"(^|\n)\r?\n")
 _AT_ONCE = 1 << 14
 """Rows of text that are held as Python objects."""
 
@@ -79,12 +56,17 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     A single column without `member` may be text.
     """
     dialect = dialect_of(path, bounds.csv)
-    if member is not None or dialect.n_columns == 1 or _is_by_id(dialect):
-        return roles.facts(_column(path, dialect, member, bounds))
-    _require_matrix(dialect)
-    n_rows = sum(len(block) for block in _blocks(path, dialect))
+    if member is not None or dialect.n_columns == 1 or is_by_id(dialect):
+        return roles.facts(column_of(path, dialect, member, bounds), gaps=bounds.gaps)
+    _require_matrix(dialect, gaps=bounds.gaps)
+    n_rows, gaps = 0, Gaps()
+    for block in _blocks(path, dialect, gaps=bounds.gaps):
+        n_rows += len(block)
+        gaps.add(block)
     require_filled((n_rows,))
-    return Facts((n_rows, dialect.n_columns), "float64")
+    line = None if gaps.first is None else line_of(path, gaps.first[0], bounds)
+    names = dialect.names or ()
+    return Facts((n_rows, dialect.n_columns), "float64", warnings=gaps.warnings(names, line))
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:
@@ -93,22 +75,26 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     if want == "table":
         return _named_columns(path, dialect, bounds)
     if want in ("column", "labels", "paths"):
-        return _column(path, dialect, member, bounds)
-    if want == "edges" and member is None and (pairs := _pairs(path, dialect, bounds)) is not None:
+        return column_of(path, dialect, member, bounds)
+    if (
+        want == "edges"
+        and member is None
+        and (pairs := pairs_of(path, dialect, bounds)) is not None
+    ):
         return pairs
     if member is not None:
-        cells, position = _column(path, dialect, member, bounds), _position(dialect, member)
+        cells, position = column_of(path, dialect, member, bounds), position_of(dialect, member)
         numbers = [
-            _number(text, row, position, line, dialect)
+            _number(text, row, position, line, dialect, gaps=bounds.gaps)
             for row, (text, line) in enumerate(zip(cells.texts, cells.lines, strict=True))
         ]
         return np.array(numbers).reshape(-1, 1)
-    _require_matrix(dialect)
+    _require_matrix(dialect, gaps=bounds.gaps)
     most_rows = _count_lines(path, dialect)
     bounds.require(8 * most_rows * dialect.n_columns)
     matrix = np.empty((most_rows, dialect.n_columns))
     n_rows = 0
-    for block in _blocks(path, dialect):
+    for block in _blocks(path, dialect, gaps=bounds.gaps):
         matrix[n_rows : n_rows + len(block)] = block
         n_rows += len(block)
     return matrix[:n_rows]
@@ -126,9 +112,9 @@ class Head:
 def head(path: Path, most: int, bounds: Bounds) -> Head | None:
     """The header, and at most so many rows; None for a file without names of several columns."""
     dialect = dialect_of(path, bounds.csv)
-    if dialect.names is None or dialect.n_columns == 1 or _is_by_id(dialect):
+    if dialect.names is None or dialect.n_columns == 1 or is_by_id(dialect):
         return None
-    rows = islice(_rows(path, dialect, None, first_row=-1), 1, 1 + most)
+    rows = islice(rows_of(path, dialect, None, first_row=-1), 1, 1 + most)
     return Head(dialect, dialect.names, [cells for _, cells in rows])
 
 
@@ -151,7 +137,7 @@ def texts(path: Path, name: str, bounds: Bounds) -> list[str]:
         try:
             column = _parsed(piece, dialect, convert).column(0)
         except pa.ArrowException:
-            _explain(piece, dialect, len(found), line, ())
+            _explain(piece, dialect, len(found), line, (), gaps=False)
         n_bytes += 80 * len(column) + column.nbytes
         bounds.require(n_bytes)
         own = column.to_pylist()
@@ -167,7 +153,7 @@ def blocks(path: Path, names: Sequence[str], bounds: Bounds) -> Iterator[npt.NDA
     dialect = dialect_of(path, bounds.csv)
     assert dialect.names is not None, "the columns of a file without names were chosen"
     _require_rows(dialect)
-    return _blocks(path, dialect, [dialect.names.index(name) for name in names])
+    return _blocks(path, dialect, [dialect.names.index(name) for name in names], gaps=bounds.gaps)
 
 
 def columns(path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[np.float64]:
@@ -183,7 +169,28 @@ def columns(path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[np.
     return matrix[:n_rows]
 
 
-def _require_matrix(dialect: Dialect) -> None:
+def line_of(path: Path, row: int, bounds: Bounds) -> int:
+    """The line of a row of data, from 1. Reads the file up to it."""
+    dialect = dialect_of(path, bounds.csv)
+    before = 0
+    for line, piece in _pieces(path, dialect):
+        if b'"' not in piece:
+            n_rows = piece.count(b"\n")
+            if row - before < n_rows:
+                return line + row - before
+            before += n_rows
+            last = line + n_rows
+            continue
+        reader = csv.reader(io.StringIO(piece.decode(), newline=""), delimiter=dialect.delimiter)
+        last = line
+        for _ in reader:
+            if row == before:
+                return last
+            before, last = before + 1, line + reader.line_num
+    return last
+
+
+def _require_matrix(dialect: Dialect, *, gaps: bool) -> None:
     """Refuse a first line that may or may not be a header, and a file with only a header."""
     names = dialect.names
     if names is not None and not names[0].strip() and any(name.strip() for name in names):
@@ -195,7 +202,11 @@ def _require_matrix(dialect: Dialect) -> None:
             column=0,
         )
     if names is None:
-        texts = (at for at, cell in enumerate(dialect.first) if dialect.number(cell, at) is None)
+        texts = (
+            at
+            for at, cell in enumerate(dialect.first)
+            if dialect.number(cell, at) is None and not (gaps and is_empty(cell))
+        )
         column = next(texts, None)
         if column is not None and dialect.first[column].strip():
             raise UsageError(
@@ -272,9 +283,10 @@ def _utf8(piece: bytes, dialect: Dialect) -> bytes:
 
 
 def _blocks(
-    path: Path, dialect: Dialect, chosen: Sequence[int] | None = None
+    path: Path, dialect: Dialect, chosen: Sequence[int] | None = None, *, gaps: bool
 ) -> Iterator[npt.NDArray[np.float64]]:
-    """The rows as float64 (n, n_columns), in order; chosen : the positions of the columns.
+    """The rows as float64 (n, n_columns), in order; chosen : the positions of the columns. gaps :
+    whether an empty cell is NaN.
 
     Raises UsageError naming a cell that is not a number.
     """
@@ -282,33 +294,54 @@ def _blocks(
 
     own = range(dialect.n_columns) if chosen is None else chosen
     types = [pa.float64() if style == "plain" else pa.string() for style in dialect.styles]
-    convert = _conversion(dialect, own, types)
-    row = 0
+    ways = [_conversion(dialect, own, types)]
+    if gaps:
+        ways.append(_conversion(dialect, own, types, WRITTEN))
+        ways.append(_conversion(dialect, own, [pa.string()] * dialect.n_columns))
+    usual = row = 0
     for line, piece in _pieces(path, dialect):
-        try:
-            table = _parsed(piece, dialect, convert)
-            if not dialect.plain:
-                table = _standard(table, own, dialect)
-        except pa.ArrowException:
-            _explain(piece, dialect, row, line, own)
-        block = batches.dense(table.combine_chunks().to_batches()[0], np.dtype(np.float64), row)
+        for way in range(usual, len(ways)):
+            try:
+                table = _standard(_parsed(piece, dialect, ways[way]), own, dialect, gaps=gaps)
+                break
+            except pa.ArrowException:
+                # Files with empty cells are read with their usual spellings from here on.
+                usual = min(1, len(ways) - 1)
+        else:
+            _explain(piece, dialect, row, line, own, gaps=gaps)
+        batch = table.combine_chunks().to_batches()[0]
+        block = batches.dense(batch, np.dtype(np.float64), row, gaps=gaps)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(block.sum())
-        if not finite and not np.isfinite(block).all():
-            _explain(piece, dialect, row, line, own)
+        if not finite and (np.isinf(block) if gaps else ~np.isfinite(block)).any():
+            _explain(piece, dialect, row, line, own, gaps=gaps)
+        if not finite and _BLANK.search(piece):
+            _require_no_blank(piece, dialect, row, line)
         if b'"' not in piece and len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
             raise broken("The CSV file has lines that end in CR alone; accepted are LF and CRLF.")
         row += len(block)
         yield block
 
 
-def _conversion(dialect: Dialect, own: Sequence[int], types: Sequence[pa.DataType]) -> Any:
-    """How Arrow reads the columns at these positions. types : of all columns."""
+def _require_no_blank(piece: bytes, dialect: Dialect, row: int, line: int) -> None:
+    """Refuse a blank line, which Arrow takes as a row of empty cells; one within quotes is none."""
+    text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
+    reader = csv.reader(text, delimiter=dialect.delimiter)
+    for offset, cells in enumerate(reader):
+        if not cells:
+            raise ragged(row + offset, line + reader.line_num - 1, 0, dialect)
+
+
+def _conversion(
+    dialect: Dialect, own: Sequence[int], types: Sequence[pa.DataType], empty: Sequence[str] = ()
+) -> Any:
+    """How Arrow reads the columns at these positions. types : of all columns. empty : what is
+    written where a number is missing."""
     from pyarrow import csv as arrow_csv
 
     return arrow_csv.ConvertOptions(
         column_types={str(at): kind for at, kind in enumerate(types)},
-        null_values=[],
+        null_values=empty,
         strings_can_be_null=False,
         include_columns=[str(at) for at in own],
         decimal_point=dialect.decimal,
@@ -334,15 +367,17 @@ def _parsed(piece: bytes, dialect: Dialect, convert: Any) -> pa.Table:
     )
 
 
-def _standard(table: pa.Table, own: Sequence[int], dialect: Dialect) -> pa.Table:
-    """The table with its columns of text as numbers. Raises pa.ArrowInvalid for other texts."""
+def _standard(table: pa.Table, own: Sequence[int], dialect: Dialect, *, gaps: bool) -> pa.Table:
+    """The table with its columns of text as numbers. Raises pa.ArrowInvalid for other texts, but
+    for empty ones where there may be gaps."""
     import pyarrow as pa
 
     for place, at in enumerate(own):
-        if dialect.styles[at] == "plain":
+        if not pa.types.is_string(table.schema.field(place).type):
             continue
         coded = table.column(place).combine_chunks().dictionary_encode()
-        texts = [dialect.number(text, at) for text in coded.dictionary.to_pylist()]
+        written = coded.dictionary.to_pylist()
+        texts = ["nan" if gaps and is_empty(x) else dialect.number(x, at) for x in written]
         if None in texts:
             raise pa.ArrowInvalid
         numbers = pa.array([float(text) for text in texts if text is not None], pa.float64())
@@ -351,11 +386,11 @@ def _standard(table: pa.Table, own: Sequence[int], dialect: Dialect) -> pa.Table
 
 
 def _explain(
-    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int]
+    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int], *, gaps: bool
 ) -> NoReturn:
     """Raise UsageError naming the first cell of a piece that is not a finite number.
 
-    row, line : numbers of the first row and line of the piece. chosen : as `_blocks`.
+    row, line : numbers of the first row and line of the piece. chosen, gaps : as `_blocks`.
     """
     text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
     reader = csv.reader(text, delimiter=dialect.delimiter)
@@ -364,9 +399,9 @@ def _explain(
         for offset, cells in enumerate(reader):
             at = line + before
             if len(cells) != dialect.n_columns:
-                raise _ragged(row + offset, at, len(cells), dialect)
+                raise ragged(row + offset, at, len(cells), dialect)
             for column in sorted(chosen):
-                _number(cells[column], row + offset, column, at, dialect)
+                _number(cells[column], row + offset, column, at, dialect, gaps=gaps)
             before = reader.line_num
     except csv.Error:
         pass
@@ -378,13 +413,15 @@ def _explain(
     )
 
 
-def _number(cell: str, row: int, column: int, line: int, dialect: Dialect) -> float:
-    """The finite number in a cell of a matrix. Raises UsageError for anything else."""
+def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, *, gaps: bool) -> float:
+    """The finite number in a cell of a matrix, NaN for an empty one where there may be gaps. Raises
+    UsageError for anything else."""
     name = None if dialect.names is None else dialect.names[column]
     own = f"{column}" if name is None else f"{column} ({shown(name, 40)})"
     at = f"row {row}, column {own} (counted from 0; line {line} of the file)"
-    bare = cell.strip().lower()
-    if not bare or bare.lstrip("+-").startswith("nan") or bare in NOTHING:
+    if is_empty(cell):
+        if gaps:
+            return np.nan
         raise missing(row, column, line=line, name=name)
     written = dialect.number(cell, column)
     if written is not None and NUMBER.fullmatch(written):
@@ -408,123 +445,6 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect) -> fl
     )
 
 
-def _column(path: Path, dialect: Dialect, member: str | None, bounds: Bounds) -> WrittenColumn:
-    """The cells of one column without its header."""
-    if member is None and _is_by_id(dialect):
-        return _by_id(path, dialect, bounds)
-    position = _position(dialect, member)
-    texts: list[str] = []
-    lines: list[int] = []
-    for line, cells in _rows(path, dialect, bounds, first_row=-int(member is not None)):
-        texts.append(cells[position])
-        lines.append(line)
-    first = int(member is not None or _has_header(texts))
-    if len(texts) <= first:
-        raise UsageError("The CSV file has a header and no rows.", code="empty")
-    return WrittenColumn(texts[first:], lines[first:])
-
-
-def _is_by_id(dialect: Dialect) -> bool:
-    """Whether the columns are `id` and `name`, in either order."""
-    return {ID, NAME} == {text.strip().lower() for text in dialect.names or ()} and (
-        dialect.n_columns == 2
-    )
-
-
-def _by_id(path: Path, dialect: Dialect, bounds: Bounds) -> WrittenColumn:
-    """The names in the order of their ids.
-
-    Raises UsageError for an id that is no number of a row, or that occurs twice, and for a name
-    that is blank.
-    """
-    place = [text.strip().lower() for text in dialect.first].index(ID)
-    rows = list(_rows(path, dialect, bounds, first_row=-1))[1:]
-    if not rows:
-        raise UsageError("The CSV file has a header and no rows.", code="empty")
-    row_of: dict[int, int] = {}
-    for row, (line, cells) in enumerate(rows):
-        text = cells[place].strip()
-        number = int(text) if re.fullmatch(r"\d{1,18}", text, re.ASCII) else len(rows)
-        if number >= len(rows):
-            raise UsageError(
-                f"The CSV file has the id {shown(text, 40)} at line {line}. The ids of names are "
-                f"the numbers of their rows: of {len(rows)} names 0 to {len(rows) - 1}, each once.",
-                code="wrong-input",
-                row=row,
-                column=place,
-                line=line,
-            )
-        if number in row_of:
-            raise UsageError(
-                f"The CSV file has the id {number} at line {rows[row_of[number]][0]} and at line "
-                f"{line}. The ids of names are the numbers of their rows, each once.",
-                code="wrong-input",
-                row=row,
-                column=place,
-                line=line,
-            )
-        row_of[number] = row
-    ordered = [rows[row_of[number]] for number in range(len(rows))]
-    for number, (line, cells) in enumerate(ordered):
-        if not cells[1 - place].strip():
-            raise missing(number, 0, line=line)
-    return WrittenColumn([cells[1 - place] for _, cells in ordered], [line for line, _ in ordered])
-
-
-def _pairs(path: Path, dialect: Dialect, bounds: Bounds) -> WrittenPairs | None:
-    """Two columns without their header; None if the file is a matrix of numbers."""
-    if dialect.n_columns != 2:
-        return None
-    texts: list[tuple[str, str]] = []
-    lines: list[int] = []
-    for line, (first, second) in _rows(path, dialect, bounds):
-        texts.append((first, second))
-        lines.append(line)
-    below = texts if dialect.names is None else texts[1:]
-    if below and all(is_number(first) and is_number(second) for first, second in below):
-        return None
-    has_header = {text.strip().lower() for text in texts[0]} <= EDGE_HEADERS
-    if len(texts) == has_header:
-        raise UsageError("The CSV file has a header and no rows.", code="empty")
-    return WrittenPairs(texts[has_header:], lines[has_header:])
-
-
-def _rows(
-    path: Path, dialect: Dialect, bounds: Bounds | None, first_row: int = 0
-) -> Iterator[tuple[int, list[str]]]:
-    """The line and the cells of each row as text, the first line too.
-
-    bounds : None where few rows are read. first_row : the number of the first line, for errors.
-
-    Raises UsageError `empty` where there is none: the decoder drops the beginning of a byte order
-    mark that the file breaks off in.
-    """
-    if bounds is not None:
-        bounds.require(24 * (dialect.end - dialect.start))
-    line = 1 + dialect.skipped
-    encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
-    try:
-        with path.open(encoding=encoding, newline="") as file:
-            for _ in range(dialect.skipped):
-                file.readline()
-            reader = csv.reader(file, delimiter=dialect.delimiter, strict=True)
-            for row, cells in enumerate(reader, first_row):
-                if dialect.short and row == first_row:
-                    cells = ["", *cells]
-                if len(cells) != dialect.n_columns:
-                    if not cells and not any(reader):
-                        break
-                    raise _ragged(row, line, len(cells), dialect)
-                yield line, cells
-                line = reader.line_num + 1 + dialect.skipped
-        if line == 1 + dialect.skipped:
-            raise UsageError("The CSV file has no rows.", code="empty")
-    except UnicodeDecodeError:
-        raise broken("The CSV file is not UTF-8 text.") from None
-    except csv.Error:
-        raise broken(f"Line {line} of the CSV file cannot be read as CSV.") from None
-
-
 def _named_columns(path: Path, dialect: Dialect, bounds: Bounds) -> NamedColumns:
     """All columns under the names of the header. Raises UsageError where there is no header."""
     import pyarrow as pa
@@ -541,7 +461,7 @@ def _named_columns(path: Path, dialect: Dialect, bounds: Bounds) -> NamedColumns
         )
     require_names(dialect.first)
     kind = pa.large_string()
-    rows = (cells for _, cells in _rows(path, dialect, bounds, first_row=-1))
+    rows = (cells for _, cells in rows_of(path, dialect, bounds, first_row=-1))
     next(rows)
     parts: list[list[pa.Array]] = [[] for _ in dialect.first]
     while some := list(islice(rows, _AT_ONCE)):
@@ -560,40 +480,3 @@ def _with_point(text: str, at: int, dialect: Dialect) -> str:
     if dialect.styles[at] == "truth":
         return text
     return dialect.number(text, at) or text
-
-
-def _position(dialect: Dialect, member: str | None) -> int:
-    if member is not None:
-        return choose([Member(name, (), "") for name in dialect.first], member)
-    if dialect.n_columns == 1:
-        return 0
-    names = (
-        f"It has {listed(dialect.names)}." if dialect.names else "It has no header to choose by."
-    )
-    raise UsageError(
-        f"One column is needed and the CSV file has {dialect.n_columns}: choose one with ?member=, "
-        f"or quote text that holds the separator. {names}",
-        code="member-needed",
-    )
-
-
-def _has_header(texts: list[str]) -> bool:
-    """Whether the first cell of a single column is its header."""
-    if texts[0].strip().lower() in HEADERS:
-        return True
-    return (
-        len(texts) > 1
-        and not is_number(texts[0])
-        and bool(texts[0].strip())
-        and all(is_number(text) for text in texts[1:])
-    )
-
-
-def _ragged(row: int, line: int, n_cells: int, dialect: Dialect) -> UsageError:
-    return UsageError(
-        f"The CSV file is ragged: row {row} (counted from 0; line {line} of the file) has "
-        f"{n_cells} cells, the first line has {dialect.n_columns}.",
-        code="ragged",
-        row=row,
-        line=line,
-    )

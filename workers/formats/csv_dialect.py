@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict
 
 from models.errors import UsageError
 from workers.formats.refusals import broken, listed
-from workers.formats.tables import NOTHING, NUMBER, is_number
+from workers.formats.tables import NUMBER, is_empty, is_number
 
 MAX_LINE = 16 << 20
 """The largest length of a line in bytes."""
@@ -420,7 +420,7 @@ def _is_header(
         return True, ()
     whole = [int(cells[at]) for at in numeric if re.fullmatch(r"\d{1,9}", cells[at], re.ASCII)]
     follow = len(whole) == len(numeric) and all(b - a == 1 for a, b in pairwise(whole))
-    if not follow or not below or len(cells) == 1:
+    if not follow or not below or len(cells) == 1 or any(cell and is_empty(cell) for cell in cells):
         return False, ()
     note = "The first line of the CSV file was taken as its header, not as a row."
     if len(numeric) < len(cells):
@@ -430,7 +430,7 @@ def _is_header(
             return True, ()
         last = len(numeric) > 1 and numeric == list(range(apart[-1] + 1, len(cells)))
         return (True, (note,)) if last else (False, ())
-    decimals = all("." in cell or "," in cell or not cell for row in below for cell in row)
+    decimals = all("." in cell or "," in cell or is_empty(cell) for row in below for cell in row)
     if whole[0] == 0 and decimals and len(cells) > 2:
         return True, (note,)
     if whole[0] == 0 and (decimals or len(cells) > 2):
@@ -445,7 +445,7 @@ def _styles(n_columns: int, rows: Sequence[Sequence[str]], numbers: _Numbers) ->
     styles: list[Style] = []
     for at in range(n_columns):
         cells = [row[at].translate(_SPACES).strip() for row in rows if len(row) > at]
-        present = [cell for cell in cells if cell and cell.lower() not in NOTHING]
+        present = [cell for cell in cells if not is_empty(cell)]
         styles.append(_style(present, numbers))
     return tuple(styles)
 

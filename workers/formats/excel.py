@@ -25,7 +25,7 @@ from workers.formats.archives import ArchiveKind
 from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, shown, unsupported
-from workers.formats.tables import Table
+from workers.formats.tables import Table, is_empty
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 MOST_MEMBERS = 10_000
@@ -255,7 +255,15 @@ def _kind(cell: Any) -> str | None:
 
 
 def _kinds(cells: Sequence[Any]) -> set[str]:
-    return {kind for kind in map(_kind, cells) if kind is not None}
+    """What the cells hold; a text among numbers that stands for no value is none."""
+    kinds = {kind for kind in map(_kind, cells) if kind is not None}
+    if kinds == {"number", "text"} and all(map(is_empty, filter(_is_text, cells))):
+        return {"number"}
+    return kinds
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str)
 
 
 def _text(cell: Any) -> str:
@@ -282,6 +290,7 @@ def _typed(
         kinds = _kinds(column)
         present = [None if _kind(cell) is None else cell for cell in column]
         if kinds == {"number"}:
+            present = [None if isinstance(x, str) else x for x in present]
             whole = all(x is None or (abs(x) < 2**53 and x == int(x)) for x in present)
             kind, convert = (pa.int64(), int) if whole else (pa.float64(), float)
             arrays.append(pa.array([None if x is None else convert(x) for x in present], kind))

@@ -23,7 +23,7 @@ MAX_JSON = 16 << 20
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of a JSON file, after checking every value."""
-    return facts(_bytes(path))
+    return roles.facts(parse(_bytes(path)), gaps=bounds.gaps)
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Lists:
@@ -43,7 +43,7 @@ def table(path: Path) -> tuple[object, tuple[str, ...]]:
 
 def facts(document: bytes, role: str | None = None) -> Facts:
     """Shape and dtype of a JSON document, as `roles.facts`. O(length)."""
-    return roles.facts(parse(document), role)
+    return roles.facts(parse(document), role, gaps=role is None)
 
 
 def parse(document: bytes) -> Lists:

@@ -25,6 +25,7 @@ from models.tree.tree import Tree
 from workers.formats import columns, distances, edges, items, labels
 from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
+from workers.formats.gaps import gaps_of
 from workers.formats.refusals import described, listed, missing, refused, shown
 from workers.formats.tables import (
     Columns,
@@ -40,6 +41,7 @@ from workers.formats.tables import (
     text_array,
 )
 
+_GAPPED = NUMBERS | {type(None)}
 _OTHER_ROLES = "; several labels a row need ?role=labels, edges ?role=graph"
 
 
@@ -92,11 +94,11 @@ def value(table: Table, role: str) -> Value:
     return _column(table, role)
 
 
-def facts(table: Table, role: str | None = None) -> Facts:
+def facts(table: Table, role: str | None = None, *, gaps: bool = False) -> Facts:
     """Shape and dtype of a table, after checking every value.
 
-    role : the role if it is known, and read `by_role` or with blank texts. Without it the table is
-        `WrittenColumn` or `Lists`, a plain matrix or column.
+    role : the role if it is known. Without it the table is `WrittenColumn` or `Lists`, a plain
+        matrix or column. gaps : without it, whether cells of a matrix may be empty.
     """
     if role is not None:
         if role == "hierarchy":
@@ -111,18 +113,25 @@ def facts(table: Table, role: str | None = None) -> Facts:
             return Facts((len(checked),), "str")
         assert isinstance(checked, np.ndarray | sp.csr_array)
         dtype = "str" if checked.dtype.kind == "O" else str(checked.dtype)
-        return Facts(checked.shape, dtype, sparse=isinstance(checked, sp.csr_array))
+        if isinstance(checked, sp.csr_array):
+            return Facts(checked.shape, dtype, sparse=True)
+        notes = gaps_of(checked).warnings() if role_of(role).gaps else ()
+        return Facts(checked.shape, dtype, warnings=notes)
     if isinstance(table, WrittenColumn):
-        _require_written(table, None)
-        typed = table.typed()
+        if not gaps:
+            _require_written(table, None)
+        typed = table.typed(gaps=gaps)
         n_rows = len(typed)
         if typed.dtype.kind == "O":
             return Facts((n_rows,), "str")
-        return Facts((n_rows, 1), str(typed.dtype))
+        found = gaps_of(typed.reshape(-1, 1))
+        line = None if found.first is None else table.lines[found.first[0]]
+        return Facts((n_rows, 1), str(typed.dtype), warnings=found.warnings(line=line))
     assert isinstance(table, Lists)
     rows = table.value
     if isinstance(rows, list) and rows and isinstance(rows[0], list):
-        return Facts(_matrix_of_lists(rows, None).shape, "float64")
+        matrix = _matrix_of_lists(rows, None, gaps=gaps)
+        return Facts(matrix.shape, "float64", warnings=gaps_of(matrix).warnings())
     column = columns.of_list(rows, None)
     return Facts(column.shape, "str" if column.dtype.kind == "O" else str(column.dtype))
 
@@ -170,7 +179,7 @@ def require_matrix(
 
 def _matrix(table: Table, role: str) -> npt.NDArray[Any] | sp.csr_array:
     if isinstance(table, Lists):
-        return _matrix_of_lists(table.value, role)
+        return _matrix_of_lists(table.value, role, gaps=role_of(role).gaps)
     if isinstance(table, list):
         raise UsageError(
             f"Input {role!r} must be a matrix of numbers; the file holds texts.",
@@ -366,19 +375,24 @@ def _several_columns(columns: Columns, role: str) -> UsageError:
     )
 
 
-def _matrix_of_lists(rows: object, role: str | None) -> npt.NDArray[np.float64]:
-    """float64 (n_rows, n_columns) of a list of rows, each a list of as many finite numbers."""
+def _matrix_of_lists(rows: object, role: str | None, *, gaps: bool) -> npt.NDArray[np.float64]:
+    """float64 (n_rows, n_columns) of a list of rows, each a list of as many finite numbers, or
+    with null as NaN where there may be gaps."""
     if not isinstance(rows, list):
         raise refused(f"must be a list of rows, not {described(rows)}", role)
     if not rows:
         raise refused("has no rows", role, "empty")
-    _require_rows(rows, role)
+    _require_rows(rows, role, _GAPPED if gaps else NUMBERS)
     try:
         matrix = np.array(rows, dtype=np.float64)
     except OverflowError:
-        matrix = np.array([[as_float(cell) for cell in cells] for cells in rows])
-    if not math.isfinite(float(np.abs(matrix).max())):
-        row, column = (int(place) for place in np.argwhere(~np.isfinite(matrix))[0])
+        matrix = np.array(
+            [[math.nan if cell is None else as_float(cell) for cell in cells] for cells in rows]
+        )
+    strange = np.argwhere(~np.isfinite(matrix)).tolist()
+    place = next(((row, at) for row, at in strange if rows[row][at] is not None), None)
+    if place is not None:
+        row, column = place
         raise refused(
             f"has a number too large for float64 at row {row}, column {column} (counted from 0); "
             "every value must be finite",
@@ -390,14 +404,14 @@ def _matrix_of_lists(rows: object, role: str | None) -> npt.NDArray[np.float64]:
     return matrix
 
 
-def _require_rows(rows: list[Any], role: str | None) -> None:
+def _require_rows(rows: list[Any], role: str | None, types: frozenset[type]) -> None:
     width = len(rows[0]) if isinstance(rows[0], list) else None
     if width == 0:
         raise refused("has no columns", role, "empty")
     if (
         set(map(type, rows)) == {list}
         and set(map(len, rows)) == {width}
-        and set(map(type, chain.from_iterable(rows))) <= NUMBERS
+        and set(map(type, chain.from_iterable(rows))) <= types
     ):
         return
     for row, cells in enumerate(rows):
@@ -415,8 +429,8 @@ def _require_rows(rows: list[Any], role: str | None) -> None:
                 "ragged",
                 row=row,
             )
-        if not set(map(type, cells)) <= NUMBERS:
-            column = next(at for at, cell in enumerate(cells) if type(cell) not in NUMBERS)
+        if not set(map(type, cells)) <= types:
+            column = next(at for at, cell in enumerate(cells) if type(cell) not in types)
             if cells[column] is None:
                 raise missing(row, column, role=role)
             other = "" if role else _OTHER_ROLES

@@ -22,7 +22,7 @@ from workers.formats.column_roles import Kind, Seen
 from workers.formats.csv_dialect import Dialect, dialect_of
 from workers.formats.facts import Bounds
 from workers.formats.refusals import missing, shown
-from workers.formats.tables import NOTHING, Lists, NamedColumns, require_distinct
+from workers.formats.tables import Lists, NamedColumns, is_empty, require_distinct
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -126,6 +126,8 @@ def matrix(
 ) -> npt.NDArray[Any]:
     """(n_rows, len(names)) the columns of these names, or the vectors of the only one.
 
+    A missing value is NaN where the bounds allow gaps.
+
     Raises UsageError `missing-value`, `wrong-input` and `not-finite`, naming column and row.
     """
     if format == "csv":
@@ -139,10 +141,10 @@ def matrix(
     by_name = dict(zip(objects.names, objects.columns, strict=True))
     bounds.require(8 * len(names) * len(objects.columns[0]))
     if arrow_types.is_list(by_name[names[0]].type):
-        vectors = batches.of_lists(by_name[names[0]].combine_chunks(), 0, None)
-        _require_finite(names[0], np.where(np.isfinite(vectors).all(axis=1), 0.0, np.inf))
+        vectors = batches.of_lists(by_name[names[0]].combine_chunks(), 0, None, gaps=bounds.gaps)
+        _require_finite(names[0], np.where(np.isinf(vectors).any(axis=1), np.inf, 0.0), bounds.gaps)
         return vectors
-    columns = [_numbers(at, name, by_name[name]) for at, name in enumerate(names)]
+    columns = [_numbers(at, name, by_name[name], gaps=bounds.gaps) for at, name in enumerate(names)]
     return np.stack(columns, axis=1)
 
 
@@ -160,6 +162,18 @@ def blocks(
         yield matrix(format, path, names, bounds)
 
 
+def line_of(
+    format: str, path: Path, row: int, bounds: Bounds, sheet: str | None = None
+) -> int | None:
+    """The line of a row in a file of text or a sheet, counted from 1; None in other formats."""
+    if format == "csv":
+        return csv.line_of(path, row, bounds)
+    if format == "xlsx":
+        with excel.opened(path, bounds, sheet) as found:
+            return found.first_line + row
+    return row + 1 if format == "jsonl" else None
+
+
 def _objects(format: str, path: Path, bounds: Bounds) -> NamedColumns | None:
     """The columns of a JSON document or JSON lines of objects; None for other values."""
     reader = json.read if format == "json" else jsonl.read
@@ -170,11 +184,11 @@ def _objects(format: str, path: Path, bounds: Bounds) -> NamedColumns | None:
     return items.of_objects(rows, as_items=False)
 
 
-def _numbers(at: int, name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
-    """(n_rows,) float64."""
+def _numbers(at: int, name: str, column: pa.ChunkedArray, *, gaps: bool) -> npt.NDArray[Any]:
+    """(n_rows,) float64; NaN for a missing value if there may be gaps."""
     import pyarrow as pa
 
-    if column.null_count:
+    if column.null_count and not gaps:
         empty = column.combine_chunks().is_null().to_numpy(zero_copy_only=False)
         raise missing(int(np.flatnonzero(empty)[0]), at, name=name)
     try:
@@ -183,12 +197,12 @@ def _numbers(at: int, name: str, column: pa.ChunkedArray) -> npt.NDArray[Any]:
         raise UsageError(
             f"Column {shown(name)} holds text; a matrix holds numbers.", code="wrong-input"
         ) from None
-    _require_finite(name, values)
+    _require_finite(name, values, gaps)
     return values
 
 
-def _require_finite(name: str, values: npt.NDArray[Any]) -> None:
-    strange = np.flatnonzero(~np.isfinite(values))
+def _require_finite(name: str, values: npt.NDArray[Any], gaps: bool) -> None:
+    strange = np.flatnonzero(np.isinf(values) if gaps else ~np.isfinite(values))
     if strange.size:
         raise UsageError(
             f"Column {shown(name)} has a number that is not finite at row {int(strange[0])} "
@@ -201,7 +215,7 @@ def _require_finite(name: str, values: npt.NDArray[Any]) -> None:
 def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> Seen:
     """What the cells of a column of text are. One that has more numbers than words is of numbers:
     where it is read, its first word is refused."""
-    present = [cell for cell in cells if cell.strip() and cell.strip().lower() not in NOTHING]
+    present = [cell for cell in cells if not is_empty(cell)]
     differ = len(set(present)) == len(cells)
     length = sum(map(len, present)) / max(1, len(present))
     kind: Kind = (

@@ -42,14 +42,17 @@ class WrittenColumn:
     texts: Sequence[str]
     lines: Sequence[int]
 
-    def typed(self) -> npt.NDArray[Any]:
-        """(n_rows,) int64, else float64 with NaN for missing values, else `str` objects."""
+    def typed(self, *, gaps: bool = False) -> npt.NDArray[Any]:
+        """(n_rows,) int64, else float64 with NaN for missing values, else `str` objects.
+
+        gaps : whether a blank cell is a missing value.
+        """
         texts = self.texts
         if all(map(_INTEGER.fullmatch, texts)):
             return np.array([int(text) for text in texts], dtype=np.int64)
         words = {text for text in texts if not NUMBER.fullmatch(text)}
         foreign = {word for word in words if not NOT_FINITE.fullmatch(word)}
-        if not {word.strip().lower() for word in foreign} - NOTHING and any(
+        if all(map(is_empty if gaps else _is_nothing, foreign)) and any(
             text not in words for text in texts
         ):
             return np.array([np.nan if text in foreign else float(text) for text in texts])
@@ -161,9 +164,19 @@ Table: TypeAlias = (
 classes above."""
 
 
+def is_empty(text: str) -> bool:
+    """Whether a cell has no value: it is blank, or written as such."""
+    bare = text.strip().lower()
+    return not bare or bare in NOTHING or bare.lstrip("+-") == "nan"
+
+
 def is_number(text: str) -> bool:
     """Whether a cell is written as a number, finite or not."""
     return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))
+
+
+def _is_nothing(text: str) -> bool:
+    return text.strip().lower() in NOTHING
 
 
 def text_array(texts: Sequence[str]) -> npt.NDArray[Any]:

@@ -141,7 +141,8 @@ def naming(sample: str) -> Iterator[None]:
         yield
     except UsageError as error:
         detail = f"In the {sample}: {error.detail}"
-        raise UsageError(detail, code=error.code, **{**error.where, "sample": sample}) from error
+        where = {**error.where, "sample": sample}
+        raise type(error)(detail, code=error.code, **where) from error
 
 
 def _of_sample(sources: Sequence[Source], name: str) -> list[Source]:

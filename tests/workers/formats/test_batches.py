@@ -227,13 +227,13 @@ def test_the_error_names_text_among_numbers(stored: Stored) -> None:
 def test_the_error_locates_missing_values(stored: Stored) -> None:
     table = pa.table({"a": [1.5, 2.5, 3.5], "b": pa.array([1, None, 2])})
     format, path = stored(table)
-    for call, *rest in ((catalogue.inspect,), (catalogue.load, "features")):
-        error = refused(call, format, path, None, *rest)
-        assert error.code == "missing-value"
-        assert (error.where["row"], error.where["column"]) == (1, 1)
+    error = refused(catalogue.load, format, path, None, "logits")
+    assert error.code == "missing-value"
+    assert (error.where["row"], error.where["column"]) == (1, 1)
+    assert refused(catalogue.inspect, format, path, role="logits").code == "missing-value"
     lists = pa.array([[1.0, 2.0], [3.0, None]], pa.list_(pa.float64(), 2))
     format, path = stored(pa.table({"x": lists}))
-    error = refused(catalogue.load, format, path, None, "features")
+    error = refused(catalogue.load, format, path, None, "logits")
     assert (error.where["row"], error.where["column"]) == (1, 1)
     for words in (pa.array(["u", None]), pa.array(["u", None]).dictionary_encode()):
         format, path = stored(pa.table({"y": words}))

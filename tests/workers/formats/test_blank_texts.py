@@ -90,6 +90,8 @@ def test_null_is_missing(tmp_path: Path) -> None:
 def test_a_blank_cell_among_numbers_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text('1\n""\n2\n')
+    (warning,) = catalogue.inspect("csv", path).warnings
+    assert "the first at row 1, column 0 (counted from 0; line 2 of the file)" in warning
     with pytest.raises(UsageError) as caught:
-        catalogue.inspect("csv", path)
+        catalogue.load("csv", path, None, "labels")
     assert caught.value.code == "missing-value"

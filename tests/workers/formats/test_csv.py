@@ -76,7 +76,7 @@ def test_errors_locate_the_wrong_cell(
     text: str, code: str, row: int | None, column: int | None, line: int, tmp_path: Path
 ) -> None:
     path = put(tmp_path / "x", text)
-    for call, *rest in ((csv.inspect,), (load, "features")):
+    for call, *rest in ((csv.inspect,), (load, "logits")):
         error = refused(call, path, None, *rest)
         assert error.code == code
         place = [error.where.get(word) for word in ("row", "column", "line")]
@@ -96,7 +96,7 @@ def test_errors_locate_cells_across_blocks(
     np.testing.assert_array_equal(value[:, 2], np.arange(200_000) + 0.5)
     for cell, code in (("word", "wrong-input"), ("", "missing-value"), ("inf", "not-finite")):
         lines[at + 1] = f"{at},{cell},0"
-        error = refused(load, put(path, "\n".join(lines)), None, "features")
+        error = refused(load, put(path, "\n".join(lines)), None, "logits")
         assert error.code == code
         assert error.where == {"row": at, "column": 1, "line": at + 2}
         assert f"line {at + 2} " in error.detail

@@ -88,9 +88,9 @@ def test_large_integers_stay_exact() -> None:
     ],
 )
 def test_errors_locate_what_is_not_a_matrix(rows: Any, code: str, place: dict[str, int]) -> None:
-    error = refused(of_list, rows, "features")
+    error = refused(of_list, rows, "logits")
     assert error.code == code
-    assert error.where == {"role": "features", **place}
+    assert error.where == {"role": "logits", **place}
     for word, number in place.items():
         assert f"{word} {number}" in error.detail
 
