@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import columns, encodings, frames, items
+from umbel_client import columns, encodings, frames, items, tables
 from umbel_client.encodings import MEDIA_TYPES, FileContent, Payload
 from umbel_client.errors import InputError
 
@@ -172,7 +172,12 @@ def _one(role: str, value: object) -> Converted:
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise InputError(role, f"bytes are no input; write a file and give its path; {_ACCEPTED}.")
     column = role in COLUMNS
-    if frames.is_frame(value):
+    if frames.is_frame(value) and role in tables.ROLES:
+        table = tables.table_of(role, value, _stacked)
+        if isinstance(table, Payload):
+            return _hinted(role, table)
+        value = table
+    elif frames.is_frame(value):
         value = frames.column_of(role, value) if column else frames.matrix_of(role, value)
     elif columns.is_column(value):
         value = columns.values_of(value) if column else frames.rows_of(role, value)
@@ -375,10 +380,15 @@ def _is_json(value: Any) -> bool:
 
 def _rows(role: str, rows: list[Any]) -> Converted:
     """A list of rows."""
-    if not rows:
-        raise InputError(role, "it has no rows.")
     if role in PAIRS and _are_pairs(rows):
         return _column(role, rows)
+    return _array(role, _stacked(role, rows))
+
+
+def _stacked(role: str, rows: list[Any]) -> npt.NDArray[Any]:
+    """A list of rows as a matrix. Raises InputError where they are none."""
+    if not rows:
+        raise InputError(role, "it has no rows.")
     rows = [_row(role, number, row) for number, row in enumerate(rows)]
     lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else None for row in rows]
     if lengths[0] is None:
@@ -401,7 +411,7 @@ def _rows(role: str, rows: list[Any]) -> Converted:
     if array.dtype.kind == "O":
         array = _decimals(array)
     if array.dtype.kind in _NUMBERS or array.dtype.name == "bfloat16":
-        return _array(role, array)
+        return array
     raise InputError(role, _odd_cell(rows, array.ndim))
 
 
@@ -433,7 +443,7 @@ def _row(role: str, number: int, row: Any) -> Any:
 
 
 def _are_pairs(rows: list[Any]) -> bool:
-    return all(
+    return bool(rows) and all(
         isinstance(row, (list, tuple)) and len(row) == 2 and isinstance(row[0], str) for row in rows
     )
 

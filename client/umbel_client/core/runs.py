@@ -15,7 +15,7 @@ from umbel_client.core.uploads import supplied
 from umbel_client.core.waiting import awaited
 from umbel_client.errors import InputError, UnexpectedResponse
 from umbel_client.inputs import Inputs, converted_inputs
-from umbel_client.methods import METHODS, NAMES_OF_POINTS, MethodFacts
+from umbel_client.methods import METHODS, MethodFacts
 from umbel_client.problems import NotFound
 
 _UNKNOWN_METHOD = {
@@ -63,12 +63,10 @@ def facts_of(connection: Connection, method: str) -> MethodFacts:
 def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
     """The names of a method, from its entry of the service's catalogue."""
     roles = entry["inputs"]
-    names = (roles.get("names") or {}).get("description", "")
     return MethodFacts(
         inputs=tuple(roles),
         several=tuple(role for role, each in roles.items() if each.get("many")),
         sparse=tuple(role for role, each in roles.items() if each.get("sparse")),
-        names_points=names.startswith(NAMES_OF_POINTS),
         defaults={
             name: each.get("default")
             for name, each in entry["params"].get("properties", {}).items()
