@@ -125,9 +125,10 @@ def _column(role: str, frame: Any, place: int, name: str, stack: Stack) -> Any:
                 raise
             return numbers
     if numbers is None:
-        moments = is_of(column, "pandas", "Series") and column.dtype.kind in "mM"
-        foreign = not is_of(column, "pandas", "Series") and str(column.dtype) != "Object"
-        return column if moments or foreign else columns.values_of(column)
+        if is_of(column, "pandas", "Series"):
+            return column if column.dtype.kind in "mM" else columns.values_of(column)
+        python = is_of(column, "polars", "Series") and str(column.dtype) == "Object"
+        return columns.values_of(column) if python else column
     if numbers.dtype.kind == "f" and numbers.dtype.itemsize > 8:
         raise InputError(role, f"column {name!r} is of {numbers.dtype}; use .astype('float64').")
     return numbers

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from models.errors import UsageError
 from models.registry import known
-from models.roles import role_of
 from workers.artifacts import results
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import Trees
 from workers.errors import Missing
-from workers.formats import column_roles, npy
+from workers.formats import npy
 from workers.formats.catalogue import RAW
 from workers.kinds.registry import kind_of
 from workers.model import Request, sibling
@@ -21,7 +20,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs, Link
 from workers.stores.objects.job_files import read_request
 from workers.work.job import Spec
-from workers.work.sources import Source
+from workers.work.sources import Source, warnings_for
 
 
 def prepare(
@@ -77,7 +76,8 @@ class _Inputs:
                 **{**dataset.problem.get("where", {}), "role": role, "dataset": dataset_id},
             )
         by_rows = self._by_rows(role)
-        return self._content(role, dataset, by_rows=by_rows, in_parts=by_rows)
+        source = self._content(role, dataset, by_rows=by_rows, in_parts=by_rows)
+        return source.model_copy(update={"unopened": dataset.status == "inspecting"})
 
     def uninspected(self, role: str, dataset_id: str) -> Source:
         """A dataset of which only the header is read, if its format has one."""
@@ -195,7 +195,7 @@ class _Inputs:
             n_features=dataset.n_features,
             choice=dataset.choice,
             columns=dataset.columns or (),
-            warnings=_warnings(dataset, role),
+            warnings=warnings_for(role, dataset.warnings, dataset.columns or (), dataset.choice),
         )
 
     def _link(self, key: str, format: str) -> Link | None:
@@ -220,14 +220,6 @@ class _Inputs:
             method_id = "" if record is None else record.method
         used, own = known(method_id), role.rpartition(".")[2]
         return used is not None and own in used.inputs and used.inputs[own].by_rows
-
-
-def _warnings(dataset: Dataset, role: str) -> tuple[str, ...]:
-    """What a job must know of a dataset; which columns are features counts for a matrix alone."""
-    if role_of(role.rpartition(".")[2]).wants == "matrix":
-        return dataset.warnings
-    of_features = column_roles.warnings(dataset.columns or (), dataset.choice)
-    return tuple(text for text in dataset.warnings if text not in of_features)
 
 
 def _deleted(role: str, what: str) -> UsageError:

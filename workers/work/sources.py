@@ -12,8 +12,10 @@ from pydantic import BaseModel, ConfigDict
 from models.errors import UsageError
 from models.inputs.data import Data, Earlier, Value
 from models.registry import method
+from models.roles import role_of
 from models.tree.tree import Tree
 from workers.artifacts import results
+from workers.formats import column_roles
 from workers.formats.column_roles import Choice, Column
 from workers.formats.facts import DEFAULT, Bounds
 from workers.stores.objects.blobs import Link
@@ -33,7 +35,8 @@ class Source(BaseModel):
     hint, n_features : what a dataset was uploaded as, and its declared number of features.
     choice, columns : of a table, the columns that the uploader chose, and all of them with what
         each is used as; the features are read in this order. warnings : what was
-        decided about the dataset, and what of it is not used.
+        decided about the dataset, and what of it is not used. unopened : whether nobody has
+        inspected the dataset yet, so that columns and warnings are not known (`opened`).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,6 +53,7 @@ class Source(BaseModel):
     choice: Choice = Choice()
     columns: tuple[Column, ...] = ()
     warnings: tuple[str, ...] = ()
+    unopened: bool = False
     files: dict[str, Path] = {}
     method: str = ""
     params: dict[str, Any] = {}
@@ -110,6 +114,30 @@ def values_of(
         if source.role not in but:
             values[source.role] = _value(source)
     return {**values, **{role: tuple(matrices) for role, matrices in several.items()}}
+
+
+def opened(source: Source) -> Source:
+    """The source with what inspecting the dataset finds, if nobody has done so: a job need not wait
+    for it. Raises UsageError as `catalogue.inspect`."""
+    if not source.unopened or source.link is not None:
+        return source
+    from workers.formats import catalogue
+
+    facts = catalogue.inspect(
+        source.format or "", source.file, source.member, source.bounds, source.hint, source.choice
+    )
+    own = warnings_for(source.role, facts.warnings, facts.columns, source.choice)
+    return source.model_copy(update={"columns": facts.columns, "warnings": own, "unopened": False})
+
+
+def warnings_for(
+    role: str, every: Sequence[str], columns: Sequence[Column], choice: Choice
+) -> tuple[str, ...]:
+    """What a job must know of a dataset; which columns are features counts for a matrix alone."""
+    if role_of(role.rpartition(".")[2]).wants == "matrix":
+        return tuple(every)
+    of_features = column_roles.warnings(columns, choice)
+    return tuple(text for text in every if text not in of_features)
 
 
 def reading_warnings(values: Mapping[str, Value]) -> list[str]:
