@@ -11,7 +11,8 @@ Start with `client`, which has `Umbel`.
 - `held`: the base of what the service keeps; `artifact`: that of `comparison`, `calibration`,
   `drift`, `heatmap`, `map`, `naming` and `attachment`
 - `methods`, `problems`: the methods as functions, and an exception for each type of problem
-- `inputs`, `items`, `frames`, `encodings`, `imports`: from a value of the caller to bytes
+- `inputs`, `items`, `frames`, `columns`, `tables`, `encodings`, `imports`: from a value of the
+  caller to bytes
 - `core`: requests until they are answered, uploads, waiting, runs
 - `errors`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the rest uses
 - `commands`: the command line on files; `assistants`: the same as tools for assistants

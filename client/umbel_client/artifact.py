@@ -48,7 +48,7 @@ class Artifact(Held):
         `umbel_client.core.runs.done`.
         """
         path = f"/v1/trees/{tree}/{cls._collection}"
-        answer = done(connection, path, inputs, fields, waiting)
+        answer = done(connection, path, inputs, fields, waiting, warn=False)
         made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
         artifact = cls._read(connection, str(made["id"]))
         for sentence in artifact.warnings:

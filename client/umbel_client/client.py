@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from umbel_client import imports
 from umbel_client.attachment import Attachment
@@ -17,14 +17,14 @@ from umbel_client.core.events import Waiting
 from umbel_client.core.fields import Expiry, in_query, new_work
 from umbel_client.core.messages import Reply, Request, given, json_of, new_key, post
 from umbel_client.core.requests import Run
-from umbel_client.core.uploads import uploaded
+from umbel_client.core.uploads import inspected, uploaded, warn_of
 from umbel_client.core.waiting import awaited, followed, job_of
 from umbel_client.dataset import Dataset
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
 from umbel_client.errors import InputError
 from umbel_client.heatmap import Heatmap
-from umbel_client.inputs import Input, Reference, converted
+from umbel_client.inputs import Input, Reference, TableOptions, converted, table_query
 from umbel_client.job import Job
 from umbel_client.lists import Lists
 from umbel_client.local import LocalService
@@ -207,22 +207,27 @@ class Umbel(Lists):
         resume: str | None = None,
         dedupe: bool = False,
         expires_at: Expiry = None,
+        **table: Unpack[TableOptions],
     ) -> Dataset:
         """Upload data once, as an input of any number of runs.
 
         content : an array, a data frame, a list or a path. role : what it is to be, `features`,
         `logits`, `labels`, .... resume : goes on with an upload that was interrupted.
         dedupe : whether an earlier dataset with the same content, name and role will do; then none
-        is made. expires_at : when the dataset may be removed, as of `run`.
+        is made. expires_at : when the dataset may be removed, as of `run`. table : of a table, as
+        of `TableOptions`: `columns=["width", "height"]`, `id_column="name"`, `decimal=","`, ....
 
-        Raises InputError, UploadInterrupted.
+        UmbelWarning for what the service decided about the file or leaves out. Raises InputError,
+        UploadInterrupted.
         """
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
         about = in_query(new_work(name, description, tags, None, expires_at))
-        sendable = imports.payload_of(role, payload, about)
+        sendable = imports.payload_of(role, payload, {**about, **table_query(table)})
         body = uploaded(self._connection, sendable, progress, resume, dedupe=dedupe)
+        body = inspected(self._connection, body)
+        warn_of(body)
         return Dataset(self._connection, body)
 
     def import_tree(

@@ -4,7 +4,6 @@ installed: only what the caller has imported is used. `columns` has what a frame
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from umbel_client import columns, encodings
 from umbel_client.columns import is_of
 from umbel_client.encodings import Payload
-from umbel_client.errors import InputError, UmbelWarning
+from umbel_client.errors import InputError
 
 _SHOWN = 5
 
@@ -51,14 +50,14 @@ def matrix_of(role: str, frame: Any) -> npt.NDArray[Any] | list[Any]:
 
     Raises InputError for columns that hold other than numbers, by their names.
     """
-    _refuse_lazy(role, frame)
-    names = column_names(frame)
+    refuse_lazy(role, frame)
+    names = [text_of(label) for label in labels_of(frame)]
     if not names:
         raise InputError(role, "the data frame has no columns.")
     found: list[Any] = []
     wrong, lists = [], []
     for number, name in enumerate(names):
-        numbers = columns.numbers_of(_column_at(frame, number))
+        numbers = columns.numbers_of(column_at(frame, number))
         if numbers is None:
             wrong.append(name)
         elif isinstance(numbers, list) or numbers.ndim > 1:
@@ -81,72 +80,48 @@ def matrix_of(role: str, frame: Any) -> npt.NDArray[Any] | list[Any]:
     return np.column_stack(found)
 
 
-def column_names(frame: Any) -> list[str]:
-    """The names of the columns as text, levels with points between."""
-    return [_text(name) for name in _labels(frame)]
-
-
-def own_names(frame: Any) -> list[str] | None:
-    """The names of the columns of a data frame; None where they only count them, where the only
-    column has lists, which have no names, and, with a warning, where one is empty."""
-    if is_of(frame, "polars", "LazyFrame"):
-        return None
-    labels = _labels(frame)
-    if [_text(label) for label in labels] == [str(number) for number in range(len(labels))]:
-        return None
-    if len(labels) == 1:
-        first = (
-            frame.slice(0, 1) if is_of(frame, "pyarrow", "Table", "RecordBatch") else frame.head(1)
-        )
-        numbers = columns.numbers_of(_column_at(first, 0))
-        if isinstance(numbers, list) or (numbers is not None and numbers.ndim > 1):
-            return None
-    return _all_named("column", labels)
-
-
-def own_index(frame: Any) -> list[str] | None:
-    """The names of the rows of a data frame of pandas; None where they only count them, and, with
-    a warning, where one is empty."""
-    if not is_of(frame, "pandas", "DataFrame") or is_of(frame.index, "pandas", "RangeIndex"):
-        return None
-    return _all_named("row", frame.index.tolist())
-
-
-def _labels(frame: Any) -> list[Any]:
+def labels_of(frame: Any) -> list[Any]:
+    """What the columns are called, as the frame has it."""
     if is_of(frame, "pyarrow", "Table", "RecordBatch"):
         return list(frame.schema.names)
     return list(frame.columns)
 
 
-def _text(label: Any) -> str:
+def text_of(label: Any) -> str:
+    """The label of a column or row as text, levels with points between."""
     if isinstance(label, tuple):
-        return ".".join(map(_text, label))
+        return ".".join(map(text_of, label))
     return str(columns.plain(label))
 
 
-def _all_named(what: str, labels: list[Any]) -> list[str] | None:
-    names = [_text(label) for label in labels]
-    for number, (label, name) in enumerate(zip(labels, names, strict=True)):
-        if not name or label is None or columns.is_missing(label) or label != label:
-            warnings.warn(
-                f"The {what}s of the data frame stay without names: {what} {number} has none.",
-                UmbelWarning,
-                stacklevel=2,
+def has_text(label: Any) -> bool:
+    """Whether the label of a column or row says something."""
+    if isinstance(label, tuple):
+        return any(map(has_text, label))
+    return not (label is None or columns.is_missing(label) or label != label or label == "")
+
+
+def refuse_doubled(role: str, names: list[str]) -> None:
+    """Raises InputError for two columns of one name."""
+    seen: dict[str, int] = {}
+    for place, name in enumerate(names):
+        first = seen.setdefault(name, place)
+        if first != place:
+            raise InputError(
+                role, f"the data frame has two columns {name!r}, {first} and {place}; name each."
             )
-            return None
-    return names
 
 
 def column_of(role: str, frame: Any) -> list[Any]:
     """A data frame of one column as its values. Raises InputError for one with several."""
-    _refuse_lazy(role, frame)
-    names = column_names(frame)
-    if len(names) != 1:
+    refuse_lazy(role, frame)
+    n_columns = len(labels_of(frame))
+    if n_columns != 1:
         raise InputError(
             role,
-            f"the data frame has {len(names)} columns; one, with a value a row, is needed.",
+            f"the data frame has {n_columns} columns; one, with a value a row, is needed.",
         )
-    return columns.values_of(_column_at(frame, 0))
+    return columns.values_of(column_at(frame, 0))
 
 
 def columns_of(role: str, frame: Any) -> dict[str, list[Any]]:
@@ -154,12 +129,10 @@ def columns_of(role: str, frame: Any) -> dict[str, list[Any]]:
 
     Raises InputError for two columns of one name.
     """
-    _refuse_lazy(role, frame)
-    names = column_names(frame)
-    doubled = next((name for name in names if names.count(name) > 1), None)
-    if doubled is not None:
-        raise InputError(role, f"the data frame has two columns {doubled!r}.")
-    return {name: columns.values_of(_column_at(frame, at)) for at, name in enumerate(names)}
+    refuse_lazy(role, frame)
+    names = [text_of(label) for label in labels_of(frame)]
+    refuse_doubled(role, names)
+    return {name: columns.values_of(column_at(frame, at)) for at, name in enumerate(names)}
 
 
 def rows_of(role: str, column: Any) -> npt.NDArray[Any] | list[Any]:
@@ -228,7 +201,8 @@ def dense_of(role: str, tensor: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _refuse_lazy(role: str, frame: Any) -> None:
+def refuse_lazy(role: str, frame: Any) -> None:
+    """Raises InputError for a frame that holds no rows yet."""
     if type(frame).__name__ == "LazyFrame":
         raise InputError(role, "a LazyFrame holds no rows yet; give frame.collect().")
 
@@ -237,7 +211,8 @@ def _listed(names: list[str]) -> str:
     return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
 
-def _column_at(frame: Any, number: int) -> Any:
+def column_at(frame: Any, number: int) -> Any:
+    """The column at a place."""
     if is_of(frame, "pandas", "DataFrame"):
         return frame.iloc[:, number]
     if is_of(frame, "polars", "DataFrame"):

@@ -14,12 +14,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import columns, encodings, frames, items
+from umbel_client import columns, encodings, frames, items, tables
 from umbel_client.encodings import MEDIA_TYPES, FileContent, Payload
 from umbel_client.errors import InputError
 
@@ -39,18 +39,48 @@ class HasShape(Protocol):
     def shape(self) -> Any: ...
 
 
+class TableOptions(TypedDict, total=False):
+    """What the service should know of a table; what is left out it finds by itself.
+
+    columns : those that are the features or logits, by name. id_column, label_column, text_column,
+    weight_column : the columns of the ids, labels, texts and weights of the rows. delimiter,
+    decimal, thousands : marks of a CSV file. header : whether its first line is one.
+    """
+
+    columns: Sequence[str] | None
+    id_column: str | None
+    label_column: str | None
+    text_column: str | None
+    weight_column: str | None
+    delimiter: str | None
+    decimal: str | None
+    thousands: str | None
+    header: bool | None
+
+
 @dataclass(frozen=True, slots=True)
 class File:
     """A file with what the service should know of it.
 
     member : the array of a file with several, or the column. n_features : the width of a libsvm
-    file. media_type : by default by the ending of the name, or the content.
+    file. media_type : by default by the ending of the name, or the content. columns, id_column,
+    label_column, text_column, weight_column, delimiter, decimal, thousands, header : of a table, as
+    of `TableOptions`.
     """
 
     path: str | os.PathLike[str]
     member: str | None = None
     n_features: int | None = None
     media_type: str | None = None
+    columns: Sequence[str] | None = None
+    id_column: str | None = None
+    label_column: str | None = None
+    text_column: str | None = None
+    weight_column: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    header: bool | None = None
 
 
 Input: TypeAlias = Sequence[Any] | HasShape | Stored | File | os.PathLike[str] | str
@@ -100,6 +130,8 @@ INLINE_VALUES = 4_096
 INLINE_BYTES = 1 << 20
 """Bytes of JSON up to which a column goes into the request itself."""
 
+TABLE_OPTIONS = tuple(TableOptions.__annotations__)
+
 _ID = re.compile(r"(ds|tr|job|md|up)_[0-9a-z]{26}")
 _ACCEPTED = (
     "accepted are arrays of NumPy, SciPy or torch, data frames of pandas or polars, lists, paths "
@@ -148,19 +180,24 @@ def _table(value: object) -> Converted:
     return found
 
 
+def is_id(text: str) -> bool:
+    """Whether text is the id of something that the service has."""
+    return _ID.fullmatch(text) is not None
+
+
 def _is_whole(value: object) -> bool:
     """Whether a member of a list is an input by itself, not a row."""
     if isinstance(value, (File, os.PathLike, Stored)):
         return True
     if isinstance(value, str):
-        return _ID.fullmatch(value) is not None
+        return is_id(value)
     shape = getattr(value, "shape", None)
     return isinstance(shape, tuple) and len(shape) == 2
 
 
 def _one(role: str, value: object) -> Converted:
     if isinstance(value, str):
-        if _ID.fullmatch(value):
+        if is_id(value):
             return Reference(value)
         return _file(role, File(value))
     if isinstance(value, os.PathLike):
@@ -172,7 +209,12 @@ def _one(role: str, value: object) -> Converted:
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise InputError(role, f"bytes are no input; write a file and give its path; {_ACCEPTED}.")
     column = role in COLUMNS
-    if frames.is_frame(value):
+    if frames.is_frame(value) and role in tables.ROLES:
+        table = tables.table_of(role, value, _stacked)
+        if isinstance(table, Payload):
+            return _hinted(role, table)
+        value = table
+    elif frames.is_frame(value):
         value = frames.column_of(role, value) if column else frames.matrix_of(role, value)
     elif columns.is_column(value):
         value = columns.values_of(value) if column else frames.rows_of(role, value)
@@ -245,12 +287,31 @@ def _file(role: str, file: File) -> Payload:
     if not length:
         raise InputError(role, f"the file {str(path)!r} is empty.")
     media_type = file.media_type or MEDIA_TYPES.get(path.suffix.lower())
-    query: dict[str, str | int] = {"name": path.name[:1000]}
+    query: dict[str, Any] = {"name": path.name[:1000]}
     if file.member is not None:
         query["member"] = file.member
     if file.n_features is not None:
         query["n_features"] = file.n_features
+    query |= table_query({name: getattr(file, name) for name in TABLE_OPTIONS})
     return _hinted(role, Payload(FileContent(path, length), media_type, query))
+
+
+def table_query(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a table as the query of an upload has them; None: left out.
+
+    Raises InputError for an option that is none, and for columns that are no list of texts.
+    """
+    unknown = sorted(options.keys() - set(TABLE_OPTIONS))
+    if unknown:
+        raise InputError(unknown[0], f"there is no such option; {', '.join(TABLE_OPTIONS)}.")
+    query = {name: value for name, value in options.items() if value is not None}
+    if isinstance(query.get("columns"), str):
+        raise InputError("columns", "a list of names is needed.")
+    if "columns" in query:
+        query["columns"] = [str(name) for name in query["columns"]]
+    if "header" in query:
+        query["header"] = "true" if query["header"] else "false"
+    return query
 
 
 def _hinted(role: str, payload: Payload) -> Payload:
@@ -375,10 +436,15 @@ def _is_json(value: Any) -> bool:
 
 def _rows(role: str, rows: list[Any]) -> Converted:
     """A list of rows."""
-    if not rows:
-        raise InputError(role, "it has no rows.")
     if role in PAIRS and _are_pairs(rows):
         return _column(role, rows)
+    return _array(role, _stacked(role, rows))
+
+
+def _stacked(role: str, rows: list[Any]) -> npt.NDArray[Any]:
+    """A list of rows as a matrix. Raises InputError where they are none."""
+    if not rows:
+        raise InputError(role, "it has no rows.")
     rows = [_row(role, number, row) for number, row in enumerate(rows)]
     lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else None for row in rows]
     if lengths[0] is None:
@@ -401,7 +467,7 @@ def _rows(role: str, rows: list[Any]) -> Converted:
     if array.dtype.kind == "O":
         array = _decimals(array)
     if array.dtype.kind in _NUMBERS or array.dtype.name == "bfloat16":
-        return _array(role, array)
+        return array
     raise InputError(role, _odd_cell(rows, array.ndim))
 
 
@@ -433,7 +499,7 @@ def _row(role: str, number: int, row: Any) -> Any:
 
 
 def _are_pairs(rows: list[Any]) -> bool:
-    return all(
+    return bool(rows) and all(
         isinstance(row, (list, tuple)) and len(row) == 2 and isinstance(row[0], str) for row in rows
     )
 

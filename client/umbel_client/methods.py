@@ -21,14 +21,12 @@ class MethodFacts:
     """The names of a method.
 
     inputs : the roles that it takes. several : the roles that may take a list of inputs.
-    sparse : the roles that take sparse matrices. names_points : whether its input `names` has one
-    for each row, as the index of a data frame has. defaults : its parameters with their defaults.
+    sparse : the roles that take sparse matrices. defaults : its parameters with their defaults.
     """
 
     inputs: tuple[str, ...]
     several: tuple[str, ...]
     sparse: tuple[str, ...]
-    names_points: bool
     defaults: Mapping[str, Any] = field(hash=False)
 
     @property
@@ -36,9 +34,6 @@ class MethodFacts:
         """The names of its parameters."""
         return tuple(self.defaults)
 
-
-NAMES_OF_POINTS = "One name per point"
-"""How the description of an input `names` begins that has one for each row."""
 
 _SPARSE = "Sparse matrices are accepted."
 
@@ -60,7 +55,6 @@ def _facts(function: Callable[..., Any]) -> MethodFacts:
         inputs,
         several=tuple(role for role in inputs if "Sequence" in kinds[role]),
         sparse=tuple(role for role in inputs if texts[role].endswith(_SPARSE)),
-        names_points=texts.get("names", "").removeprefix("optional. ").startswith(NAMES_OF_POINTS),
         defaults={name: arguments[name].default for name in own if name not in inputs},
     )
 

@@ -244,6 +244,11 @@ class Predictions(Sequence[dict[str, Any]]):
         self._items = list(items)
 
     @property
+    def ids(self) -> list[str | None]:
+        """The id of each row, of a table that has ids; None without one."""
+        return [item.get("id") for item in self._items]
+
+    @property
     def leaf(self) -> npt.NDArray[np.int64]:
         """(n_rows,) the leaf of each row."""
         return np.array([item["leaf"] for item in self._items], dtype=np.int64)

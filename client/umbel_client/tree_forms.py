@@ -175,6 +175,12 @@ class TreeForms(TreeParts):
         query = {"k": k, "height": height, "level": level, "levels": several}
         return self._connection.array(f"{self._path}/assignments.npy", query)
 
+    def ids(self) -> list[str] | None:
+        """The id of every row in the order of `assignments`, as the table of the fit has them; None
+        where it has none."""
+        ids = self._document("/assignments", "assignments").get("ids")
+        return None if ids is None else list(ids)
+
     def cut(
         self,
         k: int | None = None,

@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 from tests.needs_kit import need
+from umbel_client.columns import numbers_of
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
 from umbel_client.inputs import INLINE_VALUES, File, Inline, Reference, converted
@@ -32,6 +33,12 @@ def array_of(value: Any) -> npt.NDArray[Any]:
     """The array that the service sees."""
     if isinstance(value, Inline):
         return np.array(value.values)
+    if value.media_type == "application/vnd.apache.arrow.stream":
+        need("pyarrow")
+        import pyarrow
+
+        table = pyarrow.ipc.open_stream(content(value)).read_all()
+        return np.column_stack([numbers_of(own) for own in table.columns])
     assert value.media_type == "application/x-npy"
     return np.load(io.BytesIO(content(value)), allow_pickle=False)
 
@@ -265,7 +272,7 @@ class TestFrames:
     def test_columns_of_text_are_named(self, package: str) -> None:
         frame = self.frame(package, {"x": [1, 2], "city": ["a", "b"], "name": ["c", "d"]})
         with pytest.raises(InputError, match=r"2 of 3 columns .* 'city', 'name'; drop or encode"):
-            converted("features", frame)
+            converted("costs", frame)
 
     def test_a_column_is_labels(self, package: str) -> None:
         assert converted("labels", self.column(package, ["a", "b"])) == Inline(["a", "b"])

@@ -66,6 +66,9 @@ def implied(
     """
     found: dict[str, Value] = {}
     matrices = [source for source in sources if source.columns and _matched(source.role)]
+    if "top_classes" in given:
+        # The columns beside them are places, not classes.
+        matrices = [source for source in matrices if source.role != "logits"]
     kept = all(step.keeps_columns for step in parsed(steps))
     for role, of in taken.items():
         if role in given:
@@ -74,12 +77,18 @@ def implied(
             square, of_features = role_of(source.role).square, source.role == "features"
             if (of == "row" and not square) or of is None or (of_features and not kept):
                 continue
-            if names := features(source.columns):
-                found[role] = list(names)
+            if names := _names_of_columns(source):
+                found[role] = names
                 break
         if of == "row" and role not in found and (ids := ids_of(sources)) is not None:
             found[role] = ids
     return found
+
+
+def _names_of_columns(source: Source) -> list[str]:
+    """The names of the columns of its matrix; none for the columns of vectors."""
+    vectors = any(own.type == "vector" and own.role == "feature" for own in source.columns)
+    return [] if vectors else list(features(source.columns))
 
 
 def names_taken(method: Method[Any]) -> dict[str, str | None]:

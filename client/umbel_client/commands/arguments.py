@@ -17,6 +17,7 @@ from umbel_client.commands.options import (
     Parser,
     command,
     service_options,
+    table_options,
     work_options,
 )
 from umbel_client.commands.plugged import (
@@ -157,6 +158,7 @@ def _run_method(
     steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
     steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")
     _results(parser)
+    table_options(parser)
     work_options(parser, "the job's")
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
@@ -211,6 +213,7 @@ def _evaluate(commands: Commands) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="estimate from so many pairs")
     parser.add_argument("--seed", type=int)
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    table_options(parser)
     work_options(parser, "the job's")
     service_options(parser)
     parser.set_defaults(run=Late("evaluate"))
@@ -232,6 +235,7 @@ def _predict(commands: Commands) -> None:
     )
     parser.add_argument("--alpha", type=float, help="another bound than the calibration's own")
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    table_options(parser)
     work_options(parser, "the job's")
     service_options(parser)
     parser.set_defaults(run=Late("predict"))
@@ -260,6 +264,7 @@ def _calibrate(commands: Commands) -> None:
     parser.add_argument("--cut", metavar="CUT", help="of --per subtree: k=10, height=3.5, level=2")
     parser.add_argument("--temperature", type=float, help="in place of a fitted one")
     parser.add_argument("--seed", type=int, help="of the rows that fit the temperature")
+    table_options(parser)
     work_options(parser, "the calibration's")
     parser.add_argument("--out", metavar="FILE", help="the selective curve, as .json or .csv")
     parser.add_argument(
@@ -282,6 +287,7 @@ def _drift(commands: Commands) -> None:
     parser.add_argument(
         "--level", type=float, help="the accepted rate of false discoveries; default: 0.05"
     )
+    table_options(parser)
     work_options(parser, "the drift's")
     parser.add_argument(
         "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
@@ -329,6 +335,7 @@ def _compare(commands: Commands) -> None:
         "--cut", metavar="CUT", help="k=12, height=3.5 or level=2, for flat metrics"
     )
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
+    table_options(parser)
     work_options(parser, "the comparison's")
     service_options(parser)
     parser.set_defaults(run=Late("compare"))

@@ -12,6 +12,7 @@ from umbel_client.commands.options import (
     command,
     described_options,
     service_options,
+    table_options,
     work_options,
 )
 
@@ -62,6 +63,7 @@ def _upload(commands: Commands) -> None:
     )
     parser.add_argument("--dedupe", action="store_true", help="an earlier dataset like it will do")
     described_options(parser)
+    table_options(parser)
 
 
 def _import(commands: Commands) -> None:
@@ -298,6 +300,7 @@ def _heatmap(commands: Commands) -> None:
     )
     parser.add_argument("--features", metavar="FILE", help="by default the fit's")
     parser.add_argument("--feature-names", metavar="FILE")
+    table_options(parser)
     work_options(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="the matrix as .csv or .npy, or as .svg, .png, .pdf, .json"
@@ -322,6 +325,7 @@ def _map(commands: Commands) -> None:
     parser.add_argument("--perplexity", type=float, metavar="P", help="of tsne")
     parser.add_argument("--n-components", type=int, metavar="N", help="of umap and tsne")
     parser.add_argument("--seed", type=int)
+    table_options(parser)
     work_options(parser)
     parser.add_argument(
         "--out", metavar="FILE", help="positions as .csv, .npy, .arrow, .json, or .svg, .png, .pdf"

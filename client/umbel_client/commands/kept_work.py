@@ -19,8 +19,15 @@ from umbel_client.calibration import Calibration
 from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
-from umbel_client.commands.values import STANDARD_INPUT, input_of, is_file, tree_of
-from umbel_client.commands.work import cut_of, described_of, require_table, service, work_of
+from umbel_client.commands.values import STANDARD_INPUT, input_of, is_file, table_of, tree_of
+from umbel_client.commands.work import (
+    cut_of,
+    described_of,
+    given,
+    require_table,
+    service,
+    work_of,
+)
 from umbel_client.core.fields import KEPT
 from umbel_client.core.requests import ROLES
 from umbel_client.drift import Drift
@@ -75,7 +82,7 @@ def held(umbel: Umbel, thing_id: str) -> Holder:
 
 def upload(arguments: Namespace) -> None:
     """`umbel upload`."""
-    content = input_of(arguments.role, arguments.file)
+    content = input_of(arguments.role, arguments.file, table_of(arguments))
     with service(arguments, kept=True) as umbel:
         dataset = umbel.upload(
             content,
@@ -85,6 +92,7 @@ def upload(arguments: Namespace) -> None:
             dedupe=arguments.dedupe,
         )
         put(dataset.body, arguments.json, dataset.id)
+        outputs.warn(dataset.warnings, arguments.quiet)
 
 
 def import_tree(arguments: Namespace) -> None:
@@ -111,7 +119,15 @@ def listed(arguments: Namespace) -> None:
         bodies = [each if isinstance(each, dict) else each.body for each in holders]
     columns = ("id", "status", "name", "tags", "method", "role", "by", "created_at", "expires_at")
     rows = [{name: body.get(name) for name in columns} for body in bodies]
+    for row, body in zip(rows, bodies, strict=True):
+        if kind == "datasets":
+            row["columns"] = _shortened([each["name"] for each in body.get("columns") or ()])
     put(bodies, arguments.json, outputs.shown(rows) if rows else f"No {kind}.")
+
+
+def _shortened(names: Sequence[str], most: int = 6) -> str:
+    more = f", ... ({len(names)})" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _filters(arguments: Namespace) -> dict[str, Any]:
@@ -196,7 +212,11 @@ def _body(holder: Holder) -> dict[str, Any]:
 
 
 def _text_of(body: Mapping[str, Any]) -> str:
-    """Its first list of objects as a table; else its fields, one a line."""
+    """Its first list of objects as a table; else its fields, one a line. Of a dataset both."""
+    if str(body.get("id", "")).startswith("ds_"):
+        facts = [{"field": name, "value": own} for name, own in body.items() if name != "columns"]
+        listed = outputs.shown(body["columns"]) if body.get("columns") else ""
+        return f"{outputs.shown(facts)}\n\n{listed}".rstrip()
     for value in body.values():
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
             return outputs.shown(value)
@@ -461,7 +481,7 @@ def label(arguments: Namespace) -> None:
 def heatmap(arguments: Namespace) -> None:
     """`umbel heatmap`."""
     given = {
-        role: input_of(role, text)
+        role: given(role, text, arguments)
         for role in ("features", "feature_names")
         if (text := getattr(arguments, role)) is not None
     }
@@ -509,7 +529,9 @@ def _title(side: Mapping[str, Any]) -> str:
 
 def map_points(arguments: Namespace) -> None:
     """`umbel map`."""
-    features = None if arguments.features is None else input_of("features", arguments.features)
+    features = (
+        None if arguments.features is None else given("features", arguments.features, arguments)
+    )
     query = _query(arguments)
     suffix = _suffix(arguments.out, (".csv", ".npy", ".arrow", ".json", ".svg", ".png", ".pdf"))
     with service(arguments, kept=True) as umbel:

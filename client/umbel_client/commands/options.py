@@ -87,6 +87,32 @@ def service_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress and no sentences")
 
 
+def table_options(parser: argparse.ArgumentParser) -> None:
+    """Add what every command takes that uploads files: what is what in a table."""
+    group = parser.add_argument_group("tables", "of CSV, Arrow, Parquet, JSON and Excel files")
+    group.add_argument(
+        "--columns",
+        action="append",
+        metavar="NAMES",
+        help="the features or logits, comma-separated; several times for names with commas",
+    )
+    for role, text in (
+        ("id", "the ids of the rows"),
+        ("label", "the labels"),
+        ("text", "the texts"),
+        ("weight", "the weights of the rows"),
+    ):
+        group.add_argument(f"--{role}-column", metavar="NAME", help=f"the column with {text}")
+    group.add_argument("--delimiter", metavar="MARK", help="between the cells of a CSV file")
+    group.add_argument("--decimal", metavar="MARK", help="before decimals in a CSV file: . or ,")
+    group.add_argument("--thousands", metavar="MARK", help="between groups of digits in a CSV file")
+    group.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of a CSV file is its header",
+    )
+
+
 def work_options(parser: argparse.ArgumentParser, what: str = "its") -> None:
     """Add what every command takes that asks for work. what : whose name it is."""
     group = parser.add_argument_group("description")

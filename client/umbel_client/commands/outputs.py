@@ -6,13 +6,14 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.tree import Tree
 
 TREE_FORMS = (".nwk", ".nex", ".json", ".arrow", ".svg", ".png", ".linkage.npy", ".hclust.json")
@@ -115,10 +116,30 @@ def say(text: str, quiet: bool = False) -> None:
         print(text, file=sys.stderr)
 
 
+def shower(quiet: bool) -> Callable[..., None]:
+    """What shows a warning of Python: UmbelWarnings as `warn` does, others as before. None of this
+    command has been shown."""
+    _warned.clear()
+    otherwise = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, UmbelWarning):
+            warn([str(message)], quiet)
+        else:
+            otherwise(message, category, *where)
+
+    return show
+
+
+_warned: set[str] = set()
+
+
 def warn(sentences: Iterable[str], quiet: bool = False) -> None:
-    """The warnings of what was done, on standard error."""
+    """The warnings of what was done, on standard error, each once in a command."""
     for sentence in sentences:
-        say(f"warning: {sentence}", quiet)
+        if sentence not in _warned:
+            say(f"warning: {sentence}", quiet)
+        _warned.add(sentence)
 
 
 def facts_of(tree: Tree) -> dict[str, Any]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import atexit
+import csv
 import json
 import re
 import shutil
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from umbel_client.errors import InputError
 from umbel_client.imports import text_type
-from umbel_client.inputs import COLUMNS, TEXTS, File
+from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, File, is_id
 from umbel_client.methods import METHODS
+from umbel_client.tables import ROLES
 
 STANDARD_INPUT = "-"
 """In place of a file: standard input, whose form is found by its content."""
@@ -35,12 +38,45 @@ CUTS = ("k", "height", "level", "levels")
 PICTURES = ("shape", "px", "depth", "color_by", "title", "theme")
 
 
-def input_of(role: str, text: str) -> Any:
+MARKS = ("delimiter", "decimal", "thousands", "header")
+"""Options of tables that say how a CSV file is written."""
+
+MATRICES = frozenset({*ROLES, "rows"})
+"""Roles of tables of which columns are chosen; `rows` are new ones for a model."""
+
+_OWN = {"labels": "label_column", "names": "id_column", "documents": "text_column"}
+"""The column that is the value of a role which takes one."""
+
+
+def table_of(arguments: Namespace) -> dict[str, Any]:
+    """The options of `table_options` that were given, as of `TableOptions`."""
+    options = {
+        name: value
+        for name in TABLE_OPTIONS
+        if (value := getattr(arguments, name, None)) is not None
+    }
+    if "columns" in options:
+        options["columns"] = [name for text in options["columns"] for name in _listed(text)]
+    if options.get("delimiter") in ("tab", r"\t"):
+        options["delimiter"] = "\t"
+    return options
+
+
+def _listed(text: str) -> list[str]:
+    """Names with commas between them, quoted as in CSV where one has a comma."""
+    return [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def input_of(role: str, text: str, table: Mapping[str, Any] | None = None) -> Any:
     """The input of a role: the id of what the service has, or a file.
 
+    table : what is what in a file, as of `TableOptions`.
+
     A file `.txt` of one value a line is read here; `x.npz:labels` is one array of several, or one
-    column; `-` is standard input. Raises InputError for a file that cannot be read as text.
+    column; `-` is standard input. Raises InputError for a file that cannot be read as text, and for
+    an id with options of a table.
     """
+    options = dict(table or {})
     path, separator, member = text.rpartition(":")
     if STANDARD_INPUT in (text, path):
         file = standard_input(role)
@@ -48,12 +84,24 @@ def input_of(role: str, text: str) -> Any:
         if text == STANDARD_INPUT and role in COLUMNS and _is_lines(role, begin):
             return lines(role, file)
         own = member if path == STANDARD_INPUT else None
-        return File(file, member=own, media_type=_media_type(begin))
+        return File(file, member=own, media_type=_media_type(begin), **options)
     if separator and path and not Path(text).exists() and Path(path).exists():
-        return File(path, member=member)
+        return File(path, member=member, **options)
     if role in COLUMNS and Path(text).suffix.lower() == ".txt" and Path(text).is_file():
         return lines(role, Path(text))
-    return text
+    if options and is_id(text):
+        raise InputError(
+            role, f"{text} has been uploaded; give a file, or leave out {', '.join(options)}."
+        )
+    return File(text, **options) if options else text
+
+
+def taken(role: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the options of a table is of a file of this role: of a matrix all, of one value a row
+    its own column, of others how a CSV file is written."""
+    if role in MATRICES:
+        return dict(table)
+    return {name: value for name, value in table.items() if name in MARKS or name == _OWN.get(role)}
 
 
 def is_file(text: str) -> bool:

@@ -22,6 +22,8 @@ from umbel_client.commands.values import (
     compared,
     input_of,
     parameter_of,
+    table_of,
+    taken,
     tree_of,
     unknown,
 )
@@ -50,7 +52,8 @@ def guarded(command: Callable[[Namespace], None], arguments: Namespace) -> int:
     as_json = bool(getattr(arguments, "json", False))
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UmbelWarning)
+            warnings.simplefilter("always", UmbelWarning)
+            warnings.showwarning = outputs.shower(bool(getattr(arguments, "quiet", False)))
             command(arguments)
     except KeyboardInterrupt:
         say("Interrupted.")
@@ -118,8 +121,8 @@ def run(arguments: Namespace) -> None:
         if len(files) > 1 and role not in facts.several:
             raise InputError(role, f"it is given {len(files)} times; once is accepted.")
         if files:
-            given = [input_of(role, text) for text in files]
-            values[role] = given[0] if len(given) == 1 else given
+            several = [given(role, text, arguments) for text in files]
+            values[role] = several[0] if len(several) == 1 else several
     if not values:
         raise InputError(
             facts.inputs[0],
@@ -221,7 +224,7 @@ _OF_ROWS = (
 def evaluate(arguments: Namespace) -> None:
     """`umbel evaluate`."""
     inputs = {
-        role: input_of(role, text)
+        role: given(role, text, arguments)
         for role in ("labels", "features", "distances", "similarity")
         if (text := getattr(arguments, role)) is not None
     }
@@ -232,7 +235,7 @@ def evaluate(arguments: Namespace) -> None:
     tree_file = None if _is_tree(arguments.tree) else tree_of(arguments.tree)
     if not inputs and other is None:
         raise InputError("evaluate", "give --labels, --features, --distances or --hierarchy.")
-    rows: Any = None if arguments.rows is None else input_of("rows", arguments.rows)
+    rows: Any = None if arguments.rows is None else given("rows", arguments.rows, arguments)
     if by_role := further(arguments):
         if rows is not None:
             raise InputError("rows", "give --rows, or each input by --also, not both.")
@@ -269,7 +272,7 @@ def evaluate(arguments: Namespace) -> None:
 def predict(arguments: Namespace) -> None:
     """`umbel predict`."""
     inputs = further(arguments)
-    rows = None if arguments.file is None else input_of("rows", arguments.file)
+    rows = None if arguments.file is None else given("rows", arguments.file, arguments)
     if rows is None and not inputs:
         raise InputError("rows", "no file is given.")
     fields: dict[str, Any] = {
@@ -306,10 +309,10 @@ def predict(arguments: Namespace) -> None:
 def calibrate(arguments: Namespace) -> None:
     """`umbel calibrate`."""
     inputs = further(arguments)
-    rows = None if arguments.file is None else input_of("rows", arguments.file)
+    rows = None if arguments.file is None else given("rows", arguments.file, arguments)
     if rows is None and not inputs:
         raise InputError("rows", "no file is given.")
-    labels = input_of("labels", arguments.labels)
+    labels = given("labels", arguments.labels, arguments)
     costs = None if arguments.costs is None else input_of("costs", arguments.costs)
     for path in (arguments.out, arguments.suspects, arguments.pairs):
         require_table(path)
@@ -345,7 +348,7 @@ def calibrate(arguments: Namespace) -> None:
 def drift(arguments: Namespace) -> None:
     """`umbel drift`."""
     labels: dict[str, Any] = {
-        name: None if text is None else input_of("labels", text)
+        name: None if text is None else given("labels", text, arguments)
         for name in ("reference_labels", "batch_labels")
         for text in (getattr(arguments, name),)
     }
@@ -401,7 +404,7 @@ def compare(arguments: Namespace) -> None:
     """`umbel compare`."""
     runs = [compared(text, lambda: plugged_of(arguments).methods) for text in arguments.methods]
     inputs = {
-        role: input_of(role, text)
+        role: given(role, text, arguments)
         for role in ("features", "logits", "labels", "hierarchy")
         if (text := getattr(arguments, role)) is not None
     }
@@ -517,6 +520,11 @@ def described_of(arguments: Namespace) -> dict[str, Any]:
     }
 
 
+def given(role: str, text: str, arguments: Namespace) -> Any:
+    """The input of a role, with what of the options of tables is of this role."""
+    return input_of(role, text, taken(role, table_of(arguments)))
+
+
 def further(arguments: Namespace) -> dict[str, Any]:
     """The inputs of --also."""
     inputs = {}
@@ -524,7 +532,7 @@ def further(arguments: Namespace) -> dict[str, Any]:
         role, separator, file = text.partition("=")
         if not separator or not role or not file:
             raise InputError("--also", f"{text!r} is not ROLE=FILE.")
-        inputs[role] = input_of(role, file)
+        inputs[role] = given(role, file, arguments)
     return inputs
 
 

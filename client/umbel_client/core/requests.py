@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from umbel_client import frames
 from umbel_client.errors import InputError
 from umbel_client.inputs import File, Inputs, Stored, converted_inputs
 from umbel_client.methods import METHODS, MethodFacts
@@ -60,32 +59,9 @@ def run_of(
     doubled = sorted(further.keys() & params.keys())
     if doubled:
         raise InputError(doubled[0], "it is given by itself and in `params`; give it once.")
-    inputs = converted_inputs(
-        _named(facts, own, options.get("preprocess")), "inputs.", facts.several
-    )
+    inputs = converted_inputs(own, "inputs.", facts.several)
     every = {name: plain(name, value) for name, value in {**further, **params}.items()}
     return inputs, {"method": method, "params": every, **options, "inputs": {}}
-
-
-def _named(
-    facts: MethodFacts, own: Mapping[str, Any], preprocess: Sequence[Mapping[str, Any]] | None
-) -> dict[str, Any]:
-    """The inputs with the names that data frames have, where the method takes such names and none
-    are given: of classes and features the columns, of points the index."""
-    named = dict(own)
-
-    def add(names: str, role: str, of: Callable[[Any], list[str] | None]) -> None:
-        if names in facts.inputs and named.get(names) is None and frames.is_frame(own.get(role)):
-            named[names] = of(own[role])
-
-    # Columns beside `top_classes` are places, not classes.
-    if own.get("top_classes") is None:
-        add("names", "logits", frames.own_names)
-    if keeps_columns(preprocess):
-        add("feature_names", "features", frames.own_names)
-    if facts.names_points:
-        add("names", "features", frames.own_index)
-    return named
 
 
 def keeps_columns(preprocess: Sequence[Mapping[str, Any]] | None) -> bool:

@@ -11,11 +11,11 @@ from umbel_client.core.connection import Connection
 from umbel_client.core.events import Ended, Waiting, succeeded
 from umbel_client.core.messages import CONTENT_TIMEOUT_S, Reply, error_of, json_of, post
 from umbel_client.core.requests import Run, body_of, compared_run, run_of
-from umbel_client.core.uploads import supplied
+from umbel_client.core.uploads import supplied, warn_of
 from umbel_client.core.waiting import awaited
 from umbel_client.errors import InputError, UnexpectedResponse
 from umbel_client.inputs import Inputs, converted_inputs
-from umbel_client.methods import METHODS, NAMES_OF_POINTS, MethodFacts
+from umbel_client.methods import METHODS, MethodFacts
 from umbel_client.problems import NotFound
 
 _UNKNOWN_METHOD = {
@@ -34,12 +34,14 @@ def done(
     waiting: Waiting,
     *,
     keep: bool = False,
+    warn: bool = True,
 ) -> Reply | Ended:
-    """Work whose inputs are uploaded first. inputs : by where they belong, as of `body_of`.
+    """Work whose inputs are uploaded first. inputs : by where they belong, as of `body_of`. keep,
+    warn : as of `supplied`.
 
     Raises as `umbel_client.core.waiting.awaited` and `umbel_client.core.uploads.supplied`.
     """
-    with supplied(connection, inputs, waiting.progress, keep=keep) as given:
+    with supplied(connection, inputs, waiting.progress, keep=keep, warn=warn) as given:
         return awaited(connection, path, body_of(fields, given), waiting)
 
 
@@ -63,12 +65,10 @@ def facts_of(connection: Connection, method: str) -> MethodFacts:
 def facts_in(entry: Mapping[str, Any]) -> MethodFacts:
     """The names of a method, from its entry of the service's catalogue."""
     roles = entry["inputs"]
-    names = (roles.get("names") or {}).get("description", "")
     return MethodFacts(
         inputs=tuple(roles),
         several=tuple(role for role, each in roles.items() if each.get("many")),
         sparse=tuple(role for role, each in roles.items() if each.get("sparse")),
-        names_points=names.startswith(NAMES_OF_POINTS),
         defaults={
             name: each.get("default")
             for name, each in entry["params"].get("properties", {}).items()
@@ -89,7 +89,7 @@ def ran(
     Raises InputError before anything is sent, and as `done`.
     """
     inputs, fields = run_of(method, facts_of(connection, method), values, params, options)
-    answer = done(connection, "/v1/jobs", inputs, fields, waiting, keep=True)
+    answer = done(connection, "/v1/jobs", inputs, fields, waiting, keep=True, warn=False)
     if isinstance(answer, Reply):
         return succeeded(json_of(answer, "id", "status", "result"))
     return answer.job
@@ -105,7 +105,7 @@ def submitted(
 ) -> dict[str, Any]:
     """The job of a run as it was accepted. Raises as `ran`, but for the job's own failure."""
     inputs, fields = run_of(method, facts_of(connection, method), values, params, options)
-    with supplied(connection, inputs, waiting.progress, keep=True) as given:
+    with supplied(connection, inputs, waiting.progress, keep=True, warn=False) as given:
         reply = connection.send(post("/v1/jobs", body_of(fields, given)))
         return json_of(reply, "id", "status")
 
@@ -187,10 +187,12 @@ def predicted(
 ) -> list[dict[str, Any]]:
     """Predictions of the tree or model at `path`, one a row. Raises as `done`."""
     inputs = converted_inputs(rows, "inputs.")
-    answer = done(connection, f"{path}/predictions", inputs, {**fields, "inputs": {}}, waiting)
+    body = {**fields, "inputs": {}}
+    answer = done(connection, f"{path}/predictions", inputs, body, waiting, warn=False)
     if isinstance(answer, Reply):
         items: list[dict[str, Any]] = json_of(answer, "items")["items"]
         return items
+    warn_of(answer.job)
     whole = f"/v1/jobs/{answer.job['id']}/predictions"
-    body = connection.described(whole, "items", timeout_s=CONTENT_TIMEOUT_S)
-    return list(body["items"])
+    predictions = connection.described(whole, "items", timeout_s=CONTENT_TIMEOUT_S)
+    return list(predictions["items"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import time
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,10 +13,20 @@ from umbel_client import encodings
 from umbel_client.core.connection import Connection
 from umbel_client.core.messages import CONTENT_TIMEOUT_S, Request, json_of, new_key, post
 from umbel_client.encodings import Payload
-from umbel_client.errors import ConnectionFailed, InputError, ProblemError, UploadInterrupted
+from umbel_client.errors import (
+    ConnectionFailed,
+    InputError,
+    ProblemError,
+    UmbelWarning,
+    UploadInterrupted,
+)
 from umbel_client.imports import payload_of
 from umbel_client.inputs import Converted, Inline, Input, Inputs, Reference, converted
 from umbel_client.progress import Progress, bar_of
+
+INSPECTED_S = 60.0
+"""How long to wait until the service has opened a dataset; work on it may begin before."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 1.0
 
 
 def uploaded(
@@ -41,6 +53,20 @@ def uploaded(
     return _in_parts(connection, payload, progress, resume, headers)
 
 
+def inspected(connection: Connection, dataset: dict[str, Any]) -> dict[str, Any]:
+    """The dataset once the service has opened it, or as it is after `INSPECTED_S`.
+
+    Raises ProblemError, ConnectionFailed, UnexpectedResponse.
+    """
+    deadline = time.monotonic() + INSPECTED_S
+    pause_s = FIRST_PAUSE_S
+    while dataset["status"] == "inspecting" and time.monotonic() < deadline:
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        dataset = connection.described(f"/v1/datasets/{dataset['id']}", "id", "status")
+    return dataset
+
+
 def labels_id(connection: Connection, labels: Input | None) -> str | None:
     """The id of a dataset of labels, which are uploaded if they are none yet.
 
@@ -59,13 +85,21 @@ def labels_id(connection: Connection, labels: Input | None) -> str | None:
 
 @contextlib.contextmanager
 def supplied(
-    connection: Connection, inputs: Inputs, progress: Progress = None, *, keep: bool
+    connection: Connection,
+    inputs: Inputs,
+    progress: Progress = None,
+    *,
+    keep: bool,
+    warn: bool = True,
 ) -> Iterator[dict[str, Any]]:
     """The inputs as the service takes them, ids and lists, while a request uses them.
+
+    UmbelWarning for each warning of an uploaded dataset.
 
     keep : whether the uploads stay once the service has accepted the work, since a job names its
         inputs; if not, they are removed at its end. Refused work, and a call that is interrupted
         before it was submitted, leaves none.
+    warn : False where the answer has the warnings of the datasets, as that of a job.
 
     Raises as `uploaded`.
     """
@@ -75,9 +109,9 @@ def supplied(
         given: dict[str, Any] = {}
         for role, value in inputs.items():
             if isinstance(value, list):
-                given[role] = [_given(connection, each, fresh, progress) for each in value]
+                given[role] = [_given(connection, each, fresh, progress, warn) for each in value]
             else:
-                given[role] = _given(connection, value, fresh, progress)
+                given[role] = _given(connection, value, fresh, progress, warn)
         submitting = True
         yield given
     except BaseException as error:
@@ -89,14 +123,28 @@ def supplied(
         _dropped(connection, fresh)
 
 
-def _given(connection: Connection, value: Converted, fresh: list[str], progress: Progress) -> Any:
+def _given(
+    connection: Connection,
+    value: Converted,
+    fresh: list[str],
+    progress: Progress,
+    warn: bool,
+) -> Any:
     if isinstance(value, Inline):
         return value.values
     if isinstance(value, Reference):
         return value.id
     dataset = uploaded(connection, value, progress)
     fresh.append(str(dataset["id"]))
+    if warn:
+        warn_of(inspected(connection, dataset))
     return fresh[-1]
+
+
+def warn_of(body: Mapping[str, Any]) -> None:
+    """UmbelWarning for each warning of a dataset or job."""
+    for sentence in body.get("warnings") or ():
+        warnings.warn(sentence, UmbelWarning, stacklevel=3)
 
 
 def _dropped(connection: Connection, datasets: list[str]) -> None:

@@ -51,7 +51,7 @@ class AsyncArtifact(AsyncHeld):
         `umbel_client.core.runs.done`.
         """
         path = f"/v1/trees/{tree}/{cls._collection}"
-        answer = await done(connection, path, inputs, fields, waiting)
+        answer = await done(connection, path, inputs, fields, waiting, warn=False)
         made = json_of(answer, "id") if isinstance(answer, Reply) else answer.accepted
         artifact = await cls._read(connection, str(made["id"]))
         for sentence in artifact.warnings:

@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from umbel_client import imports
 from umbel_client._written.aio.attachment import AsyncAttachment
@@ -17,7 +17,7 @@ from umbel_client._written.aio.calibration import AsyncCalibration
 from umbel_client._written.aio.comparison import AsyncComparison
 from umbel_client._written.aio.core import runs
 from umbel_client._written.aio.core.connection import AsyncConnection
-from umbel_client._written.aio.core.uploads import uploaded
+from umbel_client._written.aio.core.uploads import inspected, uploaded, warn_of
 from umbel_client._written.aio.core.waiting import awaited, followed, job_of
 from umbel_client._written.aio.dataset import AsyncDataset
 from umbel_client._written.aio.drift import AsyncDrift
@@ -34,7 +34,7 @@ from umbel_client.core.fields import Expiry, in_query, new_work
 from umbel_client.core.messages import Reply, Request, given, json_of, new_key, post
 from umbel_client.core.requests import Run
 from umbel_client.errors import InputError
-from umbel_client.inputs import Input, Reference, converted
+from umbel_client.inputs import Input, Reference, TableOptions, converted, table_query
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
 from umbel_client.progress import Progress
@@ -213,22 +213,27 @@ class AsyncUmbel(AsyncLists):
         resume: str | None = None,
         dedupe: bool = False,
         expires_at: Expiry = None,
+        **table: Unpack[TableOptions],
     ) -> AsyncDataset:
         """Upload data once, as an input of any number of runs.
 
         content : an array, a data frame, a list or a path. role : what it is to be, `features`,
         `logits`, `labels`, .... resume : goes on with an upload that was interrupted.
         dedupe : whether an earlier dataset with the same content, name and role will do; then none
-        is made. expires_at : when the dataset may be removed, as of `run`.
+        is made. expires_at : when the dataset may be removed, as of `run`. table : of a table, as
+        of `TableOptions`: `columns=["width", "height"]`, `id_column="name"`, `decimal=","`, ....
 
-        Raises InputError, UploadInterrupted.
+        UmbelWarning for what the service decided about the file or leaves out. Raises InputError,
+        UploadInterrupted.
         """
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
         about = in_query(new_work(name, description, tags, None, expires_at))
-        sendable = imports.payload_of(role, payload, about)
+        sendable = imports.payload_of(role, payload, {**about, **table_query(table)})
         body = await uploaded(self._connection, sendable, progress, resume, dedupe=dedupe)
+        body = await inspected(self._connection, body)
+        warn_of(body)
         return AsyncDataset(self._connection, body)
 
     async def import_tree(

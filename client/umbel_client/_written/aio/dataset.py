@@ -35,6 +35,17 @@ class AsyncDataset(AsyncHeld):
         """`ready`, `inspecting` or `invalid`, when it was last read."""
         return str(self.body["status"])
 
+    @property
+    def columns(self) -> list[dict[str, Any]]:
+        """The columns of a table, each with its `name`, `type`, `examples` and the `role` in which
+        it is used; none until the service has opened it, and where they have no names."""
+        return list(self.body.get("columns") or ())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was decided about the file, and what of it is not used."""
+        return tuple(self.body.get("warnings") or ())
+
     async def refresh(self) -> None:
         """Read the dataset's state again."""
         self.body = await self._connection.described(self._path, *self._needed)

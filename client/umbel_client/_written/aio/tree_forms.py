@@ -178,6 +178,12 @@ class AsyncTreeForms(AsyncTreeParts):
         query = {"k": k, "height": height, "level": level, "levels": several}
         return await self._connection.array(f"{self._path}/assignments.npy", query)
 
+    async def ids(self) -> list[str] | None:
+        """The id of every row in the order of `assignments`, as the table of the fit has them; None
+        where it has none."""
+        ids = (await self._document("/assignments", "assignments")).get("ids")
+        return None if ids is None else list(ids)
+
     async def cut(
         self,
         k: int | None = None,

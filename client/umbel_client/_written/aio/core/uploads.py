@@ -5,8 +5,11 @@ For asyncio. Written by `make client` from `umbel_client.core.uploads`.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
+import time
+import warnings
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -14,10 +17,20 @@ from umbel_client import encodings
 from umbel_client._written.aio.core.connection import AsyncConnection
 from umbel_client.core.messages import CONTENT_TIMEOUT_S, Request, json_of, new_key, post
 from umbel_client.encodings import Payload
-from umbel_client.errors import ConnectionFailed, InputError, ProblemError, UploadInterrupted
+from umbel_client.errors import (
+    ConnectionFailed,
+    InputError,
+    ProblemError,
+    UmbelWarning,
+    UploadInterrupted,
+)
 from umbel_client.imports import payload_of
 from umbel_client.inputs import Converted, Inline, Input, Inputs, Reference, converted
 from umbel_client.progress import Progress, bar_of
+
+INSPECTED_S = 60.0
+"""How long to wait until the service has opened a dataset; work on it may begin before."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.02, 1.0
 
 
 async def uploaded(
@@ -44,6 +57,20 @@ async def uploaded(
     return await _in_parts(connection, payload, progress, resume, headers)
 
 
+async def inspected(connection: AsyncConnection, dataset: dict[str, Any]) -> dict[str, Any]:
+    """The dataset once the service has opened it, or as it is after `INSPECTED_S`.
+
+    Raises ProblemError, ConnectionFailed, UnexpectedResponse.
+    """
+    deadline = time.monotonic() + INSPECTED_S
+    pause_s = FIRST_PAUSE_S
+    while dataset["status"] == "inspecting" and time.monotonic() < deadline:
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+        dataset = await connection.described(f"/v1/datasets/{dataset['id']}", "id", "status")
+    return dataset
+
+
 async def labels_id(connection: AsyncConnection, labels: Input | None) -> str | None:
     """The id of a dataset of labels, which are uploaded if they are none yet.
 
@@ -62,13 +89,21 @@ async def labels_id(connection: AsyncConnection, labels: Input | None) -> str | 
 
 @contextlib.asynccontextmanager
 async def supplied(
-    connection: AsyncConnection, inputs: Inputs, progress: Progress = None, *, keep: bool
+    connection: AsyncConnection,
+    inputs: Inputs,
+    progress: Progress = None,
+    *,
+    keep: bool,
+    warn: bool = True,
 ) -> AsyncIterator[dict[str, Any]]:
     """The inputs as the service takes them, ids and lists, while a request uses them.
+
+    UmbelWarning for each warning of an uploaded dataset.
 
     keep : whether the uploads stay once the service has accepted the work, since a job names its
         inputs; if not, they are removed at its end. Refused work, and a call that is interrupted
         before it was submitted, leaves none.
+    warn : False where the answer has the warnings of the datasets, as that of a job.
 
     Raises as `uploaded`.
     """
@@ -78,9 +113,11 @@ async def supplied(
         given: dict[str, Any] = {}
         for role, value in inputs.items():
             if isinstance(value, list):
-                given[role] = [await _given(connection, each, fresh, progress) for each in value]
+                given[role] = [
+                    await _given(connection, each, fresh, progress, warn) for each in value
+                ]
             else:
-                given[role] = await _given(connection, value, fresh, progress)
+                given[role] = await _given(connection, value, fresh, progress, warn)
         submitting = True
         yield given
     except BaseException as error:
@@ -93,7 +130,11 @@ async def supplied(
 
 
 async def _given(
-    connection: AsyncConnection, value: Converted, fresh: list[str], progress: Progress
+    connection: AsyncConnection,
+    value: Converted,
+    fresh: list[str],
+    progress: Progress,
+    warn: bool,
 ) -> Any:
     if isinstance(value, Inline):
         return value.values
@@ -101,7 +142,15 @@ async def _given(
         return value.id
     dataset = await uploaded(connection, value, progress)
     fresh.append(str(dataset["id"]))
+    if warn:
+        warn_of(await inspected(connection, dataset))
     return fresh[-1]
+
+
+def warn_of(body: Mapping[str, Any]) -> None:
+    """UmbelWarning for each warning of a dataset or job."""
+    for sentence in body.get("warnings") or ():
+        warnings.warn(sentence, UmbelWarning, stacklevel=3)
 
 
 async def _dropped(connection: AsyncConnection, datasets: list[str]) -> None:
