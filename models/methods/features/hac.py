@@ -106,7 +106,7 @@ from models.methods.features.linkage.graph_linkage import (
     agglomerate,
 )
 from models.methods.features.linkage.grouped_tree import grouped_tree
-from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat
+from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, presence_warnings
 from models.parameters import Params
 from models.running import memory
 from models.running.progress import subprogress
@@ -135,7 +135,8 @@ class HACParams(Params):
     metric: DistanceMetric = Field(
         "euclidean",
         description=(
-            "Distance between points, as SciPy's pdist defines it. 'ward', 'centroid' and 'median' "
+            "Distance between points, as SciPy's pdist defines it; 'jaccard' takes values other "
+            "than 0 as present. 'ward', 'centroid' and 'median' "
             "linkage accept only 'euclidean'. It applies to the input 'features' and must stay "
             "'euclidean' with the other inputs."
         ),
@@ -335,6 +336,8 @@ class HAC(Method[HACParams]):
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)
+        if role == "features":
+            notes += presence_warnings(values, params.metric)
         notes += _tie_warnings(values, role, height)
         n_inversions = _n_inversions(merges, height)
         monotone = n_inversions == 0
