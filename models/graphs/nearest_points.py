@@ -85,7 +85,7 @@ class PointSearch:
         width = self._width
         for block in row_blocks(len(rows), width * rows.shape[1], 1 << 20):
             part = rows[block]
-            near = np.sort(self._candidates(part), axis=1).ravel()
+            near: Int = np.sort(self._candidates(part), axis=1).ravel()
             own = np.repeat(np.arange(len(part)), width)
             far = lengths(
                 part[own].astype(np.float64), self._points[near].astype(np.float64), self._metric
