@@ -36,6 +36,18 @@ def others(index: Int, first_row: int) -> Int:
     return np.take_along_axis(index, order[:, :-1], axis=1)
 
 
+def nearest_of_all(rows: Array, points: Array, n_nearest: int, metric: DistanceMetric) -> Int:
+    """(M, n_nearest) the points nearest to each row among all, equally near ones by number."""
+    from scipy.spatial.distance import cdist
+
+    points = points.astype(np.float64, copy=False)
+    index = np.empty((len(rows), n_nearest), dtype=np.int64)
+    for block in row_blocks(len(rows), len(points), 1 << 22):
+        far = cdist(rows[block].astype(np.float64, copy=False), points, metric)
+        index[block] = np.argsort(far, axis=1, kind="stable")[:, :n_nearest]
+    return index
+
+
 def between(rows: Array | Rows, first: Array, second: Array, metric: DistanceMetric) -> Float:
     """(n,) distance by `metric` between pairs of rows; for a metric in `FLAT`, of `flat` rows.
 
@@ -63,6 +75,11 @@ def lengths(a: Float, b: Float, metric: DistanceMetric) -> Float:
             total: Float = apart.sum(axis=1)
         elif metric == "chebyshev":
             total = apart.max(axis=1)
+        elif metric == "hamming":
+            total = (apart > 0).mean(axis=1)
+        elif metric == "jaccard":
+            present = ((a != 0) | (b != 0)).sum(axis=1)
+            total = ((a != 0) != (b != 0)).sum(axis=1) / np.maximum(present, 1)
         elif metric == "canberra":
             weight = np.abs(a) + np.abs(b)
             total = np.divide(apart, weight, out=np.zeros_like(apart), where=weight > 0).sum(axis=1)

@@ -1,8 +1,9 @@
 """The points of a fit that are nearest to new rows, by any of the metrics.
 
 scikit-learn finds a few more candidates than are requested, by a search tree in few dimensions and
-else by comparing all pairs. Their distances are then measured from differences, in float64: the
-nearest to a row that is a point of the fit is this point itself, or one that coincides with it.
+else by comparing all pairs; SciPy compares them for metrics that count columns. Their distances are
+then measured from differences, in float64: the nearest to a row that is a point of the fit is this
+point itself, or one that coincides with it.
 
 Cost: O(M N D) time for M new rows, less in few dimensions. Memory: two copies of the points in
 float32 or float64, and blocks of rows; a model compares new rows with `lloyd.WHOLE` values of its
@@ -19,12 +20,19 @@ from models.arrays import Array, Float, Int, row_blocks
 from models.clusters import lloyd
 from models.clusters.placing import at_leaves
 from models.errors import UsageError
-from models.graphs.lengths import lengths
+from models.graphs.lengths import lengths, nearest_of_all
 from models.inputs.checks import as_floats, require_role, require_squares, require_width
 from models.inputs.data import Data, require_finite
 from models.inputs.rows import ArrayRows, Rows
 from models.method import Model, Predictions
-from models.numerics.distances import FLAT, DistanceMetric, flat, refuse_distance
+from models.numerics.distances import (
+    BY_PAIRS,
+    COUNTED,
+    FLAT,
+    DistanceMetric,
+    flat,
+    refuse_distance,
+)
 from models.tree.tree import Tree
 
 SPARE = 7
@@ -47,14 +55,16 @@ class PointSearch:
         self._points = self._flat(points)
         require_squares(self._points)
         self._origin = self._points.mean(axis=0, dtype=np.float64)
-        # Not a metric, so that no search tree is exact for it; and it depends on the origin.
-        uneven = metric in ("braycurtis", "canberra")
-        if uneven:
+        self._width = min(n_neighbors + SPARE, len(points))
+        if metric in COUNTED:
+            return
+        # These depend on the origin.
+        if metric in ("braycurtis", "canberra"):
             self._origin[:] = 0.0
         self._search = NearestNeighbors(
-            n_neighbors=min(n_neighbors + SPARE, len(points)),
+            n_neighbors=self._width,
             metric="euclidean" if metric in FLAT else metric,
-            algorithm="brute" if metric == "braycurtis" else "auto",
+            algorithm="brute" if metric in BY_PAIRS else "auto",
         ).fit(self._centred(self._points))
 
     def nearest(self, rows: Array, first_row: int = 0) -> tuple[Int, Float]:
@@ -72,11 +82,10 @@ class PointSearch:
             return number, distance
         rows = self._flat(rows, first_row)
         require_squares(rows, first_row=first_row)
-        width = self._search.n_neighbors
+        width = self._width
         for block in row_blocks(len(rows), width * rows.shape[1], 1 << 20):
             part = rows[block]
-            near = self._search.kneighbors(self._centred(part), return_distance=False)
-            near = np.sort(near, axis=1).ravel()
+            near: Int = np.sort(self._candidates(part), axis=1).ravel()
             own = np.repeat(np.arange(len(part)), width)
             far = lengths(
                 part[own].astype(np.float64), self._points[near].astype(np.float64), self._metric
@@ -87,6 +96,12 @@ class PointSearch:
             number[block] = np.take_along_axis(near, order, axis=1)
             distance[block] = np.take_along_axis(far, order, axis=1)
         return number, distance
+
+    def _candidates(self, rows: Array) -> Int:
+        """(M, width) points among which the nearest are."""
+        if self._metric in COUNTED:
+            return nearest_of_all(rows, self._points, self._width, self._metric)
+        return np.asarray(self._search.kneighbors(self._centred(rows), return_distance=False))
 
     def _flat(self, rows: Array, first_row: int = 0) -> Array:
         if self._metric in FLAT:

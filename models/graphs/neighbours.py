@@ -1,9 +1,9 @@
 """The nearest neighbours of each point, for points that are all distinct.
 
 Up to `EXACT_POINTS` points, and for metrics that are not a function of a Euclidean distance, all
-pairs are compared (scikit-learn). Beyond that they come from cells of points in half precision
-(`models.graphs.cells`): the result is approximate, with a known recall. Nothing is random: the same
-points give the same neighbours.
+pairs are compared (scikit-learn, or SciPy for metrics that count columns). Beyond that they come
+from cells of points in half precision (`models.graphs.cells`): the result is approximate, with a
+known recall. Nothing is random: the same points give the same neighbours.
 
 Cost: O(N^2 D) for all pairs; else as of `cells`. Memory: the points once more, and 24 bytes for
 each neighbour.
@@ -16,9 +16,9 @@ import numpy as np
 from models.arrays import Array, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.cells import nearest_by_rows
-from models.graphs.lengths import Neighbours, between, others
+from models.graphs.lengths import Neighbours, between, nearest_of_all, others
 from models.inputs.rows import ArrayRows
-from models.numerics.distances import FLAT, DistanceMetric, flat
+from models.numerics.distances import COUNTED, FLAT, DistanceMetric, flat
 from models.running.progress import Progress
 
 EXACT_POINTS = 10_000
@@ -37,7 +37,10 @@ def nearest(
     if metric not in FLAT:
         require_index(len(points), metric)
         values = points.astype(np.float64, copy=False)
-        index = _by_all_pairs(values, n_neighbors, metric, threads, progress)
+        if metric in COUNTED:
+            index = _by_counts(values, n_neighbors, metric, progress)
+        else:
+            index = _by_all_pairs(values, n_neighbors, metric, threads, progress)
         return _measured(points, index, metric, None)
     rows = flat(points, metric)
     if len(points) <= EXACT_POINTS:
@@ -78,6 +81,15 @@ def _by_all_pairs(
             progress(block.start / len(rows), "neighbours", f"{block.start:,} of {len(rows):,}")
             near = search.kneighbors(rows[block], return_distance=False)
             index[block] = others(near, block.start)
+    return index
+
+
+def _by_counts(rows: Array, n_neighbors: int, metric: DistanceMetric, progress: Progress) -> Int:
+    index = np.empty((len(rows), n_neighbors), dtype=np.int64)
+    for block in row_blocks(len(rows), len(rows), 1 << 24):
+        progress(block.start / len(rows), "neighbours", f"{block.start:,} of {len(rows):,}")
+        near = nearest_of_all(rows[block], rows, n_neighbors + 1, metric)
+        index[block] = others(near, block.start)
     return index
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
-from models.inputs.rows import Rows, widened
+from models.inputs.rows import ArrayRows, Rows, widened
 
 DistanceMetric = Literal[
     "euclidean",
@@ -26,10 +26,19 @@ DistanceMetric = Literal[
     "correlation",
     "canberra",
     "braycurtis",
+    "hamming",
+    "jaccard",
 ]
 
 FLAT: tuple[DistanceMetric, ...] = ("euclidean", "sqeuclidean", "cosine", "correlation")
 """Metrics that rise with the Euclidean distance between rows that `flat` prepares."""
+
+COUNTED: tuple[DistanceMetric, ...] = ("hamming", "jaccard")
+"""Metrics that count the columns in which two rows differ, so that many pairs are equally far;
+'jaccard' those in which one of them is 0, among those in which not both are."""
+
+BY_PAIRS: tuple[DistanceMetric, ...] = ("braycurtis", *COUNTED)
+"""Metrics that no search tree supports."""
 
 TILE = 1024
 """Rows and columns of a square matrix that are checked at a time."""
@@ -49,6 +58,21 @@ def pairwise(features: npt.NDArray[Any], metric: DistanceMetric) -> Float:
         row, column = _pair(int(odd[0]), len(features))
         refuse_distance(metric, row, column, float(distances[odd[0]]))
     return distances
+
+
+def presence_warnings(features: Array | Rows, metric: DistanceMetric) -> tuple[str, ...]:
+    """A warning where `metric` takes values other than 0 and 1 for present. O(N D)."""
+    if metric != "jaccard":
+        return ()
+    rows = features if isinstance(features, Rows) else ArrayRows(features)
+    for block in row_blocks(rows.shape[0], rows.shape[1], 1 << 22):
+        part = rows.values(block.start, block.stop)
+        if ((part != 0) & (part != 1)).any():
+            return (
+                "The metric 'jaccard' takes each value other than 0 as present, whatever it is: "
+                "input 'features' has values other than 0 and 1. 'hamming' compares values.",
+            )
+    return ()
 
 
 def refuse_distance(

@@ -52,7 +52,12 @@ ROLES: Mapping[str, Any] = {
     "items": ItemTable(
         tuple(
             ItemColumn(name, "number", pa.array(column.astype(np.float64)))
-            for name, column in (("K3", _group), ("K6", _task), ("K9", (_group * 3 + _task % 3)))
+            for name, column in (
+                ("K3", _group),
+                ("K6", _task),
+                ("K9", (_group * 3 + _task % 3)),
+                ("target", _targets),
+            )
         )
     ),
 }

@@ -12,6 +12,9 @@ over all pairs of two groups for 'sqeuclidean', 'cosine' and 'correlation', the 
 squared distance for 'euclidean', and the mean over the graph's edges for the other metrics;
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
+Items, rows of a table with columns of several kinds, are compared by Gower's distance
+(`models.numerics.gower`), then merged as given distances are, at 8 N^2 bytes more.
+
 Constraints, in any combination, with every linkage and every input: a graph of which only groups
 that an edge joins may merge, pairs of points that must or cannot link, and a known tree.
 
@@ -62,7 +65,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +80,7 @@ from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.graphs.spanning.tree import bytes_to_span
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
+from models.inputs.items import MOST_COLUMNS
 from models.inputs.pairs import CANNOT, MUST
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
@@ -106,7 +110,14 @@ from models.methods.features.linkage.graph_linkage import (
     agglomerate,
 )
 from models.methods.features.linkage.grouped_tree import grouped_tree
-from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat
+from models.methods.features.linkage.items import (
+    Items,
+    bytes_of_items,
+    check_metric,
+    place_items,
+)
+from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, presence_warnings
+from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Params
 from models.running import memory
 from models.running.progress import subprogress
@@ -132,12 +143,14 @@ class HACParams(Params):
             "by 'average', the best cuts into clusters by 'ward', on unit vectors too."
         ),
     )
-    metric: DistanceMetric = Field(
+    metric: Literal[DistanceMetric, "gower"] = Field(
         "euclidean",
         description=(
-            "Distance between points, as SciPy's pdist defines it. 'ward', 'centroid' and 'median' "
+            "Distance between points, as SciPy's pdist defines it; 'jaccard' takes values other "
+            "than 0 as present. 'ward', 'centroid' and 'median' "
             "linkage accept only 'euclidean'. It applies to the input 'features' and must stay "
-            "'euclidean' with the other inputs."
+            "'euclidean' with the other inputs, but that 'items' are compared by 'gower', which "
+            "applies to them alone."
         ),
     )
     connectivity: Literal["none", "knn"] = Field(
@@ -154,6 +167,19 @@ class HACParams(Params):
         le=1000,
         description="With 'knn': number of nearest neighbours that each point is joined to.",
     )
+    weights: dict[str, Annotated[float, Field(ge=0, le=1e6)]] | None = Field(
+        None,
+        max_length=MOST_COLUMNS,
+        description=(
+            "With the input 'items': the weights of columns in the distance, by name; 1 for the "
+            "others, 0 leaves a column out."
+        ),
+    )
+
+    @property
+    def distance(self) -> DistanceMetric:
+        """The metric of features."""
+        return "euclidean" if self.metric == "gower" else self.metric
 
 
 CONSTRAINT_INPUTS = {
@@ -217,10 +243,18 @@ class HAC(Method[HACParams]):
                 "largest value of the matrix minus the similarity."
             ),
         ),
+        ITEMS: Input(
+            required=False,
+            description=(
+                "A table with a row per point, which are compared by Gower's distance: numbers and "
+                "dates by their range, categories and booleans as equal or not, over the columns "
+                "in which both rows have a value; texts are left out."
+            ),
+        ),
         **CONSTRAINT_INPUTS,
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
-    one_of = ("features", "distances", "similarity")
+    one_of = ("features", "distances", "similarity", ITEMS)
     outputs = ("tree", "model")
     placing = "the leaf of the nearest point of the fit"
     advice = (
@@ -237,15 +271,15 @@ class HAC(Method[HACParams]):
             # Rows in float32 and their index; neighbours, edges and the state of merging.
             for_rows = 20 if params.linkage not in ("single", "complete", "weighted") else 12
             held = n_points * (for_rows * n_columns + params.n_neighbors * (EDGE_BYTES + 48))
-            if n_points <= EXACT_POINTS or params.metric not in FLAT:
+            if n_points <= EXACT_POINTS or params.distance not in FLAT:
                 return held
             return max(held, bytes_to_find(n_points, n_columns, params.n_neighbors))
         if role == "features" and GRAPH in shapes:
             # How many edges a matrix has is not known yet; `_check` counts them.
             n_edges = shapes[GRAPH][0] if shapes[GRAPH][1:] == (2,) else n_points
             return bytes_of_edges(n_points, n_columns, n_edges)
-        along_tree = follows_tree(params.linkage, role, params.metric)
-        few = along_tree and params.metric in FLAT and n_columns <= FEW_FEATURES
+        along_tree = follows_tree(params.linkage, role, params.distance)
+        few = along_tree and params.distance in FLAT and n_columns <= FEW_FEATURES
         most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
@@ -256,11 +290,12 @@ class HAC(Method[HACParams]):
             )
         if role != "features" or GRAPH in shapes or CANNOT in shapes:
             kinds = GRAPH in shapes or CANNOT in shapes
-            return bytes_of_pairs(n_points, kinds=kinds, grouped=MUST in shapes)
+            table = bytes_of_items(n_points, n_columns) if role == ITEMS else 0
+            return table + bytes_of_pairs(n_points, kinds=kinds, grouped=MUST in shapes)
         if MUST in shapes and keeps_all_distances(params.linkage, role, alone=True):
             return bytes_of_pairs(n_points, kinds=False, grouped=True)
         if along_tree:
-            copied = params.metric in ("sqeuclidean", "cosine", "correlation")
+            copied = params.distance in ("sqeuclidean", "cosine", "correlation")
             copies = 16 * n_points * n_columns if copied else 0
             return copies + bytes_to_span(n_points, n_columns)
         if keeps_no_distances(params.linkage, role, n_points, n_columns):
@@ -270,12 +305,16 @@ class HAC(Method[HACParams]):
 
     def _check(self, data: Data, params: HACParams) -> None:
         role = _role(data)
-        values = require_points(data, role)
-        n_points, n_columns = values.shape
-        if params.metric != "euclidean" and params.linkage in EUCLIDEAN_ONLY:
+        check_metric(role, params.metric, params.weights)
+        if role == ITEMS:
+            n_points = n_columns = Items.of(data, params.weights).table.n_items
+        else:
+            values = require_points(data, role)
+            n_points, n_columns = values.shape
+        if params.distance != "euclidean" and params.linkage in EUCLIDEAN_ONLY:
             raise UsageError(
                 f"Linkage {params.linkage!r} is only defined for the metric 'euclidean', not for "
-                f"{params.metric!r}.",
+                f"{params.distance!r}.",
                 code="wrong-parameter",
                 parameter="metric",
             )
@@ -290,15 +329,16 @@ class HAC(Method[HACParams]):
                     code="wrong-parameter",
                     parameter="connectivity",
                 )
-            require_index(n_points, params.metric)
-        require_finite(values, role)
+            require_index(n_points, params.distance)
+        if role != ITEMS:
+            require_finite(values, role)
         if role == "features" and (
             params.connectivity == "knn" or GRAPH in data or params.linkage in EUCLIDEAN_ONLY
         ):
             require_squares(values)
         constraints = read_constraints(data, names)
         if constraints is not None:
-            self._require_room(constraints, role, values.shape, params)
+            self._require_room(constraints, role, (n_points, n_columns), params)
 
     def _require_room(
         self, constraints: Constraints, role: str, shape: tuple[int, ...], params: HACParams
@@ -318,6 +358,11 @@ class HAC(Method[HACParams]):
         memory.require(self.id, needed, self.advice)
 
     def _fit(self, data: Data, params: HACParams, run: Run) -> Fitted:
+        items = Items.of(data, params.weights) if ITEMS in data else None
+        if items is not None:
+            square = items.distances(subprogress(run.progress, 0.0, 0.05))
+            others = {role: value for role, value in data.values.items() if role != ITEMS}
+            data = Data({**others, "distances": square})
         role = _role(data)
         values = np.asarray(data.dense(role))
         names = data.leaf_names(len(values), "point")
@@ -328,13 +373,15 @@ class HAC(Method[HACParams]):
             merged = _along_graph(values, params, run)
         else:
             merges, height = merges_among_all(
-                values, role, params.linkage, params.metric, run.threads, run.progress
+                values, role, params.linkage, params.distance, run.threads, run.progress
             )
             merged = _Merged(merges, height)
         merges, height, notes = merged.merges, merged.height, merged.warnings
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)
+        if role == "features":
+            notes += presence_warnings(values, params.distance)
         notes += _tie_warnings(values, role, height)
         n_inversions = _n_inversions(merges, height)
         monotone = n_inversions == 0
@@ -357,14 +404,15 @@ class HAC(Method[HACParams]):
             )
         return Fitted(
             tree=tree,
-            model=model_of(data.dense(role), role, params.metric),
+            model=model_of(values, role, params.distance) if items is None else items.model(),
             metrics={"n_inversions": float(n_inversions), **merged.metrics},
-            warnings=notes,
+            warnings=notes if items is None else (*items.gower.warnings, *notes),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest point; every probability is 1."""
-        return place_nearest(self.id, model, tree, data)
+        place = place_items if model.facts["role"] == ITEMS else place_nearest
+        return place(self.id, model, tree, data)
 
 
 def _role(data: Data) -> str:
@@ -374,8 +422,11 @@ def _role(data: Data) -> str:
 def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -> None:
     """Raises UsageError for parameters that only features take, and for a matrix that is not
     square."""
-    for parameter, default in (("metric", "euclidean"), ("connectivity", "none")):
-        if getattr(params, parameter) != default:
+    for parameter, given in (
+        ("metric", params.distance != "euclidean"),
+        ("connectivity", params.connectivity != "none"),
+    ):
+        if given:
             raise UsageError(
                 f"Parameter {parameter!r} applies to the input 'features'; leave it out when "
                 f"{role!r} is given.",
@@ -436,7 +487,7 @@ def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> _Merg
         graph, rule, points if rule in BY_CENTRE else None, subprogress(run.progress, 0.5, 0.95)
     )
     if rule == "spread":
-        height = as_metric(height, params.metric)
+        height = as_metric(height, params.distance)
     warnings = graph.warnings(params.n_neighbors) + _approximations(params)
     return _Merged(merges, height, _facts(graph), warnings)
 
@@ -467,11 +518,11 @@ def _constrained(
         rule, metric, points = _rule(values, params)
         merges, height, level = merges_along(by_edges, points, rule, metric, run.threads, progress)
         if rule == "spread":
-            height = as_metric(height, params.metric)
+            height = as_metric(height, params.distance)
         warnings += _approximations(params)
     else:
         merges, height, level = merges_under(
-            constraints, values, role, params.linkage, params.metric, run.threads, progress
+            constraints, values, role, params.linkage, params.distance, run.threads, progress
         )
     height = raised(height, level)
     metrics |= {"n_groups": float(constraints.n_groups), "n_forced": float((level > 0).sum())}
@@ -482,9 +533,9 @@ def _rule(
     values: npt.NDArray[Any], params: HACParams
 ) -> tuple[GraphRule, DistanceMetric, npt.NDArray[Any]]:
     """The rule, the metric and the points with which a graph has the linkage's definition."""
-    if params.linkage == "average" and params.metric in FLAT:
-        return "spread", "euclidean", flat(values, params.metric)
-    return params.linkage, params.metric, values
+    if params.linkage == "average" and params.distance in FLAT:
+        return "spread", "euclidean", flat(values, params.distance)
+    return params.linkage, params.distance, values
 
 
 def _edges_of_points(graph: Graph) -> Int:
@@ -515,12 +566,14 @@ def _cause(params: HACParams, constraints: Constraints | None) -> str:
 
 
 def _approximations(params: HACParams) -> tuple[str, ...]:
-    if params.linkage == "average" and params.metric == "euclidean":
+    if params.linkage == "average" and params.distance == "euclidean":
         return (
             "Along the graph, average linkage is the root of the mean squared distance between "
             "the points of two groups.",
         )
-    if params.linkage in EUCLIDEAN_ONLY or (params.linkage == "average" and params.metric in FLAT):
+    if params.linkage in EUCLIDEAN_ONLY or (
+        params.linkage == "average" and params.distance in FLAT
+    ):
         return ()
     statistic = {"single": "shortest", "complete": "longest"}.get(params.linkage, "mean")
     return (

@@ -33,8 +33,8 @@ Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
 `models.graphs.spanning`. Details that the paper leaves open follow the library hdbscan.
 
 Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time with few features, and less than all
-pairs where points lie in groups. For given distances, and for 'braycurtis', which no search tree
-supports, O(N^2) time and 4 N^2 bytes.
+pairs where points lie in groups. For given distances, and for 'braycurtis', 'hamming' and
+'jaccard', which no search tree supports, O(N^2) time and 4 N^2 bytes.
 
 New rows are placed as by that library's `approximate_predict` (`density.placing`), at O(N D) each,
 also for metrics that it leaves out; with distances, each comes with those to all points. The model
@@ -72,7 +72,14 @@ from models.methods.features.density.nearest import (
 )
 from models.methods.features.density.placing import Given, model_of, place
 from models.node_names.by_input import POINT_NAMES, by_points
-from models.numerics.distances import FLAT, as_metric, flat_exactly, pairwise
+from models.numerics.distances import (
+    BY_PAIRS,
+    FLAT,
+    as_metric,
+    flat_exactly,
+    pairwise,
+    presence_warnings,
+)
 from models.numerics.distances import condensed as condensed_distances
 from models.parameters import Params
 from models.running.progress import Progress, subprogress
@@ -80,7 +87,15 @@ from models.tree.parents import under
 from models.tree.tree import Tree
 
 HdbscanMetric = Literal[
-    "euclidean", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "braycurtis"
+    "euclidean",
+    "cityblock",
+    "chebyshev",
+    "canberra",
+    "cosine",
+    "correlation",
+    "braycurtis",
+    "hamming",
+    "jaccard",
 ]
 
 FEW_FEATURES = 10
@@ -104,7 +119,8 @@ class HdbscanParams(Params):
     metric: HdbscanMetric = Field(
         "euclidean",
         description=(
-            "Distance between points, as SciPy's pdist defines it. It applies to the input "
+            "Distance between points, as SciPy's pdist defines it; 'jaccard' takes values other "
+            "than 0 as present. It applies to the input "
             "'features' and must stay 'euclidean' with 'distances'."
         ),
     )
@@ -181,7 +197,7 @@ class Hdbscan(Method[HdbscanParams]):
         if role is None:
             return 0
         n_points, n_columns = shapes[role]
-        by_tree = role == "features" and params.metric != "braycurtis"
+        by_tree = role == "features" and params.metric not in BY_PAIRS
         few = by_tree and params.metric != "canberra" and n_columns <= FEW_FEATURES
         most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
@@ -255,6 +271,8 @@ class Hdbscan(Method[HdbscanParams]):
                 "No cluster was found: all points are noise. Lower 'min_cluster_size' or "
                 "'min_samples', or set 'allow_single_cluster'."
             ]
+        if role == "features":
+            notes += presence_warnings(values, params.metric)
         gives = None if params.noise == "keep" else Given(params.noise_within)
         return Fitted(
             tree=by_points(tree, data.names()),

@@ -50,7 +50,7 @@ from models.inputs.data import Data
 from models.inputs.pairs import MUST, read_pairs
 from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.numerics.distances import FLAT, DistanceMetric
+from models.numerics.distances import FLAT, DistanceMetric, presence_warnings
 from models.parameters import Params
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents
@@ -62,7 +62,11 @@ AT_ONCE = 1 << 22
 
 class SCCParams(Params):
     metric: DistanceMetric = Field(
-        "euclidean", description="Distance between points, as SciPy's pdist defines it."
+        "euclidean",
+        description=(
+            "Distance between points, as SciPy's pdist defines it; 'jaccard' takes values other "
+            "than 0 as present."
+        ),
     )
     n_neighbors: int = Field(
         10, ge=1, le=1000, description="Number of nearest neighbours that each point is joined to."
@@ -136,6 +140,7 @@ class SCC(Method[SCCParams]):
         if graph.recall is not None:
             metrics["neighbor_recall"] = graph.recall
         warnings, n_nodes = graph.warnings(params.n_neighbors), graph.n_nodes
+        warnings += presence_warnings(features, params.metric)
         names = data.leaf_names(features.shape[0], "point")
         must = graph.place[read_pairs(data, MUST, len(names), names)]
         clusters = _Clusters(graph)

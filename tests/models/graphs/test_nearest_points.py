@@ -28,7 +28,7 @@ def test_they_are_those_of_all_pairs(metric: DistanceMetric, n_columns: int) -> 
     points, rows = rng.random((200, n_columns)), rng.random((50, n_columns))
     number, distance = PointSearch(points, 4, metric).nearest(rows)
     every = cdist(rows, points, metric)
-    order = np.argsort(every, axis=1)[:, :4]
+    order = np.argsort(every, axis=1, kind="stable")[:, :4]
     assert (number == order).all()
     expected = np.take_along_axis(every, order, axis=1)
     np.testing.assert_allclose(distance, expected, rtol=1e-9, atol=1e-15)

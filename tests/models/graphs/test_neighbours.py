@@ -24,7 +24,7 @@ def clusters(n_points: int, n_columns: int = 8, seed: int = 0) -> np.ndarray:
 def expected(points: np.ndarray, k: int, metric: str) -> tuple[np.ndarray, np.ndarray]:
     distances = cdist(points, points, metric)
     np.fill_diagonal(distances, np.inf)
-    order = np.argsort(distances, axis=1)[:, :k]
+    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
     return order, np.take_along_axis(distances, order, axis=1)
 
 

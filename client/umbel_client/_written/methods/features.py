@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 from umbel_client.core.fields import Expiry
-from umbel_client.inputs import Input
+from umbel_client.inputs import Input, Items
 from umbel_client.progress import Progress
 
 R = TypeVar("R")
@@ -169,6 +169,7 @@ class FeaturesMethods(Generic[R]):
         features: Input | None = None,
         distances: Input | None = None,
         similarity: Input | None = None,
+        items: Items | None = None,
         graph: Input | None = None,
         must_link: Input | None = None,
         cannot_link: Input | None = None,
@@ -186,9 +187,13 @@ class FeaturesMethods(Generic[R]):
             "correlation",
             "canberra",
             "braycurtis",
+            "hamming",
+            "jaccard",
+            "gower",
         ] = "euclidean",
         connectivity: Literal["none", "knn"] = "none",
         n_neighbors: int = 15,
+        weights: Mapping[str, Any] | None = None,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
         support: Mapping[str, Any] | None = None,
@@ -205,7 +210,8 @@ class FeaturesMethods(Generic[R]):
         """Agglomerative clustering (HAC): a binary tree over points, merging the two closest
         groups.
 
-        Leaves: tree, model. Exactly one of features, distances, similarity must be given.
+        Leaves: tree, model. Exactly one of features, distances, similarity, items must be
+        given.
 
         Source: Modern hierarchical, agglomerative clustering algorithms (2011,
         arXiv:1109.2378).
@@ -215,6 +221,9 @@ class FeaturesMethods(Generic[R]):
             diagonal.
         similarity : optional. Square symmetric matrix of similarities between points; a
             distance is the largest value of the matrix minus the similarity.
+        items : optional. A table with a row per point, which are compared by Gower's distance:
+            numbers and dates by their range, categories and booleans as equal or not, over the
+            columns in which both rows have a value; texts are left out.
         graph : optional. Which points are neighbours, of which only groups that an edge joins
             merge: a square matrix, dense or sparse, whose values other than 0 are edges, or
             pairs of points, by their numbers from 0 or, as text, by their names. Sparse
@@ -232,13 +241,16 @@ class FeaturesMethods(Generic[R]):
             the within-group variance, 'centroid' between means, 'median' between midpoints. The
             purest trees are by 'average', the best cuts into clusters by 'ward', on unit
             vectors too.
-        metric : Distance between points, as SciPy's pdist defines it. 'ward', 'centroid' and
-            'median' linkage accept only 'euclidean'. It applies to the input 'features' and
-            must stay 'euclidean' with the other inputs.
+        metric : Distance between points, as SciPy's pdist defines it; 'jaccard' takes values
+            other than 0 as present. 'ward', 'centroid' and 'median' linkage accept only
+            'euclidean'. It applies to the input 'features' and must stay 'euclidean' with the
+            other inputs, but that 'items' are compared by 'gower', which applies to them alone.
         connectivity : Which groups may merge: 'none' any two, in quadratic time; 'knn' only
             groups joined by an edge of the nearest-neighbour graph, for many points, from the
             input 'features'.
         n_neighbors : With 'knn': number of nearest neighbours that each point is joined to.
+        weights : With the input 'items': the weights of columns in the distance, by name; 1 for
+            the others, 0 leaves a column out.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
@@ -250,6 +262,7 @@ class FeaturesMethods(Generic[R]):
             features=features,
             distances=distances,
             similarity=similarity,
+            items=items,
             graph=graph,
             must_link=must_link,
             cannot_link=cannot_link,
@@ -260,6 +273,7 @@ class FeaturesMethods(Generic[R]):
                 "metric": metric,
                 "connectivity": connectivity,
                 "n_neighbors": n_neighbors,
+                "weights": weights,
             },
             preprocess=preprocess,
             then=then,
@@ -284,7 +298,15 @@ class FeaturesMethods(Generic[R]):
         min_cluster_size: int = 5,
         min_samples: int | None = None,
         metric: Literal[
-            "euclidean", "cityblock", "chebyshev", "canberra", "cosine", "correlation", "braycurtis"
+            "euclidean",
+            "cityblock",
+            "chebyshev",
+            "canberra",
+            "cosine",
+            "correlation",
+            "braycurtis",
+            "hamming",
+            "jaccard",
         ] = "euclidean",
         cluster_selection_method: Literal["eom", "leaf"] = "eom",
         cluster_selection_epsilon: float = 0.0,
@@ -320,8 +342,9 @@ class FeaturesMethods(Generic[R]):
         min_cluster_size : Smallest size of a cluster.
         min_samples : Which nearest neighbour's distance measures the density at a point; larger
             values give more noise. Default: 'min_cluster_size'.
-        metric : Distance between points, as SciPy's pdist defines it. It applies to the input
-            'features' and must stay 'euclidean' with 'distances'.
+        metric : Distance between points, as SciPy's pdist defines it; 'jaccard' takes values
+            other than 0 as present. It applies to the input 'features' and must stay
+            'euclidean' with 'distances'.
         cluster_selection_method : Which clusters of the condensed tree are chosen: 'eom' the
             most stable clusters, 'leaf' the leaves of the tree, which are smaller and more even
             in size.
@@ -613,6 +636,8 @@ class FeaturesMethods(Generic[R]):
             "correlation",
             "canberra",
             "braycurtis",
+            "hamming",
+            "jaccard",
         ] = "euclidean",
         n_neighbors: int = 10,
         n_rounds: int = 100,
@@ -640,7 +665,8 @@ class FeaturesMethods(Generic[R]):
             names, that are one cluster before the first round, together with all that other
             pairs link to them.
         names : optional. One name per point.
-        metric : Distance between points, as SciPy's pdist defines it.
+        metric : Distance between points, as SciPy's pdist defines it; 'jaccard' takes values
+            other than 0 as present.
         n_neighbors : Number of nearest neighbours that each point is joined to.
         n_rounds : Number of similarity thresholds; with more of them the tree is finer and
             closer to merging two clusters at a time.

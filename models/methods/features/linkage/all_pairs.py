@@ -19,6 +19,7 @@ from models.graphs.spanning.rows import condensed_rows, tree_by_rows
 from models.graphs.spanning.tree import METRICS, spanning_tree
 from models.numerics.agglomeration import BY_CENTRE, merged, merged_points
 from models.numerics.distances import (
+    BY_PAIRS,
     FLAT,
     TILE,
     DistanceMetric,
@@ -130,7 +131,7 @@ def all_distances(values: npt.NDArray[Any], role: str, metric: DistanceMetric) -
 
 def follows_tree(linkage: Linkage, role: str, metric: DistanceMetric) -> bool:
     """Whether the merges are those along the minimum spanning tree, found without all distances."""
-    return role == "features" and linkage == "single" and metric != "braycurtis"
+    return role == "features" and linkage == "single" and metric not in BY_PAIRS
 
 
 def _along_tree(
