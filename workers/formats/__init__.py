@@ -2,16 +2,16 @@
 
 Start with `catalogue`: it recognises a file's format and reads it. Each format has a reader, which
 parses bytes to a plain table (`tables`) and refuses what is not of its format: `npy`, `npz`,
-`safetensors` (`raw` maps what is stored uncompressed); `arrow`, `parquet` (`parquet_footer`) in
-`batches`; `csv` (`csv_dialect`, `csv_text`), `libsvm`, `arff`, `json`, `jsonl`; `image_zip`
-(`archives`).
+`safetensors` (`raw` maps what is stored uncompressed); `arrow`, `parquet` (`parquet_footer`) and
+`excel` in `batches` (`arrow_types`); `csv` (`csv_dialect`, `csv_text`), `libsvm`, `arff`, `json`,
+`jsonl`; `image_zip` (`archives`).
 
 `packed` unpacks gzip and zstd. `table_files` looks at the columns of a table with names, and reads
 the chosen ones; `column_roles` proposes which of them are features, ids, labels or texts. `roles`
 turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (several a
 row or none, indicators), `distances` (condensed ones), `edges` (a graph of labels) and `items`
-(columns of any kinds). `gaps` counts the empty cells of features.
-`facts` describes a file and limits its size in memory; `refusals` has
-shared errors; `inline` has the lists that a request carries, `strict_json` what JSON it may send.
+(columns of any kinds). `gaps` counts the empty cells of features. `facts` describes a file and
+limits its size in memory; `refusals` has shared errors; `inline` has the lists that a request
+carries, `strict_json` what JSON it may send.
 `trees` reads uploaded trees, `table_writers` writes CSV, JSON and Arrow.
 """
