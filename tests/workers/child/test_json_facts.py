@@ -33,7 +33,7 @@ def test_facts_are_those_of_the_format(document: bytes, role: str | None) -> Non
     [
         (b"", None),
         (b"[[1, 2], [3]]", None),
-        (b"[[1], [null]]", None),
+        (b"[[1], [null]]", "logits"),
         (b"[[1, NaN]]", None),
         (b"[[1, 1e400]]", None),
         (b"[[1, 2],", None),
@@ -50,6 +50,14 @@ def test_errors_are_those_of_the_format(document: bytes, role: str | None) -> No
         assert getattr(apart.value, name) == getattr(here.value, name)
 
 
+@pytest.mark.parametrize("role", [None, "features"])
+def test_empty_cells_are_counted(role: str | None) -> None:
+    document = b"[[1, 2], [null, 3]]"
+    found = facts_apart(document, role)
+    assert found == json_format.facts(document, role)
+    assert "row 1, column 0" in found.warnings[0]
+
+
 def test_a_process_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "LONGEST_S", 0.0)
     with pytest.raises(TransientError):
@@ -63,7 +71,8 @@ def test_the_process_has_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("PLAIN", "x")
     code = (
         "import json, os; names = {'AWS_SECRET_ACCESS_KEY', 'UMBEL_API_KEYS', 'PLAIN'}; "
-        "print(json.dumps({'shape': [], 'dtype': ' '.join(names & set(os.environ)), 'sparse': 0}))"
+        "print(json.dumps({'shape': [], 'dtype': ' '.join(names & set(os.environ)), 'sparse': 0, "
+        "'warnings': []}))"
     )
     monkeypatch.setattr(floors, "command", lambda *_: [sys.executable, "-c", code])
     assert facts_apart(b"").dtype == "PLAIN"
