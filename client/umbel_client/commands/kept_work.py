@@ -92,7 +92,6 @@ def upload(arguments: Namespace) -> None:
             dedupe=arguments.dedupe,
         )
         put(dataset.body, arguments.json, dataset.id)
-        outputs.warn(dataset.warnings, arguments.quiet)
 
 
 def import_tree(arguments: Namespace) -> None:
@@ -101,7 +100,6 @@ def import_tree(arguments: Namespace) -> None:
     with service(arguments, kept=True) as umbel:
         tree = umbel.import_tree(content, **work_of(arguments))
         put(outputs.facts_of(tree), arguments.json, tree.id)
-        outputs.warn(tree.warnings, arguments.quiet)
 
 
 def listed(arguments: Namespace) -> None:
@@ -121,13 +119,8 @@ def listed(arguments: Namespace) -> None:
     rows = [{name: body.get(name) for name in columns} for body in bodies]
     for row, body in zip(rows, bodies, strict=True):
         if kind == "datasets":
-            row["columns"] = _shortened([each["name"] for each in body.get("columns") or ()])
+            row["columns"] = outputs.column_names(body)
     put(bodies, arguments.json, outputs.shown(rows) if rows else f"No {kind}.")
-
-
-def _shortened(names: Sequence[str], most: int = 6) -> str:
-    more = f", ... ({len(names)})" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def _filters(arguments: Namespace) -> dict[str, Any]:
@@ -212,11 +205,9 @@ def _body(holder: Holder) -> dict[str, Any]:
 
 
 def _text_of(body: Mapping[str, Any]) -> str:
-    """Its first list of objects as a table; else its fields, one a line. Of a dataset both."""
+    """Its first list of objects as a table; else its fields, one a line. A dataset has both."""
     if str(body.get("id", "")).startswith("ds_"):
-        facts = [{"field": name, "value": own} for name, own in body.items() if name != "columns"]
-        listed = outputs.shown(body["columns"]) if body.get("columns") else ""
-        return f"{outputs.shown(facts)}\n\n{listed}".rstrip()
+        return outputs.dataset_text(body)
     for value in body.values():
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
             return outputs.shown(value)

@@ -104,6 +104,19 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
+def column_names(dataset: Mapping[str, Any], most: int = 6) -> str:
+    """The names of the first columns of a dataset, and how many there are if not all are shown."""
+    names = [each["name"] for each in dataset.get("columns") or ()]
+    return ", ".join(names[:most]) + (f", ... ({len(names)})" if len(names) > most else "")
+
+
+def dataset_text(dataset: Mapping[str, Any]) -> str:
+    """The fields of a dataset, one a line, then its columns as a table."""
+    facts = [{"field": name, "value": own} for name, own in dataset.items() if name != "columns"]
+    columns = dataset.get("columns")
+    return shown(facts) + (f"\n\n{shown(columns)}" if columns else "")
+
+
 def put(value: Any, as_json: bool, text: str) -> None:
     """The result on standard output."""
     print(_json(value) if as_json else text)

@@ -136,7 +136,7 @@ def test_the_command_line(
     assert command("predict", tree, path, *chosen) == 0
     assert "row 19" in capsys.readouterr().out
     other = tmp_path / "b.csv"
-    other.write_text("width\n0.5\n1.5\n", encoding="utf-8")
+    other.write_text("who,width\nx,0.5\ny,1.5\n", encoding="utf-8")
     assert command("predict", tree, str(other), *url) == 1
     assert "lacks the column(s) 'height'" in capsys.readouterr().err
 

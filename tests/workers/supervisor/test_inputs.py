@@ -141,3 +141,19 @@ def test_a_published_result_equals_the_outcome(stored: StoredInputs) -> None:
     assert tree.n_nodes == outcome.tree["n_nodes"] == 5
     classes = [int(tree.name[leaf]) for leaf in tree.leaf_of_point]
     np.testing.assert_array_equal(np.argmax(LOGITS, axis=1), classes)
+
+
+def test_a_job_opens_a_table_that_nobody_has_inspected(stored: StoredInputs) -> None:
+    """What it is used as does not depend on when the job begins."""
+    table = b"who,word,x,y\nann,q,0.5,1\nbob,q,2.5,1\ncyd,q,9.5,1\n"
+    unopened = stored.dataset(table, format="csv", status="inspecting")
+    job = request(method="hac", params={}, inputs={"features": unopened})
+    spec = stored.prepared(job)
+    assert of_role(spec.sources, "features").columns == ()
+    outcome = run(spec, lambda _: None)
+    assert outcome.error is None
+    (sentence,) = outcome.warnings
+    assert "'who' is taken as the ids" in sentence
+    assert "'word'" in sentence
+    tree = results.load_tree(spec.folder / results.TREE, spec.folder / results.LEAF_OF_POINT)
+    assert sorted(str(tree.name[leaf]) for leaf in tree.leaves) == ["ann", "bob", "cyd"]

@@ -58,7 +58,7 @@ async def uploaded(
 
 
 async def inspected(connection: AsyncConnection, dataset: dict[str, Any]) -> dict[str, Any]:
-    """The dataset once the service has opened it, or as it is after `INSPECTED_S`.
+    """The dataset once the service has opened it, or after `INSPECTED_S`, still unopened.
 
     Raises ProblemError, ConnectionFailed, UnexpectedResponse.
     """
