@@ -15,7 +15,7 @@ from workers.kinds.registry import kind_of
 from workers.model import Request, now
 from workers.work.crew import Coordinator
 from workers.work.job import Job, Outcome, Report, Spec
-from workers.work.sources import Source
+from workers.work.sources import Source, described
 
 
 def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> Outcome:
@@ -26,6 +26,7 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
     """
     try:
         own = kind_of(spec.request.kind)
+        spec = spec.model_copy(update={"sources": tuple(map(described, spec.sources))})
         with noting() as notes:
             outcome = own.run(Job(spec, report, coordinator), own.options(spec.request))
         of_inputs = [note for source in spec.sources for note in source.warnings]

@@ -269,17 +269,40 @@ def inspect(
     warnings: tuple[str, ...] = ()
     if member is None or sheet is not None:
         columns, warnings = table_columns(format, path, bounds, choice, sheet)
-    if choice and not columns:
-        raise UsageError(
-            "Columns are chosen by name, and this file has none; accepted are tables with a header "
-            f"or named columns ({', '.join(sorted(table_files.TABULAR))}).",
-            code="wrong-input",
-        )
+    if not columns:
+        _require_unchosen(choice)
     found = _facts(_format(format), path, member, bounds, role, columns)
     names = column_roles.features(columns) if columns else None
     of_matrix = len(found.shape) == 2 and found.dtype not in ("str", "table")
     notes = table_files.notes(format, path, names if of_matrix else (), bounds, sheet)
     return replace(found, columns=columns, warnings=(*notes, *warnings))
+
+
+def described(
+    format: str, path: Path, member: str | None, role: str, bounds: Bounds, choice: Choice
+) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """The columns of `inspect`, and its warnings that count for the role, for a job that starts
+    before the file was inspected. Looks at the first rows alone. Raises the errors of `inspect`."""
+    sheet = member if format == _SHEETS else None
+    if member is not None and sheet is None:
+        return (), ()
+    columns, warnings = table_columns(format, path, bounds, choice, sheet)
+    if not columns:
+        _require_unchosen(choice)
+    names = column_roles.features(columns) if columns else None
+    if roles.wanted(role) != "matrix":
+        return columns, table_files.notes(format, path, (), bounds, sheet)
+    return columns, (*table_files.notes(format, path, names, bounds, sheet), *warnings)
+
+
+def _require_unchosen(choice: Choice) -> None:
+    """Raise UsageError if columns of a file without names were chosen."""
+    if choice:
+        raise UsageError(
+            "Columns are chosen by name, and this file has none; accepted are tables with a header "
+            f"or named columns ({', '.join(sorted(table_files.TABULAR))}).",
+            code="wrong-input",
+        )
 
 
 def table_columns(

@@ -81,7 +81,8 @@ class _Inputs:
 
     def uninspected(self, role: str, dataset_id: str) -> Source:
         """A dataset of which only the header is read, if its format has one."""
-        return self._content(role, self._known(role, dataset_id), by_rows=False, in_parts=True)
+        source = self._content(role, self._known(role, dataset_id), by_rows=False, in_parts=True)
+        return source.model_copy(update={"unseen": False})
 
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
@@ -196,6 +197,7 @@ class _Inputs:
             choice=dataset.choice,
             columns=dataset.columns or (),
             warnings=_warnings(dataset, role),
+            unseen=dataset.status == "inspecting",
         )
 
     def _link(self, key: str, format: str) -> Link | None:

@@ -33,7 +33,8 @@ class Source(BaseModel):
     hint, n_features : what a dataset was uploaded as, and its declared number of features.
     choice, columns : of a table, the columns that the uploader chose, and all of them with what
         each is used as; the features are read in this order. warnings : what was
-        decided about the dataset, and what of it is not used.
+        decided about the dataset, and what of it is not used. unseen : whether no worker has
+        inspected the dataset yet, so that its columns are not known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,6 +51,7 @@ class Source(BaseModel):
     choice: Choice = Choice()
     columns: tuple[Column, ...] = ()
     warnings: tuple[str, ...] = ()
+    unseen: bool = False
     files: dict[str, Path] = {}
     method: str = ""
     params: dict[str, Any] = {}
@@ -75,6 +77,21 @@ class Source(BaseModel):
     @property
     def n_bytes(self) -> int:
         return self.file.stat().st_size if self.link is None else self.link.size
+
+
+def described(source: Source) -> Source:
+    """The source with the columns and warnings of its table, if these are not known yet. Raises
+    UsageError as `catalogue.described`."""
+    from workers.formats import catalogue
+
+    if not source.unseen or source.path is None:
+        return source
+    role = source.role.rpartition(".")[2]
+    columns, warnings = catalogue.described(
+        source.format or "", source.path, source.member, role, source.bounds, source.choice
+    )
+    found = {"columns": columns, "warnings": (*source.warnings, *warnings), "unseen": False}
+    return source.model_copy(update=found)
 
 
 def of_role(sources: Sequence[Source], role: str) -> Source:
