@@ -10,8 +10,7 @@ parses bytes to a plain table (`tables`) and refuses what is not of its format: 
 the chosen ones; `column_roles` proposes which of them are features, ids, labels or texts. `roles`
 turns a table into the value of a role, or refuses it, by means of `columns`, `labels` (several a
 row or none, indicators), `distances` (condensed ones), `edges` (a graph of labels) and `items`
-(columns of any kinds). `gaps` counts the empty cells of features.
-`facts` describes a file and limits its size in memory; `refusals` has
-shared errors; `inline` has the lists that a request carries, `strict_json` what JSON it may send.
-`trees` reads uploaded trees, `table_writers` writes CSV, JSON and Arrow.
+(columns of any kinds). `gaps` counts empty cells, `recognition` knows formats by their first bytes,
+`facts` describes a file and limits its size in memory; `refusals` has shared errors, `inline` the
+lists of a request, `strict_json` its JSON; `trees` reads uploaded trees, `table_writers` writes.
 """

@@ -6,7 +6,6 @@ declared type that contradicts the bytes is refused. Pickles are refused under a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -39,8 +38,9 @@ from workers.formats.column_roles import COLUMN_OF, UNCHOSEN, Choice, Column
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.gaps import Gaps
 from workers.formats.raw import Content, Layout
-from workers.formats.refusals import CONVERT, listed, shown, unsupported
-from workers.formats.tables import Columns, Indicator, Table, is_number
+from workers.formats.recognition import refuse_foreign, text_format
+from workers.formats.refusals import listed, shown, unsupported
+from workers.formats.tables import Columns, Indicator, Table
 
 __all__ = [
     "ACCEPTED",
@@ -175,27 +175,6 @@ _SHEETS = "xlsx"
 """The format in which `member` chooses a table, not an array or a column."""
 
 _LISTED = f"Accepted are {', '.join(ACCEPTED)}."
-_FOREIGN = (
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
-    (b"MATLAB 5.0 MAT-file", "a MATLAB file"),
-    (b"\x1f\x8b", "gzip; unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "zstd; unpack it first"),
-    (b"BZh", "bzip2; unpack it first"),
-    (b"\xfd7zXZ\0", "xz; unpack it first"),
-    (
-        b"\xd0\xcf\x11\xe0",
-        "an Excel workbook of before 2007 (.xls); save it as .xlsx, or as CSV UTF-8",
-    ),
-    (b"PARE", "an encrypted Parquet file"),
-    (b"FEA1", "Feather version 1; write version 2"),
-    (b"ORC", "an ORC file"),
-    (b"%PDF", "a PDF file"),
-    (b"\x89PNG", "a picture"),
-    (b"\xff\xd8\xff", "a picture"),
-)
-_TORCH = re.compile(
-    rb"PK\x03\x04.{26}[^/]{0,255}/(data\.pkl|byteorder|\.format_version)", re.DOTALL
-)
 
 
 def format_of(media_type: str | None, head: bytes) -> str:
@@ -218,14 +197,14 @@ def format_of(media_type: str | None, head: bytes) -> str:
             f"`--data-binary @FILE` and not `-F`. {_LISTED}"
         )
     declared = _BY_TYPE.get(stated)
-    _refuse_foreign(head)
+    refuse_foreign(head, _LISTED)
     binary = _binary(head)
     if declared is not None:
         _require_agreement(declared, binary, head)
         return declared.id
     if binary is not None:
         return binary
-    text = _text(head)
+    text = text_format(head)
     if text is None:
         named = f" {shown(media_type)}" if media_type else ""
         raise unsupported(
@@ -487,15 +466,6 @@ def _format(format_id: str) -> Format:
     return format
 
 
-def _refuse_foreign(head: bytes) -> None:
-    pickled = (len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5) or _TORCH.match(head)
-    if pickled:
-        raise unsupported(f"The content is a pickle (.pkl, .pt, .pth). {CONVERT}")
-    for magic, what in _FOREIGN:
-        if head.startswith(magic):
-            raise unsupported(f"The content is {what}. {_LISTED}")
-
-
 def _binary(head: bytes) -> str | None:
     """The binary format to which the first bytes belong."""
     if head.startswith(npy.MAGIC):
@@ -541,31 +511,3 @@ def _require_agreement(declared: Format, binary: str | None, head: bytes) -> Non
     raise unsupported(
         f"The content was declared as {declared.media_types[0]}, but {what}. {_LISTED}"
     )
-
-
-def _text(head: bytes) -> str | None:
-    """The text format, if exactly one fits: ARFF, a JSON list, JSON lines, libsvm, a table of
-    numbers."""
-    try:
-        text = head.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if error.reason != "unexpected end of data" or error.start < len(head) - 3:
-            return None
-        text = head[: error.start].decode("utf-8-sig")
-    if arff.BEGINS.match(text):
-        return "arff"
-    if text.lstrip().startswith("["):
-        return "jsonl" if jsonl.are_lists(text.lstrip()) else "json"
-    first, newline, _ = text.partition("\n")
-    if newline and jsonl.begins(first):
-        return "jsonl"
-    lines = [line.rstrip("\r") for line in text.split("\n")[:-1][:20]] or [text.rstrip("\r")]
-    if all(libsvm.LINE.fullmatch(line) for line in lines):
-        return "libsvm"
-    for delimiter in "\t,;":
-        table = [line.split(delimiter) for line in lines if line]
-        if len(table) > 1 and len(table[0]) > 1 and len({len(cells) for cells in table}) == 1:
-            _, *below = table
-            if all(all(map(is_number, cells)) for cells in below):
-                return "csv"
-    return None

@@ -11,7 +11,7 @@ rules, in this order:
 - `label`, `class`, `target`, `species` and the like are the labels, if they are texts, or integers
   under a name that says so; so are clusters under the names that tools give them (`leiden`,
   `Topic`). The ranks of a lineage (`kingdom` to `species`), three or more, are not.
-- Of several columns that could be the same, texts come before numbers, then a declared index, then
+- Where several columns could be the same, texts come before numbers, then a declared index, then
   `id`, `label` and the names of texts, then `run_id` and the like, then the first in the alphabet:
   the order of the table does not count. The others are nothing, and no features.
 - `text`, `document`, `review` and the like, and texts of more than 40 characters in the mean, are

@@ -36,7 +36,7 @@ def begins(head: bytes) -> bool:
 
 def rows(value: object) -> tuple[object, tuple[str, ...]]:
     """The table in a JSON value as a list of objects, with notes on how it was read; any other
-    value as it is.
+    value itself.
 
     Raises UsageError `ragged` for rows or columns of other lengths. O(values).
     """
@@ -132,7 +132,7 @@ def _are_objects(value: object) -> bool:
 
 
 def _are_cells(values: Iterable[Any]) -> bool:
-    """Whether all values are those of cells, among them lists of numbers or texts."""
+    """Whether all values could be cells, among them lists of numbers or texts."""
     return all(
         isinstance(value, _SCALARS)
         or (isinstance(value, list) and all(isinstance(own, _SCALARS) for own in value))

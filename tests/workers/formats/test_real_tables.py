@@ -13,6 +13,7 @@ from tests.workers.formats.files_kit import put, refused, survives
 from tests.workers.formats.real_tables_kit import TABLES, WRITERS, Real, frame_of, permuted
 from workers.formats import catalogue, column_roles
 from workers.formats.refusals import shown
+from workers.work.sources import Source, described, values_of
 
 ONE_FOLDER = settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -44,6 +45,25 @@ def test_a_real_table(real: Real, tmp_path: Path) -> None:
     unused = [column.name for column in columns if column.role != "feature"]
     for word in (*real.words, *map(shown, unused)):
         assert word in note
+
+
+@pytest.mark.parametrize("real", TABLES.values(), ids=list(TABLES))
+def test_a_job_that_comes_before_the_inspection_reads_the_same(real: Real, tmp_path: Path) -> None:
+    path = put(tmp_path / "x", real.content)
+    source = Source(
+        role="features", kind="dataset", path=path, format=real.format, warnings=(), unseen=True
+    )
+    if real.refusal:
+        refused(lambda: values_of([described(source)]))
+        return
+    facts = catalogue.inspect(real.format, path, None, role="features")
+    own = described(source)
+    assert (own.columns, own.warnings) == (facts.columns, facts.warnings)
+    value = values_of([own])["features"]
+    assert np.asarray(value).tolist() == [list(row) for row in real.values]
+    assert described(source.model_copy(update={"role": "labels"})).warnings != facts.warnings
+    known = source.model_copy(update={"unseen": False})
+    assert described(known) is known
 
 
 @ONE_FOLDER

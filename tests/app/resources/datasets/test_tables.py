@@ -277,7 +277,7 @@ def test_ids_come_back_with_every_answer_about_rows(working: Working) -> None:
     assert [row["id"] for row in positions] == ids
 
 
-def test_what_is_said_of_a_table_is_refused_of_other_files(working: Working) -> None:
+def test_a_choice_of_columns_is_refused_of_other_files(working: Working) -> None:
     sink = io.BytesIO()
     np.save(sink, np.zeros((3, 2)))
     for query in ({"columns": "a"}, {"id_column": "a"}, {"decimal": ","}, {"header": "true"}):
