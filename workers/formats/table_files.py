@@ -213,7 +213,7 @@ def _require_finite(name: str, values: npt.NDArray[Any], gaps: bool) -> None:
 
 
 def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> Seen:
-    """What the cells of a column of text are. One that has more numbers than words is of numbers:
+    """What the cells of a column of text are. One that has as many numbers as words is of numbers:
     where it is read, its first word is refused."""
     present = [cell for cell in cells if not is_empty(cell)]
     differ = len(set(present)) == len(cells)
@@ -228,7 +228,7 @@ def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> See
 
 def _kind_of_cells(present: Sequence[str], numbers: Sequence[str | None]) -> Kind:
     found = [number for number in numbers if number is not None]
-    if not present or 2 * len(found) > len(present):
+    if not present or 2 * len(found) >= len(present):
         whole = len(found) == len(present) > 0 and all(map(_INTEGER.fullmatch, found))
         return "integer" if whole else "number"
     return "date" if all(map(items.is_date, present)) else "text"

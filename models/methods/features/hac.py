@@ -382,7 +382,8 @@ class HAC(Method[HACParams]):
             _refuse_overflow(role)
         if role == "features":
             notes += presence_warnings(values, params.distance)
-        notes += _tie_warnings(values, role, height)
+        if constraints is None:
+            notes += _tie_warnings(values, role, height)
         n_inversions = _n_inversions(merges, height)
         monotone = n_inversions == 0
         if constraints is None:
@@ -442,8 +443,8 @@ def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -
 
 
 def _tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[str, ...]:
-    """A warning where all distances are equal, so that the order of the points decides every
-    merge. O(N^2) for given distances or similarities, else O(N): all merges have one height."""
+    """A warning where the order of the points decides every merge: all distances are equal, or, of
+    features, all merges have one height. O(N^2) for given distances or similarities, else O(N)."""
     n_merges = len(height)
     if n_merges < 2:
         return ()
@@ -461,9 +462,10 @@ def _tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[s
                 return ()
     if high - low > _EQUAL * max(abs(low), abs(high)):
         return ()
+    equal = "merges are at one height" if role == "features" else "distances are equal"
     return (
-        f"{n_merges} of {n_merges} merges were decided by ties alone: all distances between the "
-        "points are equal, and the order of the points makes the tree.",
+        f"{n_merges} of {n_merges} merges were decided by ties alone: all {equal}, and the order "
+        "of the points makes the tree.",
     )
 
 
