@@ -126,6 +126,24 @@ class TreeParts:
         query = {"other": other, "max_nodes": max_nodes, "rotate": rotate}
         return self._document("/tangle", "links", query)
 
+    def flows(
+        self,
+        levels: Sequence[int] | None = None,
+        *,
+        other: TreeParts | str | None = None,
+        other_levels: Sequence[int] | None = None,
+    ) -> dict[str, Any]:
+        """The clusters of several levels (`nodes`), and how rows flow from level to level
+        (`edges`): of a tree of `clustree`, or of cuts of any tree into so many clusters, and then
+        of another tree of the same rows. `content("/flows.svg", levels="2,5")` is a picture of it.
+        """
+        query = {
+            "levels": _numbers(levels),
+            "other": other,
+            "other_levels": _numbers(other_levels),
+        }
+        return self._document("/flows", "edges", query)
+
     def agreement(self, node: int) -> dict[str, Any]:
         """The ids of the trees of a consensus that have a node with the same rows (`having`), and
         of the others (`lacking`).
@@ -170,3 +188,8 @@ class TreeParts:
         """The maps of the tree, the newest first; `lay_out` makes one."""
         body = self._document("/maps", "items")
         return [Map(self._connection, each) for each in body["items"]]
+
+
+def _numbers(values: Sequence[int] | None) -> str | None:
+    """Numbers as a parameter of an address."""
+    return None if values is None else ",".join(map(str, values))

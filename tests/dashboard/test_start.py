@@ -420,18 +420,19 @@ def test_the_columns_of_a_table_are_shown_and_chosen_once(
     card = page.locator(".file-card")
     used = card.get_by_label("Use Unnamed: 0 as")
     used.wait_for()
-    assert used.input_value() == "id"
+    assert used.input_value() == ""
+    assert card.get_by_label("Use name as").input_value() == "id"
     assert card.get_by_label("Use species as").input_value() == "label"
     assert "ann · bob · cyd" in card.inner_text()
-    card.get_by_label("Use name as").select_option(label="Id of the row")
+    used.select_option(label="Id of the row")
     card.get_by_role("button", name="Use it so").click()
     assert "Only one column can be the id." in card.inner_text()
-    used.select_option(label="Not used")
+    card.get_by_label("Use name as").select_option(label="Not used")
     card.get_by_role("button", name="Use it so").click()
     page.get_by_text("Ready").wait_for()
     newest = service.client.get("/v1/datasets?limit=1").json()["items"][0]
     roles = {column["name"]: column["role"] for column in newest["columns"]}
-    assert (roles["name"], roles["Unnamed: 0"], roles["width"]) == ("id", None, "feature")
+    assert (roles["name"], roles["Unnamed: 0"], roles["width"]) == (None, "id", "feature")
     page.get_by_role("link", name="Details").click()
     page.get_by_role("heading", name="Columns").wait_for()
     assert "Id of the row" in page.locator("main").inner_text()

@@ -131,6 +131,8 @@ def test_every_answer_is_unchanged(earlier: Earlier) -> None:
             wrong.append(f"{path}: {answer.status_code} {answer.text:.300}")
             continue
         new = content_of(answer, path)
+        if path.endswith((".nwk", ".nex")):
+            new = with_short_support(new)
         if path.endswith("/levels"):
             old = without_former_gaps(old, new)
         wrong += [f"{path}: {text}" for text in lacking(old, new)]
@@ -138,6 +140,12 @@ def test_every_answer_is_unchanged(earlier: Earlier) -> None:
     assert [
         text for text in wrong if not re.search(r"\.clusters\[\d+\]\.name was None", text)
     ] == []
+
+
+def with_short_support(text: str) -> str:
+    """A tree with the support of inner nodes in four digits, as it was written then."""
+    text = re.sub(r"\[&support=[^]]*\]", "", text)
+    return re.sub(r"\)(\d*\.\d+|\d+)(?=[:;,)])", lambda found: f"){float(found[1]):.4g}", text)
 
 
 def without_former_gaps(old: Any, new: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict
 from workers.artifacts.datasets import Dataset
 from workers.formats.column_roles import Choice
-from workers.formats.csv_dialect import Decimal, Delimiter, Thousands, Written
+from workers.formats.csv_dialect import Written
 
 Role = Literal[
     "logits",
@@ -80,16 +80,26 @@ async def _choice(
         _ColumnName, Query(description="The column of a table that has the weights of the rows.")
     ] = None,
     delimiter: Annotated[
-        Delimiter | None,
-        Query(description="What separates the cells of a CSV file; by default found in it."),
+        str | None,
+        Query(
+            pattern=r"^[\t,;|]$",
+            description="What separates the cells of a CSV file: a comma, a semicolon, a bar "
+            "or a tab; by default found in it.",
+        ),
     ] = None,
     decimal: Annotated[
-        Decimal | None,
-        Query(description="The mark before decimals in a CSV file; by default found in it."),
+        str | None,
+        Query(
+            pattern="^[.,]$",
+            description="The mark before decimals in a CSV file; by default found in it.",
+        ),
     ] = None,
     thousands: Annotated[
-        Thousands | None,
-        Query(description="The mark between groups of digits in a CSV file; found in it."),
+        str | None,
+        Query(
+            pattern="^[,. ']$",
+            description="The mark between groups of digits in a CSV file; by default found in it.",
+        ),
     ] = None,
     header: Annotated[
         bool | None,
@@ -102,7 +112,14 @@ async def _choice(
         label=label_column,
         text=text_column,
         weight=weight_column,
-        csv=Written(delimiter=delimiter, decimal=decimal, thousands=thousands, header=header),
+        csv=Written.model_validate(
+            {
+                "delimiter": delimiter,
+                "decimal": decimal,
+                "thousands": thousands,
+                "header": header,
+            }
+        ),
     )
 
 

@@ -471,7 +471,7 @@ def label(arguments: Namespace) -> None:
 
 def heatmap(arguments: Namespace) -> None:
     """`umbel heatmap`."""
-    given = {
+    inputs = {
         role: given(role, text, arguments)
         for role in ("features", "feature_names")
         if (text := getattr(arguments, role)) is not None
@@ -487,7 +487,7 @@ def heatmap(arguments: Namespace) -> None:
             n_columns=arguments.n_columns,
             metric=arguments.metric,
             **work_of(arguments),
-            **given,
+            **inputs,
         )
         if suffix == ".npy":
             file = io.BytesIO()

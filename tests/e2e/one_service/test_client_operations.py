@@ -292,6 +292,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "predict": lambda w: w.tree.predict(LOGITS[:3]),
     "search_tree": lambda w: w.tree.search("an"),
     "tangle_trees": lambda w: w.tree.tangle(w.other),
+    "get_flows": lambda w: w.tree.flows([2, 3]),
     "view_tree": lambda w: w.tree.view(max_nodes=3),
     "create_upload": lambda w: w.umbel.upload(LOGITS),
     "get_upload": _resumed,
@@ -319,6 +320,7 @@ HOLDERS: dict[str, Callable[[World], Any]] = {
 }
 QUERIES: dict[str, Callable[[World], dict[str, Any]]] = {
     "/tangle": lambda w: {"other": w.other},
+    "/flows": lambda w: {"levels": "2,3"},
     "/matches": lambda w: {"column": 1, "low": 1},
 }
 FORMS = {

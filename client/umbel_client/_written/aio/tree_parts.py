@@ -133,6 +133,24 @@ class AsyncTreeParts:
         query = {"other": other, "max_nodes": max_nodes, "rotate": rotate}
         return await self._document("/tangle", "links", query)
 
+    async def flows(
+        self,
+        levels: Sequence[int] | None = None,
+        *,
+        other: AsyncTreeParts | str | None = None,
+        other_levels: Sequence[int] | None = None,
+    ) -> dict[str, Any]:
+        """The clusters of several levels (`nodes`), and how rows flow from level to level
+        (`edges`): of a tree of `clustree`, or of cuts of any tree into so many clusters, and then
+        of another tree of the same rows. `content("/flows.svg", levels="2,5")` is a picture of it.
+        """
+        query = {
+            "levels": _numbers(levels),
+            "other": other,
+            "other_levels": _numbers(other_levels),
+        }
+        return await self._document("/flows", "edges", query)
+
     async def agreement(self, node: int) -> dict[str, Any]:
         """The ids of the trees of a consensus that have a node with the same rows (`having`), and
         of the others (`lacking`).
@@ -179,3 +197,8 @@ class AsyncTreeParts:
         """The maps of the tree, the newest first; `lay_out` makes one."""
         body = await self._document("/maps", "items")
         return [AsyncMap(self._connection, each) for each in body["items"]]
+
+
+def _numbers(values: Sequence[int] | None) -> str | None:
+    """Numbers as a parameter of an address."""
+    return None if values is None else ",".join(map(str, values))
