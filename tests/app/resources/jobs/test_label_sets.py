@@ -176,12 +176,16 @@ def test_several_labels_need_their_role(working: Working) -> None:
         assert says in answer.json()["detail"]
 
 
-def test_a_dense_matrix_is_no_labels(working: Working, tree: dict[str, Any]) -> None:
-    buffer = io.BytesIO()
-    np.save(buffer, np.eye(3))
-    matrix = upload(working, buffer.getvalue(), "application/x-npy", role="labels")
-    body = problem_of(evaluate(working, tree, labels=matrix["id"]), 422, "wrong-shape")
-    assert "sparse npz" in body["detail"]
+def test_a_dense_matrix_is_one_hot_or_no_labels(working: Working, tree: dict[str, Any]) -> None:
+    for values in (np.eye(3), np.arange(9.0).reshape(3, 3)):
+        buffer = io.BytesIO()
+        np.save(buffer, values)
+        matrix = upload(working, buffer.getvalue(), "application/x-npy", role="labels")
+        answer = evaluate(working, tree, labels=matrix["id"])
+        if values[0, 0]:
+            assert any("one-hot" in text for text in answer.json()["warnings"]), answer.text
+        else:
+            assert "is sparse" in problem_of(answer, 422, "wrong-shape")["detail"]
 
 
 PATHS = ["soft/rose", "soft/tulip", "wood/oak", "soft/rose"]
@@ -260,8 +264,8 @@ def test_edges_are_stored_as_pairs(working: Working) -> None:
     assert broken["problem"]["where"]["line"] == 3
     # A method that takes a matrix refuses them.
     body = {"method": "multinomial", "inputs": {"features": edges["id"]}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
-    assert "numbers" in job["error"]["detail"]
+    refused = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"})
+    assert "numbers" in refused.json()["detail"]
 
 
 def test_features_and_labels_of_one_arff_file(working: Working) -> None:

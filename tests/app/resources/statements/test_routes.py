@@ -266,7 +266,7 @@ def test_pairs_and_none_at_all_in_a_job(working: Working) -> None:
     assert "at least one of the inputs 'labels', 'must_link'" in answer["detail"]
     body["inputs"]["must_link"] = [[0, 1], ["a", 2]]
     answer = problem_of(working.client.post("/v1/jobs", json=body), 422, "wrong-input")
-    assert "row 1, column 0" in answer["detail"]
+    assert "all text or all numbers" in answer["detail"]
     body["inputs"] |= {"must_link": [[0, 1], [1, 2], [4, 5]], "cannot_link": [[0, 2]]}
     wait = {"Prefer": "wait=20"}
     job = working.client.post("/v1/jobs", json=body, headers=wait).json()
