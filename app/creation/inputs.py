@@ -145,7 +145,9 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
         )
     if dataset.format in catalogue.LABELLED:
         return
-    if dataset.status == "inspecting" and dataset.format in TABULAR and dataset.role != "items":
+    own = role_of(dataset.role or "")
+    may_be_table = dataset.status == "inspecting" and dataset.format in TABULAR
+    if may_be_table and not (own.table or own.column):
         # Whether the table has a column for the role, the job finds out.
         return
     if dataset.columns:

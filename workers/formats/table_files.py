@@ -241,7 +241,11 @@ def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: boo
     if values is None:
         return Seen(name, kind, index=index)
     plain = arrow_types.plain(values)
-    examples = tuple(_written(value) for value in plain.drop_null()[:3].to_pylist())
+    try:
+        examples = tuple(_written(value) for value in plain.drop_null()[:3].to_pylist())
+    except (OverflowError, ValueError):
+        # Dates that Python has not.
+        examples = ()
     if kind in ("vector", "other"):
         return Seen(name, kind, index=index, examples=examples)
     differ = not plain.null_count and len(plain.unique()) == len(plain)

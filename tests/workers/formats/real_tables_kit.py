@@ -21,7 +21,8 @@ class Real:
 
     ending : of its name. features : the names of the columns in order. values : the matrix. ids,
     labels : None where the table has none. words : what each of the warnings together must name.
-    refusal : parts of the sentence that refuses it; nothing else counts then.
+    refusal : parts of the sentence that refuses it; nothing else counts then. gap : parts of the
+        warning of an empty cell.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Real:
     labels: tuple[str | int, ...] | None = None
     words: tuple[str, ...] = ()
     refusal: tuple[str, ...] = ()
+    gap: tuple[str, ...] = ()
 
     @property
     def format(self) -> str:
@@ -189,7 +191,7 @@ def _tools() -> list[Real]:
         ),
         Real(
             *("MLflow runs.csv with a blank", "csv", runs.format("").encode()),
-            refusal=("row 1", "'metrics.acc'", "line 3"),
+            gap=("row 1", "'metrics.acc'", "line 3"),
         ),
         Real(
             *("iNaturalist lineage", "csv", lineage.encode(), ("latitude",), ((1.5,), (2.5,))),
@@ -202,7 +204,7 @@ def _tools() -> list[Real]:
         ),
         Real(
             *("survey with a gap", "csv", survey.format("").encode()),
-            refusal=("row 1", "'age'", "line 3"),
+            gap=("row 1", "'age'", "line 3"),
         ),
         Real("embeddings of datasets", "parquet", vectors.getvalue(), *of_vectors),
         Real(
@@ -213,7 +215,10 @@ def _tools() -> list[Real]:
     ]
 
 
-TABLES = {real.name: real for real in (*_pandas(), *_r(), *_excel(), *_tools())}
+_ALL = (*_pandas(), *_r(), *_excel(), *_tools())
+TABLES = {real.name: real for real in _ALL if not real.gap}
+GAPS = {real.name: real for real in _ALL if real.gap}
+"""Tables with an empty cell among their features."""
 
 
 def permuted(frame: pd.DataFrame, order: list[int]) -> pd.DataFrame:

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.workers.formats.files_kit import put, refused, survives
-from tests.workers.formats.real_tables_kit import TABLES, WRITERS, Real, frame_of, permuted
+from tests.workers.formats.real_tables_kit import GAPS, TABLES, WRITERS, Real, frame_of, permuted
 from workers.formats import catalogue, column_roles
 from workers.formats.refusals import shown
-from workers.work.sources import Source, described, values_of
+from workers.work.sources import Source, looked_at, values_of
 
 ONE_FOLDER = settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -47,23 +47,33 @@ def test_a_real_table(real: Real, tmp_path: Path) -> None:
         assert word in note
 
 
+@pytest.mark.parametrize("real", GAPS.values(), ids=list(GAPS))
+def test_an_empty_cell_is_counted(real: Real, tmp_path: Path) -> None:
+    path = put(tmp_path / "x", real.content)
+    facts = catalogue.inspect(real.format, path, None, role="features")
+    note = " ".join(facts.warnings)
+    assert [word for word in real.gap if word not in note] == [], note
+    value = catalogue.load(real.format, path, None, "features", columns=facts.columns)
+    assert np.isnan(np.asarray(value)).sum() == 1
+
+
 @pytest.mark.parametrize("real", TABLES.values(), ids=list(TABLES))
 def test_a_job_that_comes_before_the_inspection_reads_the_same(real: Real, tmp_path: Path) -> None:
     path = put(tmp_path / "x", real.content)
     source = Source(
-        role="features", kind="dataset", path=path, format=real.format, warnings=(), unseen=True
+        role="features", kind="dataset", path=path, format=real.format, warnings=(), inspected=False
     )
     if real.refusal:
-        refused(lambda: values_of([described(source)]))
+        refused(lambda: values_of([looked_at(source)]))
         return
     facts = catalogue.inspect(real.format, path, None, role="features")
-    own = described(source)
+    own = looked_at(source)
     assert (own.columns, own.warnings) == (facts.columns, facts.warnings)
     value = values_of([own])["features"]
     assert np.asarray(value).tolist() == [list(row) for row in real.values]
-    assert described(source.model_copy(update={"role": "labels"})).warnings != facts.warnings
-    known = source.model_copy(update={"unseen": False})
-    assert described(known) is known
+    assert looked_at(source.model_copy(update={"role": "labels"})).warnings != facts.warnings
+    known = source.model_copy(update={"inspected": True})
+    assert looked_at(known) is known
 
 
 @ONE_FOLDER
