@@ -212,7 +212,7 @@ def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
 def _check_table(dataset: Dataset, role: str) -> None:
     """A table of named columns is whatever it has a column for."""
     columns, own = dataset.columns or (), COLUMN_OF.get(role)
-    if role_of(role).table or len(columns) == 1:
+    if role_of(role).table or (role_of(role).column and len(columns) == 1):
         return
     if role_of(role).column:
         lacks = own is not None and of_role(columns, own) is None

@@ -107,7 +107,6 @@ def test_integers_may_be_labels(tmp_path: Path) -> None:
         ('{"columns": ["a"], "data": [[1], [2, 3]]}', "row 1 (counted from 0) has 2 values"),
         ('{"columns": ["a"], "index": [0], "data": [[1], [2]]}', "the index has 1 values"),
         ('{"columns": ["a", "a"], "data": [[1, 2]]}', "two columns of the name 'a'"),
-        ('{"a": {"x": 1, "y": null}, "b": {"x": 1, "y": 2}}', "missing value at row 1"),
         ('{"name": "root", "children": []}', "must be a list, not an object"),
         ('{"a": {"b": {"c": 1}}}', "must be a list, not an object"),
         ("{}", "must be a list, not an object"),
