@@ -118,7 +118,8 @@ function wrongIn(roles) {
  */
 function choiceOf(wanted) {
   /** @param {string} role */
-  const named = (role) => wanted.filter((own) => own.role === role).map(({ column }) => column.name);
+  const named = (role) =>
+    wanted.filter((own) => own.role === role).map(({ column }) => column.name);
   return {
     columns: named("feature"),
     id_column: named("id")[0],
