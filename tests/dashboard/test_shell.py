@@ -68,7 +68,8 @@ def test_every_page_is_accessible(open_page: Open, places: dict[str, str], axe: 
             axe(page, *rules)
 
 
-def test_dialogs_are_accessible(open_page: Open, axe: Axe) -> None:
+def test_dialogs_are_accessible(open_page: Open, axe: Axe, places: dict[str, str]) -> None:
+    assert places, "what is deleted and downloaded"
     page = open_page("/datasets")
     page.get_by_role("button", name=re.compile("^Delete ")).first.click()
     axe(page)
