@@ -35,7 +35,7 @@ from workers.kinds.kind import Lane, NamedKind, Options
 from workers.model import MethodStep, Request, run_id
 from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
-from workers.work.named_columns import ids_of, implied, names_taken
+from workers.work.named_columns import RowIds, implied, names_taken
 from workers.work.plan import Plan, PlanResult, StepProgress, run_plan
 from workers.work.sources import Source, reading_warnings, values_of
 
@@ -98,17 +98,20 @@ _FILE = "file:"
 class ComparisonRuns:
     """The runs of a comparison, each with one seed on the same inputs.
 
-    sources : where the values are from, and so names. write : needed if the comparison keeps trees.
+    sources : where the values are from, and so names. rows : their ids. write : needed if the
+    comparison keeps trees.
     """
 
     def __init__(
         self,
         options: ComparisonOptions,
         sources: Sequence[Source],
+        rows: RowIds,
         threads: int,
         write: Write | None = None,
     ) -> None:
         self._options, self._sources, self._threads = options, sources, threads
+        self._rows = rows
         self._values = values_of(sources)
         self._write = write if options.keep_trees else None
 
@@ -139,7 +142,7 @@ class ComparisonRuns:
             if role in roles and not role_of(role).measured
         }
         taken = names_taken(method(plan.method))
-        inputs |= implied(self._sources, inputs, taken, plan.preprocess)
+        inputs |= implied(self._sources, inputs, taken, plan.preprocess, self._rows)
 
         began = time.perf_counter()
         result = run_plan(plan, inputs, progress, self._threads)
@@ -205,9 +208,9 @@ class _Compare(NamedKind[ComparisonOptions]):
     def run(self, job: Job, options: ComparisonOptions) -> Outcome:
         spec = job.spec
         job.reading()
-        runs = ComparisonRuns(
-            options, spec.sources, spec.threads, partial(_run_files, spec, options)
-        )
+        rows = RowIds(spec.sources)
+        write = partial(_run_files, spec, options, rows)
+        runs = ComparisonRuns(options, spec.sources, rows, spec.threads, write)
         if spec.piece is not None:
             results.save_arrays(runs.compute(spec.piece, silent), spec.folder)
             return Outcome()
@@ -244,6 +247,7 @@ def _run_request(comparison: Request, number: int, run: Contender) -> Request:
 def _run_files(
     spec: Spec,
     options: ComparisonOptions,
+    rows: RowIds,
     number: int,
     result: PlanResult,
     given: Mapping[str, Value],
@@ -256,7 +260,7 @@ def _run_files(
     with TemporaryDirectory(dir=spec.folder.parent) as place:
         folder = Path(place)
         own = spec.model_copy(update={"request": request, "folder": folder})
-        members = write_fit(own, result, given, ids_of(spec.sources))
+        members = write_fit(own, result, given, rows.ids)
         outcome = with_tree(own, result.fitted.tree, request.method, members, result.warnings)
         (folder / OUTCOME).write_text(outcome.model_dump_json())
         return {path.name: path.read_bytes() for path in folder.iterdir()}

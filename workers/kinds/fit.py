@@ -25,7 +25,7 @@ from workers.kinds.kind import Kind, Lane, Options
 from workers.model import Request, sibling
 from workers.work.crew import Coordinator, Crew
 from workers.work.job import Job, Outcome, Spec, with_tree
-from workers.work.named_columns import Names, columns_of, ids_of, implied, matched, names_taken
+from workers.work.named_columns import Names, RowIds, columns_of, implied, matched, names_taken
 from workers.work.plan import (
     Plan,
     PlanResult,
@@ -71,7 +71,8 @@ def _fit(job: Job) -> Outcome:
     spec, request, coordinator = job.spec, job.request, job.coordinator
     plan = _plan(request)
     job.reading()
-    method_inputs, given = _inputs(spec)
+    rows = RowIds(spec.sources)
+    method_inputs, given = _inputs(spec, rows)
     if request.name_by == "labels" and isinstance(given["labels"], LabelSets):
         # Refused here if some row has none or several, not after the fit.
         given["labels"] = given["labels"].single()
@@ -106,7 +107,7 @@ def _fit(job: Job) -> Outcome:
         tree = _named(tree, naming, request.name_by)
 
     job.at(0.99, "writing")
-    members |= write_fit(spec, result, method_inputs, ids_of(spec.sources))
+    members |= write_fit(spec, result, method_inputs, rows.ids)
     return with_tree(spec, tree, request.method, members, warnings)
 
 
@@ -154,7 +155,7 @@ def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint |
     return FileCheckpoint(spec.checkpoint, folder, spec.checkpoint_s, coordinator.keep)
 
 
-def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
+def _inputs(spec: Spec, rows: RowIds) -> tuple[dict[str, Value], dict[str, Value]]:
     """The inputs of the method by role, and these with the inputs that only name its tree."""
     request = spec.request
     sources = matched(spec.sources, _columns_of_base(spec))
@@ -162,7 +163,7 @@ def _inputs(spec: Spec) -> tuple[dict[str, Value], dict[str, Value]]:
     taken = names_taken(method(request.method))
     if request.name_by == "feature_names":
         taken["feature_names"] = "column"
-    values |= implied(sources, values, taken, request.preprocess)
+    values |= implied(sources, values, taken, request.preprocess, rows)
     _require_names(request.name_by, values)
     roles = method(request.method).inputs
     method_inputs = {
@@ -218,7 +219,7 @@ def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
     """One piece of a fit, or one replicate of its support, for an attempt on another worker."""
     request, plan = spec.request, _plan(spec.request)
     used = method(request.method)
-    values, _ = _inputs(spec)
+    values, _ = _inputs(spec, RowIds(spec.sources))
     if "replicate" in piece:
         options = Support.model_validate(request.support)
         replicates = Replicates(options, plan, values, spec.threads)

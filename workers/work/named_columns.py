@@ -8,10 +8,12 @@ names of columns are taken in order.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from models.errors import UsageError
 from models.inputs.data import Value, listed
+from models.inputs.notes import note
 from models.method import Method
 from models.preprocess.pipeline import parsed
 from models.roles import role_of
@@ -57,13 +59,16 @@ def implied(
     given: Collection[str],
     taken: Mapping[str, str | None],
     steps: Sequence[Mapping[str, Any]] = (),
+    rows: RowIds | None = None,
 ) -> dict[str, Value]:
     """Inputs that the tables bring and nobody gave: names of rows and of columns.
 
     given : the roles that have an input. taken : the roles `names` and `feature_names`, as far as
     they are taken, and what has one name each: "row" or "column" of a matrix. steps : how features
-    are prepared; their names are kept where their columns are.
+    are prepared; their names are kept where their columns are. rows : the ids of the sources, if
+    others read them too.
     """
+    rows = rows or RowIds(sources)
     found: dict[str, Value] = {}
     matrices = [source for source in sources if source.columns and _matched(source.role)]
     if "top_classes" in given:
@@ -80,8 +85,8 @@ def implied(
             if names := _names_of_columns(source):
                 found[role] = names
                 break
-        if of == "row" and role not in found and (ids := ids_of(sources)) is not None:
-            found[role] = ids
+        if of == "row" and role not in found and rows.ids is not None:
+            found[role] = rows.ids
     return found
 
 
@@ -97,30 +102,56 @@ def names_taken(method: Method[Any]) -> dict[str, str | None]:
     return {**of, **{role: "column" for role in method.inputs if role == "feature_names"}}
 
 
-def ids_of(sources: Sequence[Source]) -> list[str] | None:
-    """The ids of the rows: of the first input with a row for each point whose table has them.
+class RowIds:
+    """The ids of the rows of some inputs: of the first with a row for each point whose table has
+    them."""
 
-    Raises UsageError `wrong-input` for an id that occurs twice, naming both rows, if the uploader
-    chose that column.
-    """
-    for source in sources:
-        name = of_role(source.columns, "id")
-        if name is None or source.kind != "dataset" or not _by_rows(source.role):
-            continue
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = sources
+
+    @cached_property
+    def ids(self) -> list[str] | None:
+        """Read once, when they are needed.
+
+        Ids that are not one for each row are left out with a note; UsageError `missing-value` or
+        `wrong-input`, which names the rows, if the uploader chose their column.
+        """
+        for source in self._sources:
+            name = of_role(source.columns, "id")
+            if name is not None and source.kind == "dataset" and _by_rows(source.role):
+                return _ids_in(source, name)
+        return None
+
+
+def ids_of(sources: Sequence[Source]) -> list[str] | None:
+    """As `RowIds.ids`."""
+    return RowIds(sources).ids
+
+
+def _ids_in(source: Source, name: str) -> list[str] | None:
+    try:
         ids = source.texts(name)
-        twice = _twice(ids)
-        if twice is None:
-            return ids
-        if source.choice.id is not None:
-            first, second = twice
+        _require_distinct(ids, name, source.role)
+    except UsageError as error:
+        if source.choice.id is not None or error.code not in ("missing-value", "wrong-input"):
+            raise
+        note(f"The rows have no ids from column {name[:80]!r}: {error.detail}")
+        return None
+    return ids
+
+
+def _require_distinct(ids: Sequence[str], name: str, role: str) -> None:
+    row_of: dict[str, int] = {}
+    for row, text in enumerate(ids):
+        first = row_of.setdefault(text, row)
+        if first != row:
             raise UsageError(
-                f"Column {name!r} of input {source.role!r} has the id {ids[first][:80]!r} at row "
-                f"{first} and at row {second} (counted from 0); ids must differ.",
+                f"Column {name!r} of input {role!r} has the id {text[:80]!r} at row {first} and at "
+                f"row {row} (counted from 0); ids must differ.",
                 code="wrong-input",
-                role=source.role,
-                row=second,
+                role=role,
+                row=row,
             )
-    return None
 
 
 def _matched(role: str) -> bool:
@@ -131,15 +162,6 @@ def _matched(role: str) -> bool:
 def _by_rows(role: str) -> bool:
     own = role_of(role.rpartition(".")[2])
     return own.name in ("features", "logits", "documents", "distances", "similarity")
-
-
-def _twice(ids: Sequence[str]) -> tuple[int, int] | None:
-    row_of: dict[str, int] = {}
-    for row, text in enumerate(ids):
-        first = row_of.setdefault(text, row)
-        if first != row:
-            return first, row
-    return None
 
 
 def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:

@@ -59,14 +59,14 @@ _ColumnName = Annotated[str | None, Query(max_length=1000)]
 
 async def _choice(
     columns: Annotated[
-        list[Annotated[str, Field(max_length=1000)]],
+        tuple[Annotated[str, Field(max_length=1000)], ...],
         Query(
             max_length=100_000,
             description="The columns of a table that are its features or logits, by name, each as "
             "one parameter; by default the columns of numbers that are not an index, an id, labels "
             "or weights.",
         ),
-    ] = [],  # noqa: B006
+    ] = (),
     id_column: Annotated[
         _ColumnName, Query(description="The column of a table that has the ids of the rows.")
     ] = None,
@@ -107,7 +107,7 @@ async def _choice(
     ] = None,
 ) -> Choice:
     return Choice(
-        features=tuple(columns),
+        features=columns,
         id=id_column,
         label=label_column,
         text=text_column,

@@ -93,7 +93,10 @@ def test_a_column_of_embeddings(umbel: Umbel) -> None:
 
 def test_columns_are_chosen(umbel: Umbel, tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    lines = [f"{who};{row[0]:.3f};{row[1]:.3f}".replace(".", ",") for who, row in zip(IDS, X)]  # noqa: B905
+    lines = [
+        f"{who};{row[0]:.3f};{row[1]:.3f}".replace(".", ",")
+        for who, row in zip(IDS, X, strict=True)
+    ]
     path.write_text("\n".join(["who;width;height", *lines, ""]), encoding="utf-8")
     options: Any = {"columns": ["height"], "id_column": "who", "decimal": ",", "delimiter": ";"}
     with warnings.catch_warnings():
@@ -121,7 +124,10 @@ def test_the_command_line(
     service: Service, umbel: Umbel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, out = str(tmp_path / "a.csv"), tmp_path / "out.csv"
-    rows = [f"{who},{row[0]},{row[1]},{at % 2}" for at, (who, row) in enumerate(zip(IDS, X))]  # noqa: B905
+    rows = [
+        f"{who},{row[0]},{row[1]},{at % 2}"
+        for at, (who, row) in enumerate(zip(IDS, X, strict=True))
+    ]
     Path(path).write_text("\n".join(["who,width,height,group", *rows, ""]), encoding="utf-8")
     url = ("--url", service.url)
     assert command("run", "hac", path, "--cut", "k=2", "--out", str(out), *url) == 0

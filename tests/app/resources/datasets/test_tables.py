@@ -284,3 +284,22 @@ def test_a_choice_of_columns_is_refused_of_other_files(working: Working) -> None
         answer = working.client.post("/v1/datasets", content=sink.getvalue(), params=query)
         assert answer.status_code == 422, answer.text
         assert "npy" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(("last", "word"), [("g1", "'g1' at row 1 and at row 2500"), ("", "2500")])
+def test_proposed_ids_that_fail_far_below_are_left_out_with_a_warning(
+    working: Working, last: str, word: str
+) -> None:
+    lines = [f"g{at},{at % 7},{at % 5}" for at in range(2500)]
+    content = "\n".join(["gene,x,y", *lines, f"{last},1,2", ""]).encode()
+    dataset = upload(working, content, role="features")
+    assert dataset["columns"][0]["role"] == "id"
+    done = job(working, "kmeans", {"features": dataset["id"]}, params={"n_clusters": 2})
+    assert done["status"] == "succeeded", done["error"]
+    assert any("no ids from column 'gene'" in text and word in text for text in done["warnings"])
+    answer = working.client.get(f"/v1/trees/{done['result']['tree']}/assignments").json()
+    assert answer.get("ids") is None
+    chosen = upload(working, content, role="features", id_column="gene")
+    done = job(working, "kmeans", {"features": chosen["id"]}, params={"n_clusters": 2})
+    assert done["status"] == "failed"
+    assert word in done["error"]["detail"]
