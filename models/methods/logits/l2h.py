@@ -61,6 +61,10 @@ MOST_LISTED = 8
 TABLE_BYTES = 256 << 20
 """`empty_classes.TABLE_BYTES`, likewise."""
 
+LISTED_ERROR, REST_ERROR = 1e-6, 4e-5
+"""Bounds on the relative errors of what is listed and of the rest: above `loops.rows.WEIGHT_ERROR`,
+of both factors, and `loops.rows.TAIL_ERROR`, likewise."""
+
 CLASS_BYTES = 1000
 """Memory for a class: its name, its two nodes of the tree, and the state of merging."""
 
@@ -303,7 +307,11 @@ class L2H(Method[L2HParams]):
         right, total = np.zeros((2, tree.n_nodes))
         right[leaf], total[leaf] = array["right"], array["total"]
         facts = model.facts["confusions"]
-        rest = float(array["rest"].sum()) + facts["dropped"]
+        rest, listed = float(array["rest"].sum()) + facts["dropped"], float(array["mass"].sum())
+        most = None
+        if "confused.most" in model.arrays and not facts["best_only"]:
+            most = np.zeros(tree.n_nodes)
+            most[leaf] = model.arrays["confused.most"]
         return ordered(
             leaf[array["of"]],
             leaf[array["taken_for"]],
@@ -311,7 +319,9 @@ class L2H(Method[L2HParams]):
             right,
             total,
             rest,
-            _confusion_warnings(facts, rest, float(array["mass"].sum())),
+            most,
+            LISTED_ERROR * listed + REST_ERROR * rest,
+            _confusion_warnings(facts, rest, listed),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
