@@ -36,7 +36,7 @@ from models.answers.confusions import Confusions, ordered
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.errors import UsageError
 from models.inputs.data import Data, Earlier, listed
-from models.levels.suggested_cuts import MOST_CLUSTERS
+from models.levels.suggested_cuts import MOST_CLUSTERS, P_VALUE
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
@@ -246,6 +246,9 @@ class L2H(Method[L2HParams]):
             extra={"confidence": _confidence(size, confidence, merges)},
         )
         evidence = modularity.curve(merges, seen.digest, MOST_CLUSTERS)
+        by_chance = modularity.p_values(
+            evidence, seen.matrix, seen.digest, seen.hosts, params.aggregation
+        )
         effort = merger.effort
         n_guessed = effort.guessed + seen.n_open
         return Fitted(
@@ -271,7 +274,7 @@ class L2H(Method[L2HParams]):
                 "n_rows_read_again": float(effort.n_read),
                 "n_undecided_merges": float(n_guessed),
             },
-            curves={"modularity": evidence} if evidence else {},
+            curves={"modularity": evidence, f"modularity{P_VALUE}": by_chance} if evidence else {},
             state=resume.packed(seen, merger.learned) if params.growable else None,
             warnings=(
                 *_empty_warnings(names, size, merges.without_points),
