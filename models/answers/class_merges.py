@@ -6,7 +6,7 @@ a best set of nodes to merge; as the price falls, nodes only join (a node loses 
 nodes under it lose together), so the best sets for all prices form one sequence of steps: the
 curve.
 
-Of the mass of a class a, a rest r[a] may be known in sum alone (`Confusions.unlisted`). It is taken
+A part r[a] of the mass of a class a may be known in sum alone (`Confusions.unlisted`). It is taken
 to be spread evenly over the K - 1 other classes, so that a node with n classes has the share
 (n - 1) / (K - 1) of the rests of its classes. With `most[a]`, which no other class exceeds, a node
 has of r[a] at least r[a] - (K - n) most[a] and at most (n - 1) most[a]: the sums are the bounds of

@@ -215,7 +215,7 @@ def test_points_without_structure_rarely_have_a_gap() -> None:
     assert "Data without structure" in reason(without[0])
 
 
-def test_heights_in_whole_numbers_have_no_gap_that_chance_could_be_told_from() -> None:
+def test_heights_in_whole_numbers_are_not_held_against_chance() -> None:
     values = np.random.default_rng(0).integers(0, 2, (100, 30)).astype(float)
     merges = hierarchy.linkage(values, "complete", "cityblock")
     left, right = merges[:, :2].astype(int).T

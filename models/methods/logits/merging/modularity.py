@@ -3,7 +3,7 @@ together, and whether that is more than merging finds where there is nothing to 
 
 Classes without structure have a modularity too, since merges follow the confusions that there are.
 `p_values` holds it against that of `_REFERENCES` digests in which the classes that each class is
-confused with are others, by a random bijection of its own, and which are merged by the same rules.
+confused with are others, by a random bijection for each, and which are merged by the same rules.
 Where all classes are confused alike but for chance, such a digest is as likely as the given one.
 """
 
@@ -115,8 +115,8 @@ def _some_rows(digest: Digest) -> Digest:
 
 
 def _elsewhere(digest: Digest, rng: np.random.Generator) -> Int:
-    """The lists with other classes: those of each class, without itself in a random order that all
-    share, moved on by as many places, drawn for each class, around a circle."""
+    """The lists with other classes: around a circle of all others, in a random order that all
+    share, each is moved on by a number of places that is drawn for the row's class."""
     n_classes = len(digest.size)
     order = rng.permutation(n_classes)
     place = np.argsort(order)

@@ -92,7 +92,7 @@ def test_the_worst_and_the_bound_of_all_clusterings(seed: int) -> None:
     worst = clusterings.worst(root, metric, 10, rng).lacks(metric)
     assert worst == pytest.approx(max(every), abs=1e-9)
     assert max(every) <= clusterings.most_slack(root, metric) + 1e-9
-    # Where nothing is told apart, only the loss is left.
+    # A metric of 0 leaves only the loss.
     assert clusterings.most_slack(np.zeros((1, 2)), np.zeros((2, 2))) == 1.0
 
 
