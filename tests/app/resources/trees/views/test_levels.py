@@ -54,6 +54,9 @@ def test_levels_of_an_imported_tree(working: Working) -> None:
     suggested = working.client.get(f"/v1/trees/{tree}/levels").json()["levels"]
     assert [(level["k"], level["criterion"]) for level in suggested] == [(3, "gap")]
     assert 0 < suggested[0]["p_value"] < 0.01
+    assignments = working.client.get(f"/v1/trees/{tree}/assignments?k=3").json()
+    assert suggested[0]["clusters"] == assignments["clusters"]
+    assert len(suggested[0]["clusters"][0]["name"].split(", ")) > 1
 
 
 def test_no_level_stands_out_of_points_without_structure(working: Working) -> None:
