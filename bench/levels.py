@@ -143,12 +143,8 @@ def _real(report: Report) -> None:
                 n=len(points),
                 classes=classes,
                 linkage=f"{linkage}, {metric}",
-                levels=" ".join(f"{x.k}:{x.criterion[:3]}:{_shown(x.p_value)}" for x in found),
+                levels=" ".join(f"{x.k}:{x.criterion[:3]}:{x.p_value:.2g}" for x in found),
             )
-
-
-def _shown(p_value: float | None) -> str:
-    return "-" if p_value is None else f"{p_value:.2g}"
 
 
 def _real_sets(report: Report) -> Iterator[tuple[str, Array, int]]:

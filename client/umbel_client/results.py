@@ -201,10 +201,10 @@ class Confusions(Sequence[dict[str, Any]]):
 
 class Merges(Sequence[dict[str, Any]]):
     """What merging classes gains and loses, one mapping a step: `node`, `name`, `n_classes`,
-    `accuracy`, `bits`, `ratio`; from all classes to one.
+    `accuracy`, `bits`, `ratio`, `accuracy_low`, `accuracy_high`; from all classes to one.
 
-    nodes : the nodes that gain most if merged alone, with `gain` and `lost_bits`. body : the
-    whole answer of the service.
+    nodes : the nodes that gain most if merged alone, with `gain`, `lost_bits`, `gain_low` and
+    `gain_high`. body : the whole answer of the service.
     """
 
     def __init__(self, body: Mapping[str, Any]) -> None:

@@ -31,6 +31,9 @@ class Confusions:
     right : (n_nodes,) mass that each class gives itself; 0 at inner nodes.
     total : (n_nodes,) rows of each class; 0 at inner nodes.
     rest : mass of pairs that are not listed, of the whole tree.
+    most : (n_nodes,) the most that one pair of each class lacks of its mass; None where `rest` is
+        itself an upper bound, of which each class may have a part too.
+    error : the most by which rounding changes a sum of masses.
     warnings : what is approximated.
     """
 
@@ -40,11 +43,19 @@ class Confusions:
     right: Float
     total: Float
     rest: float = 0.0
+    most: Float | None = None
+    error: float = 0.0
     warnings: tuple[str, ...] = ()
 
     @property
     def n_rows(self) -> float:
         return float(self.total.sum())
+
+    @property
+    def unlisted(self) -> Float:
+        """(n_nodes,) mass of each class that neither it nor a listed pair of it has."""
+        listed = np.bincount(self.leaf, self.mass, len(self.total))
+        return np.maximum(self.total - self.right - listed, 0.0) if self.rest else 0.0 * self.total
 
     def under(self, tree: Tree, node: int) -> Confusions:
         """The confusions between classes under a node. O(n_pairs + n_nodes)."""
@@ -103,11 +114,14 @@ def ordered(
     right: Float,
     total: Float,
     rest: float = 0.0,
+    most: Float | None = None,
+    error: float = 0.0,
     warnings: tuple[str, ...] = (),
 ) -> Confusions:
     """Confusions of pairs in any order, each once. O(n_pairs log n_pairs)."""
     order = np.lexsort((taken_for, leaf, -mass))
-    return Confusions(leaf[order], taken_for[order], mass[order], right, total, rest, warnings)
+    pairs = leaf[order], taken_for[order], mass[order]
+    return Confusions(*pairs, right, total, rest, most, error, warnings)
 
 
 def of_labels(tree: Tree, labels: Labels) -> Confusions:

@@ -136,6 +136,18 @@ class TreeProbabilities:
             node = self.classes.tree.parent[node].astype(np.int64)
 
 
+def steps_of(mass: Float, n_classes: int) -> tuple[Float, Int]:
+    """(threshold, stop): of rising masses of `TreeProbabilities.steps`, those at which answers
+    change, and how many masses are at most each.
+
+    Masses no further apart than the rounding of sums of `n_classes` probabilities are one step, at
+    the largest of them. O(n).
+    """
+    apart = np.diff(mass, append=np.inf) > n_classes * np.finfo(np.float64).eps
+    last = np.flatnonzero(apart)
+    return mass[last], last + 1
+
+
 def scores(rows: TreeProbabilities, label: Int) -> Float:
     """(n,) the smallest threshold at which the answer to a row holds its label.
 

@@ -24,7 +24,14 @@ import numpy as np
 from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int
 from models.calibration.calibration import BLOCK, Calibration, probability_blocks
-from models.calibration.climbing import LEAF, ClassTree, TreeProbabilities, groups_at, scores
+from models.calibration.climbing import (
+    LEAF,
+    ClassTree,
+    TreeProbabilities,
+    groups_at,
+    scores,
+    steps_of,
+)
 from models.calibration.climbing import scores as node_scores
 from models.calibration.node_sets import class_scores
 from models.calibration.options import CalibrationTerms
@@ -134,7 +141,7 @@ class SelectiveCurve:
 def selective_curve(
     blocks: Iterable[tuple[TreeProbabilities, Int]], classes: ClassTree
 ) -> SelectiveCurve:
-    """The curve over all thresholds at which an answer changes.
+    """The curve over all thresholds at which an answer changes by more than rounding.
 
     blocks : rows with their classes, at least one row. O(n depth log(n depth)) time, O(n depth)
     memory.
@@ -163,8 +170,8 @@ def selective_curve(
             pending_share[row], pending_depth[row] = share[up], tree.depth[up]
     every = np.concatenate(at)
     order = np.argsort(every, kind="stable")
-    threshold, place = np.unique(every[order], return_index=True)
-    taken = np.append(0, np.append(place[1:], every.shape[0]) if place.size else place)
+    threshold, stop = steps_of(every[order], classes.n_classes)
+    taken = np.append(0, stop)
     lost = np.append(0.0, np.cumsum(np.concatenate(gain)[order]))
     climbed = np.append(0.0, np.cumsum(np.concatenate(fall)[order]))
     threshold = np.append(LEAF, threshold)

@@ -15,7 +15,7 @@ from math import ceil
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.calibration.climbing import LEAF, ClassTree, TreeProbabilities
+from models.calibration.climbing import LEAF, ClassTree, TreeProbabilities, steps_of
 from models.errors import UsageError
 
 
@@ -88,10 +88,10 @@ class RiskCurve:
         order = np.argsort(every, kind="stable")
         # Summed from the root, where nothing is lost.
         left = np.append(np.cumsum(np.concatenate(drop)[order][::-1])[::-1], 0.0)
-        threshold, begin = np.unique(every[order], return_index=True)
+        threshold, stop = steps_of(every[order], classes.n_classes)
         # Only nodes with classes can be an answer.
         worst = float(loss[:, classes.n_under > 0].max(initial=0.0))
-        return cls(threshold, left[np.append(begin, every.shape[0])], worst, n_rows)
+        return cls(threshold, left[np.append(0, stop)], worst, n_rows)
 
     def threshold_at(self, bound: float) -> float:
         """The smallest threshold at which the expected loss of a new row is at most the bound.

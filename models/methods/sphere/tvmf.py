@@ -31,6 +31,7 @@ iterations bounded (`python -m bench costs`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal, cast
 
 import numpy as np
@@ -350,7 +351,7 @@ def _fitted(
     for name in ("weights", "drift"):
         if arrays[name].size <= MOST_FACTS:
             facts[name] = np.round(arrays[name], 6).tolist()
-    return partition_result(
+    result = partition_result(
         data,
         cluster,
         logits,
@@ -380,6 +381,7 @@ def _fitted(
         choice=Choice.given(params.n_clusters),
         warnings=(*_warnings(posterior, best, periods, fitted_rows, params), *warnings),
     )
+    return replace(result, curves={**result.curves, "objective": [*enumerate(best.objective, 1)]})
 
 
 def _arrays(posterior: TemporalPosterior) -> dict[str, Array]:

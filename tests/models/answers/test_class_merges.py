@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from models import registry
 from models.answers.class_merges import Merges, merges
 from models.answers.confusions import Confusions, ordered
+from models.arrays import Arrays, Float
+from models.inputs.data import Data
 from models.tree import newick
 from models.tree.tree import Tree
 
@@ -76,10 +79,12 @@ def test_each_step_is_what_it_says(seed: int) -> None:
     for step, merged in enumerate(applied(curve)):
         accuracy, bits = literal(tree, confusions, merged)
         assert curve.accuracy[step] == pytest.approx(accuracy)
+        assert curve.accuracy_low[step] == curve.accuracy_high[step] == curve.accuracy[step]
         assert curve.bits[step] == pytest.approx(bits, abs=1e-12)
     assert curve.n_classes[-1] == 1
     assert curve.bits[-1] == pytest.approx(0.0, abs=1e-12)
-    assert curve.accuracy[-1] == pytest.approx(1.0)
+    assert curve.accuracy[-1] == 1.0
+    assert curve.warnings == ()
     assert all(later <= earlier + 1e-9 for earlier, later in pairwise(curve.ratio[1:]))
 
 
@@ -111,3 +116,94 @@ def test_nothing_confused_gains_nothing() -> None:
     assert curve.n_classes.tolist() == [3, 2, 1]
     assert curve.bits[0] == pytest.approx(log2(3))
     assert curve.ratio[1:].tolist() == [0.0, 0.0]
+
+
+def softmax(logits: Float) -> Float:
+    e = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def true_accuracies(p: Float, tree: Tree, curve: Merges) -> list[float]:
+    """The share of the probability that lies in the merged class of each row's best class."""
+    accuracies = []
+    for merged in applied(curve):
+        group = [
+            next((node for node in reversed(path(tree, leaf)) if node in merged), leaf)
+            for leaf in tree.leaves.tolist()
+        ]
+        own = np.array(group)[p.argmax(axis=1)]
+        accuracies.append(float(p[own[:, None] == np.array(group)[None, :]].sum() / len(p)))
+    return accuracies
+
+
+def true_gains(p: Float, tree: Tree) -> list[float]:
+    """The probability that the best classes under each node give to others under it."""
+    best, gains = p.argmax(axis=1), []
+    for node in range(tree.n_nodes):
+        under = np.array([node in path(tree, leaf) for leaf in tree.leaves.tolist()])
+        rows = under[best]
+        own = p[rows, best[rows]].sum()
+        gains.append(float((p[rows][:, under].sum() - own) / len(p)))
+    return gains
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "spread", "kept"),
+    [
+        *((2, 1.0, 0), (9, 0.3, 0), (10, 0.3, 0), (12, 3.0, 0), (25, 0.0, 0)),
+        *((40, 0.1, 0), (40, 2.0, 4), (30, 1.0, 9)),
+    ],
+)
+@pytest.mark.parametrize("kind", ["float64", "float16", "probs"])
+def test_accuracies_are_those_of_the_whole_logits(
+    n_classes: int, spread: float, kept: int, kind: str
+) -> None:
+    rng = np.random.default_rng(n_classes)
+    logits = rng.normal(size=(300, n_classes)) * spread + 1e-3 * rng.random((300, n_classes))
+    logits = logits.astype(np.float16).astype(float) if kind == "float16" else logits
+    method, params = registry.method("l2h"), {"input": "probs"} if kind == "probs" else {}
+    p = softmax(logits)
+    shown = p if kind == "probs" else logits.astype(kind)
+    inputs: Arrays = {"logits": shown}
+    if kept:
+        top = np.argsort(-logits, axis=1)[:, :kept].astype(np.int32)
+        inputs = {"logits": np.take_along_axis(shown, top, axis=1), "top_classes": top}
+        params = {**params, "n_classes": n_classes}
+    fit = method.fit(Data(inputs), method.Params.model_validate(params))
+    confusions = method.confusions(fit.model, fit.tree)
+    assert confusions is not None
+    curve = merges(fit.tree, confusions)
+    true = np.array(true_accuracies(p, fit.tree, curve))
+    assert curve.accuracy[-1] == curve.accuracy_low[-1] == curve.accuracy_high[-1] == 1.0
+    assert (curve.accuracy_low <= true + 1e-12).all()
+    assert (true <= curve.accuracy_high + 1e-12).all()
+    assert (curve.accuracy_low <= curve.accuracy).all()
+    assert (curve.accuracy <= curve.accuracy_high).all()
+    gains = np.array(true_gains(p, fit.tree))
+    assert (curve.gain_low <= gains + 1e-12).all()
+    assert (gains <= curve.gain_high + 1e-12).all()
+    if n_classes <= 9:
+        assert curve.accuracy == pytest.approx(true, abs=1e-6)
+    # Where the classes that are not listed are alike, the estimate is the truth.
+    if not spread:
+        assert curve.accuracy == pytest.approx(true, abs=1e-3)
+        assert curve.accuracy[1] - curve.accuracy[0] > 0.01
+    assert ("estimates" in "".join(curve.warnings)) == (n_classes > 9)
+
+
+def test_pairs_that_are_not_kept_are_within_the_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    from models.methods.logits.merging import class_pairs
+
+    whole = class_pairs.class_pairs
+    monkeypatch.setattr(class_pairs, "class_pairs", lambda digest: whole(digest, 50))
+    logits = np.random.default_rng(4).normal(size=(200, 20))
+    method = registry.method("l2h")
+    fit = method.fit(Data({"logits": logits}), method.Params())
+    confusions = method.confusions(fit.model, fit.tree)
+    assert confusions is not None
+    curve = merges(fit.tree, confusions)
+    true = np.array(true_accuracies(softmax(logits), fit.tree, curve))
+    assert len(confusions.mass) == 50
+    assert curve.accuracy[-1] == 1.0
+    assert (curve.accuracy_low <= true + 1e-12).all()
+    assert (true <= curve.accuracy_high + 1e-12).all()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import log
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.climbing import TreeProbabilities
+from models.calibration.climbing import TreeProbabilities, answers
 from models.calibration.fit import selective_curve
+from models.calibration.risk import RiskCurve, distance_losses
 from tests.models.calibration.calibration_kit import climbed, drawn, under
 
 
@@ -39,3 +42,35 @@ def test_every_point_is_what_its_threshold_answers(seed: int) -> None:
     thin = curve.thinned(3)
     assert (len(thin.threshold), thin.area) == (min(3, len(curve.threshold)), curve.area)
     assert [thin.error[0], thin.error[-1]] == [curve.error[0], 0]
+
+
+@given(st.integers(0, 10**6), st.sampled_from([3, 7, 10, 30, 1000]))
+def test_masses_that_differ_by_rounding_are_one_step(seed: int, unit: int) -> None:
+    classes, _, label = drawn(seed)
+    rng = np.random.default_rng(seed)
+    parts = np.array([rng.multinomial(unit, np.full(classes.n_classes, 1 / classes.n_classes))
+                      for _ in label])  # fmt: skip
+    rows = TreeProbabilities.of(classes, parts / unit)
+    exact = {
+        sum((Fraction(int(row[each]), unit) for each in under(classes, node)), Fraction(0))
+        for row, leaf in zip(parts, rows.leaf.tolist(), strict=True)
+        for node in path(classes.tree.parent, leaf)
+        if classes.has_others[node]
+    }
+    curve = selective_curve([(rows, label)], classes)
+    assert curve.threshold[1:] == pytest.approx([float(each) for each in sorted(exact)])
+    for place, threshold in enumerate(curve.threshold.tolist()):
+        nodes = answers(rows, threshold).tolist()
+        wrong = [each not in under(classes, node) for each, node in zip(label, nodes, strict=True)]
+        assert curve.error[place] == sum(wrong) / len(label)
+    risk = RiskCurve.of([(rows, label)], classes, distance_losses(classes))
+    assert len(set(risk.threshold.round(9))) == len(risk.threshold)
+
+
+def path(parent: np.ndarray, node: int) -> list[int]:
+    """The nodes from one up to below the root."""
+    nodes = []
+    while node > 0:
+        nodes.append(node)
+        node = int(parent[node])
+    return nodes

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster import hierarchy
+from scipy.spatial.distance import pdist
 from sklearn.metrics import silhouette_score
 
 from models.arrays import Float
@@ -19,7 +20,9 @@ from models.levels import silhouette
 from models.levels.suggested_cuts import (
     MOST,
     OFFSET,
+    P_VALUE,
     SIGNIFICANT,
+    candidates,
     gap_p_values,
     levels,
     reason,
@@ -100,7 +103,7 @@ def points(n_groups: int, seed: int = 0, apart: float = 30.0) -> np.ndarray:
 def clustered(values: np.ndarray, method: str = "average") -> Tree:
     merges = hierarchy.linkage(values, method)
     left, right = merges[:, :2].astype(int).T
-    return from_merges(left, right, merges[:, 2])
+    return from_merges(left, right, merges[:, 2], monotone=method not in ("centroid", "median"))
 
 
 def random_tree(seed: int, ranked: bool = False) -> Tree:
@@ -134,7 +137,8 @@ def test_planted_groups_are_found_by_gap_and_by_silhouette(n_groups: int) -> Non
     values = points(n_groups)
     tree = clustered(values)
     curve = silhouette.curve(tree, values)
-    suggested = levels(tree, {"silhouette": curve})
+    p_values = silhouette.p_values(tree, values, sorted(candidates(tree, curve)))
+    suggested = levels(tree, {"silhouette": curve, f"silhouette{P_VALUE}": p_values})
     assert len(suggested) <= MOST
     assert [one.k for one in suggested] == sorted({one.k for one in suggested})
     by = max(suggested, key=lambda one: one.score if one.criterion == "silhouette" else -1)
@@ -143,17 +147,55 @@ def test_planted_groups_are_found_by_gap_and_by_silhouette(n_groups: int) -> Non
     assert n_groups in [one.k for one in suggested if one.criterion == "gap"] or by.k == n_groups
 
 
-@settings(max_examples=200)
-@given(st.integers(0, 1 << 30))
-def test_a_levels_height_gives_its_clusters(seed: int) -> None:
-    tree = random_tree(seed)
-    for level in levels(tree):
-        assert level.criterion == "gap"
-        assert dict(level.curve)[level.k] == level.score
-        considered = usable(tree) & set(range(max(12, tree.n_leaves // 2) + 1))
-        assert max(score for k, score in level.curve if k in considered) <= 2 * level.score
-        assert level.height is not None
-        assert cut(tree, height=level.height).n_clusters == level.k
+def groups_of(n_groups: int, each: int, seed: int) -> np.ndarray:
+    """Groups of unit deviation, whose centres are at least 30 apart."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(n_groups, 5))
+    centres *= 30.0 / pdist(centres).min()
+    return np.repeat(centres, each, axis=0) + rng.normal(size=(n_groups * each, 5))
+
+
+LINKAGES = ("single", "complete", "average", "weighted", "ward", "centroid", "median")
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize(("n_groups", "each"), [(2, 15), (3, 10), (5, 12), (4, 25)])
+def test_clear_groups_of_few_points_are_levels(n_groups: int, each: int, linkage: str) -> None:
+    found = 0
+    for seed in range(10):
+        tree = clustered(groups_of(n_groups, each, seed), linkage)
+        for level in levels(tree):
+            assert level.criterion == "gap"
+            assert 0 <= level.p_value <= SIGNIFICANT
+            assert dict(level.curve)[level.k] == level.score
+            assert level.height is not None
+            assert cut(tree, height=level.height).n_clusters == level.k
+            found += level.k == n_groups
+    assert found >= 9
+
+
+DRAWS = {
+    "normal": lambda rng, n: rng.normal(size=(n, 2)),
+    "uniform": lambda rng, n: rng.random((n, 3)),
+    "heavy tails": lambda rng, n: rng.standard_t(1, (n, 5)),
+}
+
+
+@pytest.mark.parametrize("linkage", LINKAGES)
+@pytest.mark.parametrize("n", [4, 5, 10, 30, 60])
+def test_chance_gives_levels_as_rarely_as_their_p_values_say(n: int, linkage: str) -> None:
+    rng = np.random.default_rng(n)
+    found = sum(
+        bool(levels(clustered(draw(rng, n), linkage))) for draw in DRAWS.values() for _ in range(20)
+    )
+    # More than 7 of 60 have a probability of 1 % where each has .05.
+    assert found <= 7
+
+
+def test_one_stray_point_is_no_level() -> None:
+    for n in (5, 12, 30):
+        values = np.r_[np.random.default_rng(n).normal(size=(n, 2)), [[1e3, 1e3]]]
+        assert 2 not in [level.k for level in levels(clustered(values, "single"))]
 
 
 @pytest.mark.parametrize(("n_groups", "apart"), [(3, 30.0), (6, 30.0), (11, 30.0)])
@@ -173,21 +215,13 @@ def test_points_without_structure_rarely_have_a_gap() -> None:
     assert "Data without structure" in reason(without[0])
 
 
-def test_a_gap_of_a_small_tree_is_not_held_against_chance() -> None:
-    # Three groups of 12; so few gaps cannot be compared with chance, and 32 clusters are no level.
-    for seed in range(5):
-        suggested = levels(clustered(points(3, seed)[np.r_[0:12, 25:37, 50:61]]))
-        assert {level.p_value for level in suggested} == {None}
-        assert 3 in [level.k for level in suggested]
-        assert max(level.k for level in suggested) <= 17
-
-
 def test_heights_in_whole_numbers_are_not_held_against_chance() -> None:
     values = np.random.default_rng(0).integers(0, 2, (100, 30)).astype(float)
     merges = hierarchy.linkage(values, "complete", "cityblock")
     left, right = merges[:, :2].astype(int).T
-    suggested = levels(from_merges(left, right, merges[:, 2]))
-    assert {level.p_value for level in suggested} <= {None}
+    tree = from_merges(left, right, merges[:, 2])
+    assert levels(tree) == []
+    assert "as large" in reason(tree)
 
 
 def test_a_cut_into_nearly_everything_and_crumbs_is_no_level() -> None:
@@ -195,7 +229,7 @@ def test_a_cut_into_nearly_everything_and_crumbs_is_no_level() -> None:
     values = np.r_[np.random.default_rng(0).normal(size=(200, 2)), [[1e4, 1e4]]]
     tree = clustered(values)
     assert 2 not in usable(tree)
-    given_ = {"silhouette": [(2, 0.9), (3, 0.5)]}
+    given_ = {"silhouette": [(2, 0.9), (3, 0.5)], f"silhouette{P_VALUE}": [(2, 0.0), (3, 0.0)]}
     assert 2 not in [level.k for level in levels(tree, given_)]
     # A chain: each merge adds one leaf to the cluster of those before.
     left = np.r_[0, np.arange(3000, 3000 + 2998)]
@@ -220,7 +254,7 @@ def test_usable_cuts_have_no_cluster_of_nearly_all_points(seed: int) -> None:
 def test_only_significant_silhouettes_are_levels() -> None:
     tree = random_tree(3, ranked=True)
     curve = [(2, 0.1), (3, 0.5), (4, 0.2), (5, 0.4), (6, 0.1)]
-    assert [level.k for level in levels(tree, {"silhouette": curve})] == [3, 5]
+    assert levels(tree, {"silhouette": curve}) == []
     known = {"silhouette": curve, "silhouette_p_value": [(3, 0.2), (5, 0.01)]}
     assert [(level.k, level.p_value) for level in levels(tree, known)] == [(5, 0.01)]
     known["silhouette_p_value"] = []
@@ -231,6 +265,7 @@ def test_only_significant_silhouettes_are_levels() -> None:
 def test_ranks_are_no_heights() -> None:
     assert levels(random_tree(3, ranked=True)) == []
     given_ = {"modularity": [(2, 0.1), (3, 0.5), (4, 0.2), (5, 0.3), (6, 0.1)]}
+    given_[f"modularity{P_VALUE}"] = [(k, 0.01) for k in range(2, 7)]
     suggested = levels(random_tree(3, ranked=True), given_)
     assert [(one.k, one.criterion) for one in suggested] == [(3, "modularity"), (5, "modularity")]
 
@@ -240,18 +275,18 @@ def test_each_criterions_highest_peak_comes_first() -> None:
         "a": [(k, float(k % 2)) for k in range(2, 30)],
         "b": [(k, 1.0 if k == 28 else 0.0) for k in range(2, 30)],
     }
+    curves |= {name + P_VALUE: [(k, 0.0) for k in range(2, 30)] for name in "ab"}
     suggested = levels(random_tree(3, ranked=True), curves)
     assert len(suggested) == MOST
     assert (28, "b") in [(one.k, one.criterion) for one in suggested]
 
 
-def test_support_is_a_criterion() -> None:
+def test_support_alone_is_not_held_against_chance() -> None:
     tree = random_tree(8, ranked=True)
     column = np.full(tree.n_nodes, 0.1)
     column[cut(tree, k=4).nodes] = 1.0
     column[tree.leaves] = np.nan
-    suggested = levels(dataclasses.replace(tree, extra={"support": column}))
-    assert [(one.k, one.criterion) for one in suggested] == [(4, "support")]
+    assert levels(dataclasses.replace(tree, extra={"support": column})) == []
 
 
 @pytest.mark.parametrize("tree", [from_partition(np.arange(5), 5), random_tree(0)])
@@ -264,6 +299,9 @@ def test_trees_too_small_for_levels() -> None:
     pair = from_merges([0], [1], [1.5])
     assert levels(pair) == []
     assert "fewer than three leaves" in reason(pair)
+    three = from_merges([0, 3], [1, 2], [1.0, 9.0])
+    assert levels(three) == []
+    assert "held against chance" in reason(three)
 
 
 def test_the_silhouette_is_scikit_learns() -> None:

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from models.inputs.rows import Rows
+from models.clusters import lloyd
+from models.inputs.data import Data
+from models.inputs.rows import ArrayRows, Rows
 from models.methods.logits.l2h import L2H
 from models.registry import methods
 from tests.workers.child.process_kit import child_pool
@@ -40,14 +42,16 @@ def npy(array: np.ndarray) -> bytes:
 
 
 BFLOAT16 = bfloat16(LOGITS)
+UNIT = LOGITS[:120] / np.linalg.norm(LOGITS[:120], axis=1, keepdims=True)
 CONTENTS = {
     "npy": npy(LOGITS),
+    "unit": npy(UNIT),
     "fortran": npy(np.asfortranarray(LOGITS)),
     "safetensors": save({"x": LOGITS}),
     "bfloat16": bfloat16_file(BFLOAT16),
     "csv": "\n".join(",".join(map(repr, row)) for row in LOGITS.tolist()).encode(),
 }
-FORMAT = {"fortran": "npy", "bfloat16": "safetensors"}
+FORMAT = {"unit": "npy", "fortran": "npy", "bfloat16": "safetensors"}
 
 
 @pytest.fixture
@@ -147,6 +151,38 @@ def test_a_prediction_reads_by_rows_as_the_method_does(stored: StoredInputs) -> 
     outcome = run(spec, lambda _: None)
     assert outcome.result is not None
     assert outcome.result["predictions"] == {"n_rows": 3}
+
+
+ALONE = sorted(
+    (name, role)
+    for name, each in methods().items()
+    for role in ("features", "logits")
+    if role in each.inputs
+    and each.inputs[role].by_rows
+    and not {other for other, given in each.inputs.items() if given.required} - {role}
+    and not each.needs
+)
+"""Methods that read by rows and need no other input, with the role."""
+
+
+@pytest.mark.parametrize(("name", "role"), ALONE)
+def test_rows_of_the_store_give_the_fit_of_local_rows(
+    name: str, role: str, stored: StoredInputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Larger than what a method reads at once.
+    monkeypatch.setattr(lloyd, "WHOLE", 1)
+    spec = stored.prepared(fit(name, **{role: dataset(stored, "unit")}))
+    remote = values_of(spec.sources)[role]
+    assert isinstance(remote, RemoteRows)
+    method = methods()[name]
+    params = method.Params.model_validate(method.example)
+    far, near = (method.fit(Data({role: rows}), params) for rows in (remote, ArrayRows(UNIT)))
+    assert far.tree.leaf_of_point.tolist() == near.tree.leaf_of_point.tolist()
+    assert far.tree.height.tolist() == near.tree.height.tolist()
+    assert far.metrics == pytest.approx(near.metrics, nan_ok=True, rel=0, abs=0)
+    if near.model is not None:
+        for array, expected in near.model.arrays.items():
+            np.testing.assert_array_equal(far.model.arrays[array], expected)
 
 
 @pytest.mark.parametrize("kind", ["npy", "fortran", "safetensors", "bfloat16"])

@@ -15,7 +15,10 @@ from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, csv_chunks, json_rows
 
-STEP = ["node", "name", "n_classes", "accuracy", "bits", "ratio"]
+STEP = [
+    *("node", "name", "n_classes", "accuracy", "bits", "ratio"),
+    *("accuracy_low", "accuracy_high"),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Merged:
                         "name": name,
                         "gain": float(merges.gain[node]),
                         "lost_bits": float(merges.lost[node]),
+                        "gain_low": float(merges.gain_low[node]),
+                        "gain_high": float(merges.gain_high[node]),
                     }
                     for node, name in zip(best.tolist(), cluster_names(tree, best), strict=True)
                 ],
@@ -68,6 +73,7 @@ class Merged:
             yield [
                 *(numbers, names, merges.n_classes[some]),
                 *(merges.accuracy[some], merges.bits[some], ratio),
+                *(merges.accuracy_low[some], merges.accuracy_high[some]),
             ]
 
 

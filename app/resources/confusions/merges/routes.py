@@ -27,8 +27,8 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
-                "example": "node,name,n_classes,accuracy,bits,ratio\r\n,,3,0.9,1.585,\r\n"
-                "1,rose or tulip,2,0.98,0.918,0.12\r\n",
+                "example": "node,name,n_classes,accuracy,bits,ratio,accuracy_low,accuracy_high\r\n"
+                ",,3,0.9,1.585,,0.9,0.9\r\n1,rose or tulip,2,0.98,0.918,0.12,0.98,0.98\r\n",
             }
         },
     },
@@ -58,7 +58,9 @@ async def get_merges(
     """If all classes under a node were one, rows that are taken for another of them would be right,
     and what tells them apart would be lost. Each step of the curve merges the node that makes most
     rows right for each bit that is lost; no other merges are better at any price of a bit. Classes
-    and `labels` are as for `confusions`.
+    and `labels` are as for `confusions`. By logits, of each row the best classes are known one by
+    one and all others in sum: accuracies and gains are then estimates between stated bounds, to the
+    last step, which is exact.
     """
     record = await record_of(service, tenant, tree_id)
 
@@ -66,6 +68,7 @@ async def get_merges(
         tree = tree_of(service, tenant, tree_id)
         confusions, source, warnings = confusions_of(service, tenant, tree_id, tree, query.labels)
         curve = merges(tree, confusions)
+        warnings = (*warnings, *curve.warnings)
         return Merged(tree, curve, confusions.n_rows, source, query.limit, warnings), {}
 
     # A dataset never changes, but it may be removed.

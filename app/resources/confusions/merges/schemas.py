@@ -17,6 +17,8 @@ EXAMPLE: dict[str, Any] = {
             "accuracy": 0.9,
             "bits": 1.585,
             "ratio": None,
+            "accuracy_low": 0.9,
+            "accuracy_high": 0.9,
         },
         {
             "node": 1,
@@ -25,6 +27,8 @@ EXAMPLE: dict[str, Any] = {
             "accuracy": 0.98,
             "bits": 0.918,
             "ratio": 0.12,
+            "accuracy_low": 0.98,
+            "accuracy_high": 0.98,
         },
         {
             "node": 0,
@@ -33,9 +37,20 @@ EXAMPLE: dict[str, Any] = {
             "accuracy": 1.0,
             "bits": 0.0,
             "ratio": 0.022,
+            "accuracy_low": 1.0,
+            "accuracy_high": 1.0,
         },
     ],
-    "nodes": [{"node": 1, "name": "rose or tulip", "gain": 0.08, "lost_bits": 0.667}],
+    "nodes": [
+        {
+            "node": 1,
+            "name": "rose or tulip",
+            "gain": 0.08,
+            "lost_bits": 0.667,
+            "gain_low": 0.08,
+            "gain_high": 0.08,
+        }
+    ],
     "warnings": [],
 }
 
@@ -59,12 +74,17 @@ class MergeStep(BaseModel):
     node: int | None = Field(description="The node whose classes become one; null at the start.")
     name: str | None
     n_classes: int = Field(description="Classes that remain.")
-    accuracy: float = Field(description="Share of the rows that are in the right class.")
+    accuracy: float = Field(
+        description="Share of the rows that are in the right class; by logits an estimate. 1 where "
+        "one class remains."
+    )
     bits: float = Field(description="Entropy of the classes that remain.")
     ratio: float | None = Field(
         description="Share of rows made right for each bit that the step loses; null at the start, "
         "and where nothing is lost."
     )
+    accuracy_low: float = Field(description="The accuracy is no lower.")
+    accuracy_high: float = Field(description="The accuracy is no higher.")
 
 
 class MergedNode(BaseModel):
@@ -74,6 +94,8 @@ class MergedNode(BaseModel):
     name: str | None
     gain: float = Field(description="Share of the rows made right by merging its classes.")
     lost_bits: float = Field(description="Bits that this loses.")
+    gain_low: float = Field(description="The gain is no lower.")
+    gain_high: float = Field(description="The gain is no higher.")
 
 
 class MergesBody(BaseModel):

@@ -216,12 +216,12 @@ async def get_levels(
     `gap`: how far the height of the cut can move before the number of clusters changes, as a share
     of the root's height. `silhouette`: the mean silhouette of at most 1,000 points, if there were
     features. `modularity`: for a hierarchy of classes, the share of confusions within clusters
-    beyond that expected by chance. `support`: the clusters' mean bootstrap support, if the job
-    requested it.
+    beyond that expected by chance.
 
-    Gaps (with at least 20 to compare) and silhouettes are held against data without structure, and
-    are listed only with a `p_value` of at most 0.05. No cut is listed in which one cluster has more
-    than 95 % of the points. In an edition whose nodes lie otherwise, gaps alone are looked at.
+    Each is held against data without structure, and is listed only with a `p_value` of at most
+    0.05; jobs of earlier versions have no p-values of modularity, so that gaps alone are left. No
+    cut is listed in which one cluster has more than 95 % of the points. In an edition whose nodes
+    lie otherwise, gaps alone are looked at.
     """
     record = await record_of(service, tenant, tree_id)
     job = await to_thread.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))
@@ -231,12 +231,12 @@ async def get_levels(
         from models.levels.suggested_cuts import P_VALUE, levels, reason
 
         shown = shown_tree_of(service, tenant, tree_id, names, edition)
-        tree = shown.tree
+        tree, measured = shown.tree, ("silhouette", "modularity")
         # Other curves run over a method's own numbers, or its steps; these are over cuts of the
         # tree as it was fitted.
         known = {
             name: [(int(k), float(v)) for k, v in curves[name]]
-            for name in ("silhouette", f"silhouette{P_VALUE}", "modularity")
+            for name in (criterion + ending for criterion in measured for ending in ("", P_VALUE))
             if name in curves and shown.ids is None and not counted_as_cluster(tree)
         }
         items = [

@@ -147,13 +147,11 @@ class LevelBody(BaseModel):
 
     k: int = Field(description="Number of clusters.")
     height: float | None = Field(description="A height that gives this cut; null if none does.")
-    criterion: str = Field(description="`gap`, `silhouette`, `modularity` or `support`.")
+    criterion: str = Field(description="`gap`, `silhouette` or `modularity`.")
     score: float = Field(description="The criterion's value at this cut.")
     curve: list[tuple[int, float]] = Field(description="The criterion for each number of clusters.")
-    p_value: float | None = Field(
-        description="About the probability that data without structure have as strong a level; "
-        "null where the criterion is not held against chance: `modularity`, `support`, and gaps of "
-        "trees with too few of them."
+    p_value: float = Field(
+        description="About the probability that data without structure have as strong a level."
     )
     clusters: list[CutNode] = Field(description="The clusters of this cut, as in `assignments`.")
 

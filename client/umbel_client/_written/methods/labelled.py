@@ -874,7 +874,8 @@ class LabelledMethods(Generic[R]):
         gamma : Weight of the squared distance of the transformation's square A from the
             identity, against the slack of the margin. 'auto': chosen by validation on known
             clusters, doing nothing included.
-        n_searches : Number of runs of k-means that look for a better clustering in each round.
+        n_searches : Number of runs of k-means that look for a better clustering in each round;
+            before the last, five times as many.
         tol : Rounds end when no clustering is found that lacks more than this, in units of the
             loss, which is 1 for a clustering drawn by chance.
         max_iter : Largest number of rounds.

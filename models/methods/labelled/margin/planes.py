@@ -33,6 +33,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.methods.labelled.discovery.finding import distant
+from models.methods.labelled.margin.loops import climb
 from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.supervision.known import KnownClusters
 from models.metrics.flat import ari, contingency
@@ -74,15 +75,36 @@ class Clusterings:
     def worst(
         self, transformation: Float, metric: Float, n_runs: int, rng: np.random.Generator
     ) -> Plane:
-        """The clustering that lacks most, of all that runs of k-means find.
+        """The clustering that lacks most, of all that runs of k-means find, and of what moves of
+        single rows make of each and of the known one (`loops.climb`): k-means knows nothing of the
+        loss, and moves raise both together.
 
-        transformation : (r, D) L, L'L = metric. The runs start at k-means++ seeds. What they find
-        is a good clustering of the transformed rows, but none is sure to be the best, nor does
-        k-means know of the loss. O(n_runs N K r) for each of its tens of steps.
+        transformation : (r, D) L, L'L = metric. The runs start at k-means++ seeds. The worst of all
+        clusterings is not found for certain. O(n_runs N K r) for each of their tens of steps.
         """
         folded = self._points @ transformation.T.astype(self._points.dtype)
-        planes = [self.plane(k_means(folded, self._n_clusters, rng)) for _ in range(n_runs)]
+        wide = np.ascontiguousarray(folded, dtype=np.float64)
+        planes = []
+        for cluster in (
+            self._code,
+            *(k_means(folded, self._n_clusters, rng) for _ in range(n_runs)),
+        ):
+            moved = cluster.astype(np.int64)
+            climb(wide, self._code.astype(np.int64), moved, self._n_clusters, MOST_TURNS)
+            planes += [self.plane(cluster), self.plane(moved)]
         return max(planes, key=lambda plane: plane.lacks(metric))
+
+    def most_slack(self, transformation: Float, metric: Float) -> float:
+        """An upper bound on the slack that the metric needs over all clusterings.
+
+        The loss is 1 at most, and the squares between K clusters are the trace of the rows' squares
+        in a subspace of K - 1 dimensions, so at most the sum of their K - 1 largest eigenvalues
+        (Ky Fan). O(N D r + r^3).
+        """
+        folded = self._points.astype(np.float64) @ transformation.T
+        value = np.linalg.eigvalsh(folded.T @ folded / max(folded.shape[0], 1))
+        between = float(np.maximum(value, 0.0)[::-1][: self._n_clusters - 1].sum())
+        return max(0.0, 1.0 - float(np.vdot(self._known_between, metric)) + between)
 
     def _between(self, cluster: Int) -> Float:
         """(D, D) the clusters' squares about the mean of all rows, divided by N."""
@@ -130,7 +152,7 @@ SeparationOracle = Callable[[Float], Plane]
 
 @dataclass(frozen=True, slots=True)
 class Master:
-    """metric : (D, D) A. multipliers : of the planes. slack : the least for this metric.
+    """metric : (D, D) A. multipliers : of the planes. slack : the least for this metric and planes.
 
     objective : gamma |A - I|^2 + slack. bound : the optimum is at least this.
     """

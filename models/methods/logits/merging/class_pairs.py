@@ -37,6 +37,8 @@ class ClassPairs:
     of, taken_for, mass : (n_pairs,) the class of rows, another class, the sum of its probabilities.
     right : (K,) sum of the probabilities of the rows' own class.
     rest : (K,) sum of the probabilities of classes that are not listed.
+    most : (K,) upper bound on what any pair of the class lacks, or has where it is not kept; for a
+        digest with open tails of no use.
     total : (K,) number of rows.
     n_dropped, dropped : number of pairs beyond `MOST_PAIRS`, and their mass.
     """
@@ -46,18 +48,20 @@ class ClassPairs:
     mass: Float
     right: Float
     rest: Float
+    most: Float
     total: Float
     n_dropped: int = 0
     dropped: float = 0.0
 
     def arrays(self) -> Arrays:
-        """What a model keeps: 16 bytes a pair and 24 a class."""
+        """What a model keeps: 16 bytes a pair and 32 a class."""
         return {
             "confused.of": self.of.astype(np.int32),
             "confused.taken_for": self.taken_for.astype(np.int32),
             "confused.mass": self.mass,
             "confused.right": self.right,
             "confused.rest": self.rest,
+            "confused.most": self.most,
             "confused.total": self.total,
         }
 
@@ -69,15 +73,15 @@ def class_pairs(digest: Digest, most: int = MOST_PAIRS) -> ClassPairs:
     and 24 for each of 2 `most` pairs.
     """
     n_classes, n_listed = len(digest.size), digest.listed.shape[1]
-    rest, total, others = np.zeros(n_classes), np.zeros(n_classes), np.zeros(n_classes)
+    rest, bound, total, others = np.zeros((4, n_classes))
     n_cells = n_classes**2
     lists = digest.listed, digest.weight, digest.tail, digest.second
     if 8 * n_cells <= _TABLE_BYTES and n_cells <= max(1 << 16, digest.listed.size):
         mass = np.zeros((n_classes, n_classes))
-        pair_loops.table(digest.label, *lists, mass, rest, total)
+        pair_loops.table(digest.label, *lists, mass, rest, bound, total)
         cell = np.flatnonzero(mass)
         pairs = _Pairs(cell // n_classes, cell % n_classes, mass.reshape(-1)[cell]).largest(most)
-        return _with_sums(pairs, mass.sum(axis=1), rest, total)
+        return _with_sums(pairs, mass.sum(axis=1), rest, bound, total)
     start = np.concatenate(([0], np.cumsum(digest.size)))
     order = np.empty(len(digest.label), dtype=np.int64)
     merge_loops.by_class(digest.label, start, order)
@@ -87,9 +91,11 @@ def class_pairs(digest: Digest, most: int = MOST_PAIRS) -> ClassPairs:
     of, taken_for, mass = held
     pairs, c = _Pairs(of[:0], taken_for[:0], mass[:0]), 0
     while c < n_classes:
-        c, n = pair_loops.of_classes(c, order, start, *lists, *work, rest, total, others, held)
+        c, n = pair_loops.of_classes(
+            c, order, start, *lists, *work, rest, bound, total, others, held
+        )
         pairs = pairs.joined(_Pairs(of[:n], taken_for[:n], mass[:n])).largest(most)
-    return _with_sums(pairs, others, rest, total)
+    return _with_sums(pairs, others, rest, bound, total)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +105,7 @@ class _Pairs:
     mass: Float
     n_dropped: int = 0
     dropped: float = 0.0
+    largest_dropped: float = 0.0
 
     def joined(self, other: _Pairs) -> _Pairs:
         return _Pairs(
@@ -107,6 +114,7 @@ class _Pairs:
             np.concatenate((self.mass, other.mass)),
             self.n_dropped,
             self.dropped,
+            self.largest_dropped,
         )
 
     def largest(self, most: int) -> _Pairs:
@@ -124,10 +132,12 @@ class _Pairs:
             self.mass[kept],
             self.n_dropped + n - most,
             self.dropped + float(self.mass[~kept].sum()),
+            max(self.largest_dropped, float(least)),
         )
 
 
-def _with_sums(pairs: _Pairs, others: Float, rest: Float, total: Float) -> ClassPairs:
+def _with_sums(pairs: _Pairs, others: Float, rest: Float, bound: Float, total: Float) -> ClassPairs:
     right = np.maximum(total - others - rest, 0.0)
+    most = bound + pairs.largest_dropped
     columns = pairs.of, pairs.taken_for, pairs.mass
-    return ClassPairs(*columns, right, rest, total, pairs.n_dropped, pairs.dropped)
+    return ClassPairs(*columns, right, rest, most, total, pairs.n_dropped, pairs.dropped)

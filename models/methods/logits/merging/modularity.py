@@ -1,15 +1,29 @@
 """The modularity of cuts of a hierarchy: how much better than chance they keep confused classes
-together."""
+together, and whether that is more than merging finds where there is nothing to find.
+
+Classes without structure have a modularity too, since merges follow the confusions that there are.
+`p_values` holds it against that of `_REFERENCES` digests in which the classes that each class is
+confused with are others, by a random bijection for each, and which are merged by the same rules.
+Where all classes are confused alike but for chance, such a digest is as likely as the given one.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from models.arrays import Int
-from models.methods.logits.merging.reference import Merges
+from models.methods.logits.merging.logit_matrix import LogitMatrix
+from models.methods.logits.merging.merging import Merger
+from models.methods.logits.merging.reference import Aggregation, Merges
 from models.methods.logits.merging.row_digest import Digest
+from models.running.progress import silent
 
 _ROWS = 10_000
+
+_REFERENCES = 10
 
 
 def curve(merges: Merges, digest: Digest, most: int) -> list[tuple[int, float]]:
@@ -44,6 +58,76 @@ def curve(merges: Merges, digest: Digest, most: int) -> list[tuple[int, float]]:
         group[n_classes + step] = group[i] + group[j]
         values.append((n_classes - 1 - step, q))
     return [(k, value) for k, value in reversed(values) if 2 <= k <= most]
+
+
+def p_values(
+    values: Sequence[tuple[int, float]],
+    matrix: LogitMatrix,
+    digest: Digest,
+    hosts: Sequence[tuple[int, Int]],
+    aggregation: Aggregation,
+) -> list[tuple[int, float]]:
+    """(k, p-value) of the (k, Q) of `curve`: that of Student's t for one more value beside the
+    references', by a bound over all k that gives each a weight of 1 / k.
+
+    At most about `_ROWS` rows are used, at least one of each class that has any: with fewer rows
+    merges fit chance better, so that a hierarchy of more is held against more than it needs. The
+    same digest gives the same p-values; `matrix` is not read. O(`_REFERENCES` (rows M + K^2)).
+    """
+    from scipy.special import stdtr
+
+    if not values:
+        return []
+    rng = np.random.default_rng(0)
+    some = _some_rows(digest)
+    n = len(some.label)
+    chance = []
+    for _ in range(_REFERENCES):
+        other = replace(some, listed=_elsewhere(some, rng))
+        merger = Merger(matrix, other, aggregation, silent, readable_from=n)
+        chance.append([q for _, q in curve(merger.run(hosts), other, values[-1][0])])
+    k, q = np.array(values).T
+    above = q - np.mean(chance, axis=0)
+    error = np.std(chance, axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / _REFERENCES)
+    by_error = np.divide(above, error, out=np.zeros_like(above), where=error > 0)
+    bound = k * np.sum(1.0 / k) * stdtr(_REFERENCES - 1, -by_error)
+    return list(zip(k.astype(np.int64).tolist(), np.minimum(bound, 1.0).tolist(), strict=True))
+
+
+def _some_rows(digest: Digest) -> Digest:
+    """The digest of about `_ROWS` rows, evenly spaced in each class."""
+    every = len(digest.label) // _ROWS
+    if every < 2:
+        return digest
+    order = np.argsort(digest.label, kind="stable")
+    start = np.concatenate(([0], np.cumsum(digest.size)))
+    kept = np.sort(order[(np.arange(len(order)) - start[digest.label[order]]) % every == 0])
+    size = np.bincount(digest.label[kept], minlength=len(digest.size))
+    share = size / np.maximum(digest.size, 1)
+    names = ("label", "listed", "weight", "tail", "second")
+    return replace(
+        digest,
+        **{name: getattr(digest, name)[kept] for name in names},
+        size=size,
+        confidence=digest.confidence * share,
+        slack=digest.slack * share,
+    )
+
+
+def _elsewhere(digest: Digest, rng: np.random.Generator) -> Int:
+    """The lists with other classes: around a circle of all others, in a random order that all
+    share, each is moved on by a number of places that is drawn for the row's class."""
+    n_classes = len(digest.size)
+    order = rng.permutation(n_classes)
+    place = np.argsort(order)
+    by = rng.integers(n_classes - 1, size=n_classes)[digest.label][:, None]
+    own = place[digest.label][:, None]
+    known = digest.listed < n_classes
+    now = place[np.where(known, digest.listed, 0)]
+    moved = (now - (now > own) + by) % (n_classes - 1)
+    other = order[moved + (moved >= own)]
+    listed: Int = np.where(known, other, digest.listed).astype(digest.listed.dtype)
+    return listed
 
 
 def _joined(merges: Merges, a: Int, b: Int) -> Int:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from models.errors import UsageError
@@ -65,13 +66,51 @@ def test_clusters_far_apart_leave_rows_as_they_are() -> None:
 
 
 def test_its_objective_never_falls_and_bounds_what_was_found() -> None:
-    result = fitted(overlapping(), n_clusters=2, gamma=0.1)
+    result = fitted(overlapping(), n_clusters=2, gamma=0.1, tol=1e-6)
     rounds, objectives = zip(*result.curves["objective"], strict=True)
     assert rounds == tuple(range(1, len(rounds) + 1))
     assert len(rounds) == result.metrics["n_iter"] > 1
     assert (np.diff(objectives) >= -1e-12).all()
     assert objectives[-1] == result.metrics["bound"]
     assert result.metrics["bound"] == pytest.approx(result.metrics["objective"], abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_slack_is_no_less_than_any_clustering_needs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    code = np.arange(120) % 5
+    points = 2.0 * rng.normal(size=(5, 4))[code] + rng.normal(size=(120, 4)) * [1, 1, 1, 3]
+    data = Data({"features": points, "labels": np.where(code < 4, code, -1)})
+    result = fitted(data, n_clusters=1, gamma=0.1)
+    assert result.model is not None
+    folded = points[code < 4] @ result.model.arrays["projection"]
+    known = code[code < 4]
+
+    def within(cluster: np.ndarray) -> float:
+        means = [folded[cluster == k].mean(axis=0) for k in range(4) if (cluster == k).any()]
+        squares = [
+            ((folded[cluster == k] - mean) ** 2).sum()
+            for k, mean in zip(np.unique(cluster), means, strict=True)
+        ]
+        return float(sum(squares) / len(known))
+
+    def lacks(cluster: np.ndarray) -> float:
+        loss = 1.0 - max(adjusted_rand_score(known, cluster), 0.0)
+        return loss - (within(cluster) - within(known))
+
+    runs = [
+        KMeans(4, n_init=1, random_state=run, init=init).fit_predict(folded)
+        for run in range(60)
+        for init in ("random", "k-means++")
+    ]
+    worst = max(map(lacks, runs))
+    assert worst > 0.0
+    metrics = result.metrics
+    assert worst <= metrics["slack"] + 1e-6
+    assert max(lacks(rng.integers(4, size=len(known))) for _ in range(50)) <= metrics["slack_bound"]
+    assert metrics["slack"] <= metrics["slack_bound"] + 1e-9
+    assert metrics["bound"] <= metrics["objective"] + 1e-9
+    assert f"at least {metrics['slack']:.3g}" in " ".join(result.warnings)
 
 
 def test_too_few_rounds_are_a_warning() -> None:

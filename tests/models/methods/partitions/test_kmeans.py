@@ -11,12 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import registry
+from models.arrays import Arrays
 from models.clusters import lloyd
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.partitions.kmeans import KMeansParams
+from models.running.crew import Alone, Crew, Piece
+from models.running.progress import Progress
+from tests.models.crew_kit import Scattered
 
 METHOD = registry.method("kmeans")
 
@@ -249,6 +253,33 @@ def test_what_is_too_large_goes_by_rows_from_a_sample(
     whole = fit(rows, n_clusters=3)
     assert fitted.metrics["inertia"] == pytest.approx(whole.metrics["inertia"], rel=1e-4)
     assert fitted.model.arrays["centers"] == pytest.approx(whole.model.arrays["centers"], abs=1e-2)
+
+
+def test_rows_over_workers_are_clustered_as_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lloyd, "WHOLE", 500)
+    monkeypatch.setattr(lloyd, "SAMPLE", 200)
+    rng = np.random.default_rng(0)
+    data = Data({"features": ArrayRows(rng.normal(size=(1200, 3)))})
+    params = KMeansParams(n_clusters=6, max_iter=8)
+
+    def fitted(crew: Crew | None) -> Fitted:
+        return METHOD.fit(data, params, crew=crew)
+
+    def piece(given: Piece, progress: Progress) -> Arrays:
+        return METHOD.piece(data, params, given, progress)
+
+    one, alone = fitted(None), fitted(Alone(piece, 5))
+    crews = [Scattered(piece, 5, seed) for seed in range(3)]
+    for crew in crews:
+        several = fitted(crew)
+        assert (several.tree.leaf_of_point == alone.tree.leaf_of_point).all()
+        assert several.metrics == alone.metrics
+        for name, array in alone.model.arrays.items():
+            np.testing.assert_array_equal(several.model.arrays[name], array)
+    assert sum(crew.n_lost for crew in crews) > 0
+    # Sums in other parts differ in their last digits.
+    assert (one.tree.leaf_of_point == alone.tree.leaf_of_point).all()
+    assert one.model.arrays["centers"] == pytest.approx(alone.model.arrays["centers"], rel=1e-9)
 
 
 def test_a_value_that_cannot_be_used_is_named_when_read_by_rows(

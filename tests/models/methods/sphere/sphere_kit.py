@@ -8,6 +8,7 @@ import numpy as np
 
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows, Rows
+from models.method import Fitted
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
@@ -65,3 +66,12 @@ class FarRows(Rows):
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         return self._rows.take(rows)
+
+
+def assert_never_falling(fitted: Fitted) -> None:
+    """The curve of the bound is there, ends at the metric, and falls by no more than rounding."""
+    iterations, bound = zip(*fitted.curves["objective"], strict=True)
+    assert iterations == tuple(range(1, int(fitted.metrics["n_iter"]) + 1))
+    assert bound[-1] == fitted.metrics["objective"]
+    assert len(bound) > 2
+    assert (np.diff(bound) >= -1e-9 * np.abs(bound[-1])).all()

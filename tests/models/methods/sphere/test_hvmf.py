@@ -18,7 +18,7 @@ from models.numerics import bessel
 from models.numerics.sphere import draw_vmf, uniform
 from models.tree.build import from_parents
 from models.tree.tree import Tree
-from tests.models.methods.sphere.sphere_kit import mixture
+from tests.models.methods.sphere.sphere_kit import assert_never_falling, mixture
 
 METHOD = registry.method("hvmf")
 INFERENCES = ["variational-sampling", "variational-bounding"]
@@ -66,6 +66,7 @@ def test_the_hierarchy_is_found_and_larger_siblings_come_first(inference: str, k
     assert (extra["kappa"] < extra["kappa_high"]).all()
     assert extra["kappa"][3:] == pytest.approx(60.0 * 25, rel=0.15)
     assert fitted.warnings == ()
+    assert_never_falling(fitted)
 
 
 @each_inference

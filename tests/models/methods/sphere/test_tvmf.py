@@ -18,6 +18,7 @@ from models.method import Fitted
 from models.methods.sphere.tvmf import TVMFParams, usual_c0
 from models.numerics import bessel
 from models.numerics.sphere import draw_vmf
+from tests.models.methods.sphere.sphere_kit import assert_never_falling
 
 METHOD = registry.method("tvmf")
 INFERENCES = ["variational-sampling", "variational-bounding"]
@@ -77,6 +78,7 @@ def test_paths_weights_and_turns_are_found(inference: str, kind: str) -> None:
     assert arrays["kappa"] == pytest.approx(15.0 * 25, rel=0.12)
     assert fitted.metrics["n_periods"] == 6.0
     assert fitted.warnings == ()
+    assert_never_falling(fitted)
     assert json.loads(json.dumps(facts)) == facts
 
 

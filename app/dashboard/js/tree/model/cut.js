@@ -271,7 +271,7 @@ export const MOST_SHARE = 0.8;
  * @param {Level[]} levels
  */
 export function rankedLevels(levels) {
-  const order = ["support", "modularity", "silhouette", "gap"];
+  const order = ["modularity", "silhouette", "gap"];
   /** @param {Level} level */
   const isMany = (level) => Number(level.k > 20);
   /** @param {Level} level */

@@ -42,11 +42,9 @@ const CRITERIA = {
   gap: "the heights leave a gap here",
   silhouette: "clusters are compact and apart",
   modularity: "most confusions lie within",
-  support: "clusters come back when resampled",
 };
 /** @param {Level} level */
-const chance = ({ p_value: p }) =>
-  p === null ? "not held against chance" : `p = ${number(p)} without structure`;
+const chance = ({ p_value: p }) => `p = ${number(p)} without structure`;
 /** @type {readonly Way[]} */
 const WAYS = ["k", "height"];
 

@@ -108,6 +108,7 @@ export function trustPanel(view, { onchoose, form }) {
         merging,
         el("div", { class: "row apart" }, heading, saving),
         el("p", { class: "quiet" }, MERGING),
+        warningBox(merges.warnings),
         el("div", { class: "trust-pair" }, mergeFigures(merges, onchoose)),
       );
     } catch (error) {

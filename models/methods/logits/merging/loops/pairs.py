@@ -15,12 +15,12 @@ _U = np.uintp
 
 
 @njit(cache=True, nogil=True)
-def table(label, listed, weight, tail, second, mass, rest, total):
+def table(label, listed, weight, tail, second, mass, rest, most, total):
     """Add each row's probabilities to (label, listed) of `mass`, (K, K).
 
     label, listed, weight, tail, second : see `row_digest.Digest`; rows with a NaN as `second` are
-    left out. rest, total : (K,) added to: the probability of classes that are not listed, and the
-    number of rows. O(n M).
+    left out. rest, most, total : (K,) added to: the probability of classes that are not listed, the
+    most that one of them can have, and the number of rows. O(n M).
     """
     for row in range(_U(label.size)):
         scale = np.float64(second[row])
@@ -33,11 +33,12 @@ def table(label, listed, weight, tail, second, mass, rest, total):
             for m in range(_U(listed.shape[1])):
                 mass[own, _U(listed[row, m])] += scale * weight[row, m]
             rest[own] += scale * tail[row]
+            most[own] += scale * weight[row, _U(listed.shape[1] - 1)]
 
 
 @njit(cache=True, nogil=True)
 def of_classes(
-    c, order, start, listed, weight, tail, second, sums, touched, rest, total, others, pairs
+    c, order, start, listed, weight, tail, second, sums, touched, rest, most, total, others, pairs
 ):
     """`table`, as pairs, for the classes from `c` on, until `pairs` may not hold another class's.
 
@@ -66,6 +67,7 @@ def of_classes(
                         n_touched += _U(1)
                     sums[j] += p
                 rest[c] += scale * tail[row]
+                most[c] += scale * weight[row, _U(listed.shape[1] - 1)]
         for i in range(n_touched):
             j = _U(touched[i])
             of[n], taken_for[n], mass[n] = c, j, sums[j]

@@ -45,6 +45,18 @@ def test_the_curve_of_labels(working: Working, tree: dict[str, Any]) -> None:
     assert [row["n_classes"] for row in rows] == ["3", "2", "1"]
     assert rows[0]["node"] == ""
     assert rows[1]["node"] == str(pair)
+    assert [row["accuracy_low"] for row in rows] == [row["accuracy"] for row in rows]
+
+
+def test_by_logits_one_class_is_always_right(working: Working) -> None:
+    logits = [[float((row * (c + 3)) % 7) for c in range(12)] for row in range(20)]
+    body = {"method": "l2h", "inputs": {"logits": logits}}
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    answer = get(working, {"id": job["result"]["tree"]}, "/merges").json()
+    last = answer["steps"][-1]
+    assert [last[name] for name in ("n_classes", "accuracy", "accuracy_low")] == [1, 1.0, 1.0]
+    assert "Accuracies and gains are estimates" in answer["warnings"][-1]
+    assert answer["nodes"][0]["gain_low"] < answer["nodes"][0]["gain_high"]
 
 
 def test_what_is_not_there(working: Working, tree: dict[str, Any]) -> None:

@@ -38,15 +38,25 @@ def test_levels_of_points(working: Working) -> None:
 
 
 def test_levels_of_an_imported_tree(working: Working) -> None:
+    # Three combs of eight leaves, each as deep as the others, below long edges.
+    groups = []
+    for group in range(3):
+        comb, step = f"a{group}:1", 1 + 0.01 * group
+        for leaf in range(7):
+            comb = f"({comb},b{group}{leaf}:{1 + leaf * step}):{step}"
+        groups.append(comb.rsplit(":", 1)[0] + f":{500 - 8 * step}")
     answer = working.client.post(
         "/v1/trees",
-        content=b"((a:1,b:1,c:1):9,(d:1,e:2):9,f:11);",
+        content=f"({','.join(groups)});".encode(),
         headers={"Content-Type": "text/x-nh"},
     )
     tree = answer.json()["id"]
     suggested = working.client.get(f"/v1/trees/{tree}/levels").json()["levels"]
     assert [(level["k"], level["criterion"]) for level in suggested] == [(3, "gap")]
-    assert suggested[0]["p_value"] is None
+    assert 0 < suggested[0]["p_value"] < 0.01
+    assignments = working.client.get(f"/v1/trees/{tree}/assignments?k=3").json()
+    assert suggested[0]["clusters"] == assignments["clusters"]
+    assert len(suggested[0]["clusters"][0]["name"].split(", ")) > 1
 
 
 def test_no_level_stands_out_of_points_without_structure(working: Working) -> None:

@@ -21,9 +21,10 @@ from models.methods.classifiers.recursive.blocks.sweeps import BlockFit, State, 
 from models.methods.classifiers.recursive.inputs import Effort, penalty_of
 from models.registry import method
 from models.running import memory
-from models.running.crew import Alone
+from models.running.crew import Alone, Crew
 from models.running.progress import silent
 from models.tree.tree import Tree
+from tests.models.crew_kit import Scattered
 from tests.models.methods.classifiers.problem_kit import TREE, margins, problem
 from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
@@ -124,6 +125,30 @@ def test_a_lost_fit_goes_on_at_its_sweep(loss: Any) -> None:
     assert resumed.objectives == expected.objectives
     np.testing.assert_array_equal(resumed.weights.own.value, expected.weights.own.value)
     assert len(again.states) == len(expected.objectives) - 1 - 2
+
+
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+@pytest.mark.parametrize("on_graph", [False, True])
+def test_lost_workers_and_a_lost_fit_change_no_bit(loss: Any, on_graph: bool) -> None:
+    some = linked(1) if on_graph else wide(3)
+    blocked, effort = blocks_of(some, 3), Effort(0.7, tol=1e-5, max_iter=6)
+
+    def workers(seed: int) -> Scattered:
+        return Scattered(lambda given, progress: piece(some, blocked, loss, given), 4, seed)
+
+    def fit(crew: Crew, checkpoint: Checkpoint) -> BlockFit:
+        return minimize(some, blocked, loss, effort, crew, silent, checkpoint)
+
+    expected = fit(crew_of(some, blocked, loss), Checkpoint())
+    for seed in range(2):
+        lost, crew = MemoryCheckpoint(lost_after=2), workers(seed)
+        with pytest.raises(WorkerLost):
+            fit(crew, lost)
+        again = fit(workers(seed + 10), MemoryCheckpoint(lost.state))
+        assert crew.n_lost > 0
+        assert again.objectives == expected.objectives
+        for name, array in expected.weights.own.arrays("").items():
+            np.testing.assert_array_equal(again.weights.own.arrays("")[name], array)
 
 
 def test_compressed_rows_keep_what_matters() -> None:

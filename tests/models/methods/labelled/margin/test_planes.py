@@ -5,6 +5,8 @@ Other clusterings of known rows against their definitions.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from models.arrays import Float, Int
 from models.errors import Cancelled
+from models.methods.labelled.margin.loops import climb
 from models.methods.labelled.margin.planes import (
     Clusterings,
     Plane,
@@ -74,6 +77,40 @@ def test_the_worst_of_more_runs_is_no_better() -> None:
     ]
     assert lacks == sorted(lacks)
     assert lacks[-1] > 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_worst_and_the_bound_of_all_clusterings(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    code = np.append(np.arange(3), rng.integers(3, size=4))
+    root = rng.normal(size=(2, 2)) * 0.7
+    clusterings = Clusterings(KnownClusters(rng.normal(size=(7, 2)), code, 3))
+    metric = root.T @ root
+    every = [
+        clusterings.plane(np.array(each)).lacks(metric) for each in product(range(3), repeat=7)
+    ]
+    worst = clusterings.worst(root, metric, 10, rng).lacks(metric)
+    assert worst == pytest.approx(max(every), abs=1e-9)
+    assert max(every) <= clusterings.most_slack(root, metric) + 1e-9
+    # A metric of 0 leaves only the loss.
+    assert clusterings.most_slack(np.zeros((1, 2)), np.zeros((2, 2))) == 1.0
+
+
+def test_moves_only_raise_what_lacks() -> None:
+    known = drawn(3)
+    metric = np.diag([1.0, 0.5, 2.0, 0.1])
+    clusterings, points = Clusterings(known), known.points - known.points.mean(axis=0)
+    for seed in range(20):
+        cluster = np.random.default_rng(seed).integers(3, size=15)
+        moved = cluster.copy()
+        climb(points * np.sqrt(np.diag(metric)), known.code, moved, 3, 100)
+        before, after = (clusterings.plane(each).lacks(metric) for each in (cluster, moved))
+        assert after >= before
+        for row in range(15):
+            for k in range(3):
+                other = moved.copy()
+                other[row] = k
+                assert clusterings.plane(other).lacks(metric) <= after + 1e-9
 
 
 def test_k_means_ends_where_each_row_is_nearest_to_its_mean() -> None:

@@ -81,3 +81,40 @@ def test_a_planted_level_is_proposed(tmp_path) -> None:
     proposed = levels(fitted.tree, fitted.curves)
     # The planted tree has 5 groups of 5 groups each.
     assert [(level.k, level.criterion) for level in proposed] == [(5, "modularity")]
+
+
+@pytest.mark.parametrize(("n_classes", "n_groups"), [(9, 3), (12, 4), (40, 5)])
+def test_levels_of_classes_are_held_against_chance(n_classes: int, n_groups: int) -> None:
+    rng, l2h = np.random.default_rng(n_classes), method("l2h")
+    label = np.arange(25 * n_classes) % n_classes
+    alike = (label % n_groups)[:, None] == np.arange(n_classes) % n_groups
+    by_chance = 0
+    for _ in range(20):
+        logits = rng.normal(size=alike.shape) + 6.0 * (label[:, None] == np.arange(n_classes))
+        fitted = l2h.fit(Data({"logits": logits}), l2h.Params())
+        by_chance += bool(levels(fitted.tree, fitted.curves))
+    # More than 4 of 20 have a probability of 0.3 % where each has .05.
+    assert by_chance <= 4
+    fitted = l2h.fit(Data({"logits": logits + 3.0 * alike}), l2h.Params())
+    level = max(levels(fitted.tree, fitted.curves), key=lambda level: level.score)
+    assert (level.k, level.criterion) == (n_groups, "modularity")
+    assert level.p_value <= 0.05
+
+
+def test_other_classes_are_a_bijection_and_rows_are_of_every_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    logits = np.random.default_rng(2).normal(size=(60, 7)).astype(np.float32)
+    _, digest = merged(logits)
+    other = modularity._elsewhere(digest, np.random.default_rng(0))
+    for row, (c, listed) in enumerate(zip(digest.label.tolist(), other.tolist(), strict=True)):
+        assert sorted([c, *listed]) == list(range(7)), row
+    same = (digest.label[:, None] == digest.label) & (
+        digest.listed[:, None, 0] == digest.listed[:, 0]
+    )
+    assert (other[:, None, 0] == other[:, 0])[same].all()
+    monkeypatch.setattr(modularity, "_ROWS", 20)
+    some = modularity._some_rows(digest)
+    assert len(some.label) < 40
+    assert set(some.label.tolist()) == set(digest.label.tolist())
+    assert some.size.tolist() == np.bincount(some.label, minlength=7).tolist()
