@@ -43,6 +43,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from models.arrays import Float
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
@@ -102,9 +103,9 @@ class RMLR(Classifier[RMLRParams]):
 
     def _train(self, problem: Problem, params: RMLRParams, run: Run) -> Trained:
         self._require(_bytes(problem, params))
-        objective = SoftmaxObjective(
-            problem.design, problem.code, problem.n_classes, loss_weight(params.C)
-        )
+        # ADMM finds weights by ridge regression, for which the penalty must be the same in all.
+        kind = SoftmaxObjective if params.bound == "admm" else SoftmaxObjective.in_units
+        objective = kind(problem.design, problem.code, problem.n_classes, loss_weight(params.C))
         minimum = _minimum(objective, params, run)
         return Trained(
             minimum.weights,
@@ -118,13 +119,18 @@ class RMLR(Classifier[RMLRParams]):
             },
             curves=minimum.curves,
             warnings=_warnings(minimum, params),
+            converged=minimum.converged,
         )
 
 
 def _minimum(objective: SoftmaxObjective, params: RMLRParams, run: Run) -> Minimum:
     effort = Effort(params.tol, params.max_iter)
     if params.bound == "lbfgs":
-        return minimize_jointly(objective, effort, run.progress, run.checkpoint)
+
+        def ends(value: float, gradient: Float) -> bool:
+            return objective.gap(gradient) <= params.tol * abs(value)
+
+        return minimize_jointly(objective, ends, params.max_iter, run.progress, run.checkpoint)
     if params.bound == "admm":
         return minimize_by_splitting(objective, effort, run.progress, run.checkpoint)
     bound = BOUNDS[params.bound]
