@@ -129,6 +129,24 @@ def _factored(matrix: sp.csr_array) -> Any:
     return splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
 
 
+def inverted(matrix: Float) -> Float:
+    """The inverse of a symmetric, positive definite matrix whose columns may be of any sizes.
+
+    Where rounding has made it singular a share of 1e-6 is added to its diagonal.
+    """
+    units = np.exp2(np.rint(0.5 * np.log2(np.maximum(np.diagonal(matrix), TINY))))
+    scale = units[:, None] * units
+    even = matrix / scale
+    try:
+        return np.asarray(np.linalg.inv(even) / scale)
+    except np.linalg.LinAlgError:
+        even[np.diag_indices_from(even)] *= 1.0 + 1e-6
+        return np.asarray(np.linalg.inv(even) / scale)
+
+
+TINY = 1e-300
+
+
 class BlockElimination:
     """Solves (R + H) x = r where H adds a matrix to the block of each class.
 
@@ -148,14 +166,14 @@ class BlockElimination:
             blocks = np.zeros((penalty.n_nodes, n_columns, n_columns))
             blocks[penalty.node] = hessians
             blocks += diagonal[:, None, None] * np.eye(n_columns)
-            self._inverse = np.linalg.inv(blocks)
+            self._inverse = np.stack([inverted(block) for block in blocks])
             return
         self._inverse = np.zeros((penalty.n_nodes, n_columns, n_columns))
         self._inverse[penalty.node] = hessians
         for node in range(penalty.n_nodes - 1, -1, -1):
             block = self._inverse[node]
             block.flat[:: n_columns + 1] += diagonal[node]
-            self._inverse[node] = np.linalg.inv(block)
+            self._inverse[node] = inverted(block)
             if node:
                 self._inverse[penalty.parent[node]] -= self._inverse[node]
 
