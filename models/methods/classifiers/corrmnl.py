@@ -137,4 +137,5 @@ def _trained(draws: Draws) -> Trained:
         },
         curves={"log_likelihood": list(enumerate(mean.tolist(), 1))},
         warnings=() if mixed else warnings,
+        converged=mixed,
     )

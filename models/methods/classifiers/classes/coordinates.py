@@ -76,14 +76,23 @@ class Center:
 class Coordinates:
     """Columns of a design, those that are far turned.
 
-    center : its columns by ascending size. n_features : the columns before the constant one.
+    center : its columns by ascending size. deviation : (n_far,) the standard deviations of these.
+    n_features : the columns before the constant one.
     intercept : whether there is a constant column; else the first far column is what is turned
         into the direction of the centre.
     """
 
     center: Center
+    deviation: Float
     n_features: int
     intercept: bool
+
+    @property
+    def furthest(self) -> tuple[int, float, float]:
+        """The column that is furthest for its spread: its number, mean and standard deviation."""
+        place = int(np.argmin(self.deviation / np.abs(self.center.values)))
+        columns, values = self.center.columns, self.center.values
+        return int(columns[place]), float(values[place]), float(self.deviation[place])
 
     @cached_property
     def _along(self) -> int:
@@ -133,6 +142,16 @@ class Coordinates:
         some = sp.csr_array((far.ravel(), (row, place)), shape=design.shape)
         return sp.csr_array(others + some)
 
+    def turned_weights(self, weights: Float) -> Float:
+        """(n, n_columns) in these coordinates, of weights of the columns as they came."""
+        turned = weights.copy()
+        along = weights[:, -1].copy() if self.intercept else np.zeros(len(weights))
+        for column, own, other in self._turns():
+            turned[:, column] = own * weights[:, column] - other * along
+            along = own * along + other * weights[:, column]
+        turned[:, self._along] = along
+        return turned
+
     def plain(self, weights: Array) -> Float:
         """(..., n_features + 1) the weights of the features as they came, and the score at the
         centre.
@@ -170,7 +189,7 @@ def coordinates_of(
     order = order[np.argsort(np.abs(mean[order]), kind="stable")]
     center = Center(columns[order], mean[order])
     intercept = design.shape[1] > n_features
-    return Coordinates(center, n_features, intercept), tuple(
+    return Coordinates(center, deviation[order], n_features, intercept), tuple(
         f"Column {columns[one]} (counted from 0) of input 'features' varies by "
         f"{deviation[one]:.2g} around {mean[one]:.6g}: little of that is left in numbers of "
         f"{-np.log10(precision):.0f} digits. Subtract the offset before the numbers are stored."
@@ -205,6 +224,8 @@ def dense_columns(design: Matrix, columns: Int) -> Float:
     return np.asarray(dense, dtype=np.float64)
 
 
+TINY = 1e-300
+
 MODERATE = 6
 """Units of 2 to the power of at most this, up or down, are taken as 1."""
 
@@ -237,6 +258,21 @@ def in_units(design: Float | sp.csr_array, units: Float) -> Float | sp.csr_array
         values = design.data / units[design.indices]
         return sp.csr_array((values, design.indices, design.indptr), shape=design.shape)
     return design / units
+
+
+def inverted(matrix: Float) -> Float:
+    """The inverse of a symmetric, positive definite matrix whose columns may be of any sizes.
+
+    Where rounding has made it singular a share of 1e-6 is added to its diagonal.
+    """
+    units = np.exp2(np.rint(0.5 * np.log2(np.maximum(np.diagonal(matrix), TINY))))
+    scale = units[:, None] * units
+    even = matrix / scale
+    try:
+        return np.asarray(np.linalg.inv(even) / scale)
+    except np.linalg.LinAlgError:
+        even[np.diag_indices_from(even)] *= 1.0 + 1e-6
+        return np.asarray(np.linalg.inv(even) / scale)
 
 
 def remarks(design: Float | sp.csr_array, n_features: int) -> tuple[str, ...]:

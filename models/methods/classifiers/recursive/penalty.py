@@ -21,6 +21,7 @@ from scipy.sparse.linalg import splu
 from models.arrays import Float, Int
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.coordinates import inverted
 
 ANCHOR = 1e-3
 """Factor of |w|^2 for each node of a graph."""
@@ -127,24 +128,6 @@ class Penalty:
 def _factored(matrix: sp.csr_array) -> Any:
     """The factors of a symmetric matrix; for a tree they have no fill."""
     return splu(matrix.tocsc(), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-
-
-def inverted(matrix: Float) -> Float:
-    """The inverse of a symmetric, positive definite matrix whose columns may be of any sizes.
-
-    Where rounding has made it singular a share of 1e-6 is added to its diagonal.
-    """
-    units = np.exp2(np.rint(0.5 * np.log2(np.maximum(np.diagonal(matrix), TINY))))
-    scale = units[:, None] * units
-    even = matrix / scale
-    try:
-        return np.asarray(np.linalg.inv(even) / scale)
-    except np.linalg.LinAlgError:
-        even[np.diag_indices_from(even)] *= 1.0 + 1e-6
-        return np.asarray(np.linalg.inv(even) / scale)
-
-
-TINY = 1e-300
 
 
 class BlockElimination:
