@@ -16,6 +16,10 @@ Without a hierarchy all classes are siblings.
   curve `bound` is the evidence lower bound after each half-step (covariances, means with the bound
   of the likelihood, precisions); it never falls.
 
+Columns that lie far from 0 for their spread are turned with the intercept (`classes.coordinates`),
+which changes neither the priors of 'M1' and 'M3' nor the posterior; with 'M2', whose precisions
+belong to single features, columns beyond 1000 standard deviations are refused.
+
 Both end when a sweep changes no expected precision by more than a share of 'tol', nor the weights
 by more than 'tol' standard deviations, root mean square.
 

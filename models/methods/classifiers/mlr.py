@@ -73,8 +73,8 @@ class MLR(Classifier[MLRParams]):
             minimum.weights,
             "softmax",
             metrics={"objective": minimum.objective, "n_iter": float(minimum.n_iter)},
-            warnings=() if minimum.converged else (
-                f"Not converged after {minimum.n_iter} steps; raise 'max_iter' or 'tol'.",
-            ),
+            warnings=()
+            if minimum.converged
+            else (f"Not converged after {minimum.n_iter} steps; raise 'max_iter' or 'tol'.",),
             converged=minimum.converged,
         )

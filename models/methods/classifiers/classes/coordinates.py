@@ -132,14 +132,15 @@ class Coordinates:
             turned[:, self._along] = along
             return turned
         if self.intercept:
-            columns, far = np.append(columns, self._along), np.column_stack([far, along])
+            columns = np.append(columns, np.int64(self._along))
+            far = np.column_stack([far, along])
         kept = np.ones(design.shape[1])
         kept[columns] = 0.0
         others = sp.csr_array(design @ sp.diags_array(kept))
         others.eliminate_zeros()
-        place = np.tile(columns, len(far))
+        column = np.tile(columns, len(far))
         row = np.repeat(np.arange(len(far)), columns.size)
-        some = sp.csr_array((far.ravel(), (row, place)), shape=design.shape)
+        some = sp.csr_array((far.ravel(), (row, column)), shape=design.shape)
         return sp.csr_array(others + some)
 
     def turned_weights(self, weights: Float) -> Float:
@@ -200,13 +201,19 @@ def coordinates_of(
 def _moments(design: Float | sp.csr_array, n_features: int) -> tuple[Int, Float, Float]:
     """Columns that may be far, with their means and standard deviations, 0 exactly for constants.
 
-    Of a sparse design only columns in which nearly every row has a value: others vary too much.
+    Plain sums rule out most columns; of a sparse design all in which not nearly every row has a
+    value, since these vary too much.
     """
     n_rows = design.shape[0]
-    columns = np.arange(n_features)
     if isinstance(design, sp.csr_array):
         times = np.bincount(design.indices, minlength=design.shape[1])[:n_features]
         columns = np.flatnonzero(times > (1.0 - FAR**-2) * n_rows)
+    else:
+        mean = (np.ones(n_rows) @ design)[:n_features] / n_rows
+        squares = np.einsum("ij,ij->j", design, design)[:n_features] / n_rows
+        columns = np.flatnonzero(mean * mean > (1.0 - 2.0 * FAR**-2) * squares)
+    if not columns.size:
+        return columns, np.zeros(0), np.zeros(0)
     first = dense_columns(design[:1], columns)[0]
     total, squares = np.zeros(columns.size), np.zeros(columns.size)
     for block in row_blocks(n_rows, columns.size):
@@ -241,7 +248,10 @@ def column_units(design: Float | sp.csr_array, least: float = 0.0) -> Float:
         times = np.bincount(design.indices, design.data != 0, minlength=design.shape[1])
     else:
         squares = np.einsum("ij,ij->j", design, design)
-        times = np.count_nonzero(design, axis=0)
+        times = np.full(design.shape[1], len(design))
+        # Small squares may be those of many zeros.
+        few = np.flatnonzero(squares * 4.0**MODERATE < times)
+        times[few] = np.count_nonzero(design[:, few], axis=0)
     sizes = np.sqrt(squares / np.maximum(times, 1))
     sizes = np.where(sizes > 0.0, np.maximum(sizes, least), 1.0)
     exponent = np.rint(np.log2(sizes))

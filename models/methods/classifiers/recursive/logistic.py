@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -126,9 +127,7 @@ class LogisticLoss:
 
     def hessians(self, curvature: Array) -> Float:
         """(n_classes, D, D) for a dense design, without the rows of negligible curvature."""
-        assert isinstance(self._design, np.ndarray)
-        units = column_units(self._design)
-        single = np.asarray(in_units(self._design, units)).astype(np.float32)
+        units, single = self._single
         n_columns = single.shape[1]
         matrices = np.empty((curvature.shape[1], n_columns, n_columns))
         least = NEGLIGIBLE * curvature.mean(axis=0)
@@ -138,6 +137,12 @@ class LogisticLoss:
             matrices[number] = scaled.T @ scaled
         matrices *= units[:, None] * units
         return matrices
+
+    @cached_property
+    def _single(self) -> tuple[Float, Array]:
+        """The units of the columns, and the dense rows in these, in single precision."""
+        units = column_units(self._design)
+        return units, np.asarray(in_units(self._design, units)).astype(np.float32)
 
     def diagonals(self, curvature: Array) -> Float:
         """(n_classes, n_columns) of the Hessian."""
@@ -184,7 +189,7 @@ def minimize(
         converged = bound <= enough
         if converged or n_steps >= effort.max_iter:
             break
-        direction, decrease = _direction(penalty, loss, gradient, curvature, enough)
+        direction = _direction(penalty, loss, gradient, curvature, enough)
         along = loss.scores(direction[penalty.node])
         step = 1.0
         while step >= LEAST_STEP:
@@ -250,10 +255,11 @@ def log_odds(problem: Problem) -> Float:
 
 def _direction(
     penalty: Penalty, loss: LogisticLoss, gradient: Float, curvature: Array, enough: float
-) -> tuple[Float, float]:
-    """Newton's direction by conjugate gradients, and the decrease that it promises.
+) -> Float:
+    """Newton's direction by conjugate gradients.
 
-    They end when the residual's part of the decrease is a tenth of the whole, or `enough` / 10.
+    They end when the residual's part of the decrease that the direction promises is a tenth of the
+    whole, or `enough` / 10.
     """
     precondition = _preconditioner(penalty, loss, gradient.shape[1], curvature)
     direction = np.zeros_like(gradient)
@@ -275,7 +281,7 @@ def _direction(
             break
         search = conditioned + (following / product) * search
         product = following
-    return direction, decrease
+    return direction
 
 
 def _preconditioner(

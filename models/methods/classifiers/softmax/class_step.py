@@ -1,10 +1,11 @@
 """The weights of a block of classes that minimise a bound with given shifts.
 
 Each class k minimises 1/2 r.w^2 + C [sum_i cell(w.x_i - a_i) - w.s_k] by itself, s_k being the sum
-of its rows and r the ridge. All classes of a block take steps of Newton's method together, by conjugate gradients
-whose products are matrix products over the block, and halve their steps until their own objective
-falls; a class that is done drops out. Nothing here looks at other classes, so that a block is a
-unit of work for another process: shifts in, weights and sums over its classes out.
+of its rows and r the ridge. All classes of a block take steps of Newton's method together, by
+conjugate gradients whose products are matrix products over the block, and halve their steps until
+their own objective falls; a class that is done drops out. Nothing here looks at other classes, so
+that a block is a unit of work for another process: shifts in, weights and sums over its classes
+out.
 
 Cost: about ten products of the rows (n_rows, D) with (D, n_block) for each step of Newton's method
 with whole matrices as preconditioners, up to 50 with diagonals; memory some 8 arrays (n_block,

@@ -32,6 +32,16 @@ ROUND = 100
 Ends: TypeAlias = Callable[[float, Float], bool]
 """Whether a value of J and its (n_classes, n_columns) gradient are an end."""
 
+
+def by_gap(objective: SoftmaxObjective, tol: float) -> Ends:
+    """The end where J is shown to be within this share of its minimum."""
+
+    def ends(value: float, gradient: Float) -> bool:
+        return objective.gap(gradient) <= tol * abs(value)
+
+    return ends
+
+
 NEWTON_STEPS = 20
 MOST_PRODUCTS = 200
 EXACT = 1e-3
@@ -98,7 +108,8 @@ def minimize_jointly(
     if not ends(value, gradient):
         progress(len(values) / max_iter, "steps", f"step {len(values)}")
         most = min(NEWTON_STEPS, max_iter - len(values))
-        for weights, value, gradient in newton_steps(objective, weights, most):
+        for step in newton_steps(objective, weights, most):
+            weights, value, gradient = step
             values.append(value)
             norms.append(objective.norm(gradient))
             if ends(value, gradient):

@@ -115,7 +115,9 @@ def right(name: str, fitted: Fitted, features: np.ndarray | sp.csr_array) -> flo
     assert fitted.model is not None
     found = method(name).predict(fitted.model, fitted.tree, Data({"features": features})).classes
     assert found is not None
-    return float(np.mean([found.name[code] == own for code, own in zip(found.code, LABELS, strict=True)]))
+    return float(
+        np.mean([found.name[code] == own for code, own in zip(found.code, LABELS, strict=True)])
+    )
 
 
 LOSS = {"mlr": "softmax", "rmlr": "softmax", "blr": "logistic", "rr-lr": "tree"}
@@ -163,7 +165,9 @@ def test_hblr_settles_at_the_same_point_for_any_offset(params: dict[str, str]) -
 
 def test_what_needs_columns_as_they_came_is_refused_by_name() -> None:
     for classifier, params in (("hblr", {"covariance": "M2"}), ("rr-lr", {"block_size": 1})):
-        with pytest.raises(UsageError, match=r"Column 3 .* around 1\.[67]\d*e\+09.*standardize") as refused:
+        with pytest.raises(
+            UsageError, match=r"Column 3 .* around 1\.[67]\d*e\+09.*standardize"
+        ) as refused:
             fit(classifier, COLUMNS["unix seconds"], **params)
         assert refused.value.where["column"] == 3
 
@@ -192,19 +196,26 @@ def test_turned_columns_are_a_rotation(intercept: bool) -> None:
     features = np.c_[NEAR[:, 0], 100.0 + SPREAD, NEAR[:, 1], np.full(N, -70.0), 500.0 - SPREAD]
     design = design_of(features, intercept)
     turn, _ = coordinates_of(design, 5, 1e-16)
-    assert turn is not None and turn.center.columns.tolist() == [3, 1, 4]
+    assert turn is not None
+    assert turn.center.columns.tolist() == [3, 1, 4]
     turned = np.asarray(turn.turned(design))
     np.testing.assert_allclose(turned @ turned.T, design @ design.T, rtol=1e-12)
     sparse = turn.turned(design_of(sp.csr_array(features), intercept)).toarray()
     np.testing.assert_allclose(sparse, turned, rtol=1e-12, atol=1e-12)
     weights = RNG.normal(size=(2, design.shape[1]))
     np.testing.assert_allclose(
-        turn.center.scores(features, turn.plain(weights)), turned @ weights.T, rtol=1e-11, atol=1e-10
+        turn.center.scores(features, turn.plain(weights)),
+        turned @ weights.T,
+        rtol=1e-11,
+        atol=1e-10,
     )
-    np.testing.assert_allclose(turned @ turn.turned_weights(weights).T, design @ weights.T, rtol=1e-11, atol=1e-10)
+    np.testing.assert_allclose(
+        turned @ turn.turned_weights(weights).T, design @ weights.T, rtol=1e-11, atol=1e-10
+    )
     if not intercept:
         fitted = fit("blr", features, intercept=False)
-        assert not fitted.warnings and right("blr", fitted, sp.csr_array(features)) > 0.5
+        assert not fitted.warnings
+        assert right("blr", fitted, sp.csr_array(features)) > 0.5
 
 
 @pytest.mark.parametrize("scale", [1e12, 1e30])
