@@ -249,7 +249,7 @@ def column_units(design: Float | sp.csr_array, least: float = 0.0) -> Float:
     else:
         squares = np.einsum("ij,ij->j", design, design)
         times = np.full(design.shape[1], len(design))
-        # Small squares may be those of many zeros.
+        # Squares may be small for many zeros.
         few = np.flatnonzero(squares * 4.0**MODERATE < times)
         times[few] = np.count_nonzero(design[:, few], axis=0)
     sizes = np.sqrt(squares / np.maximum(times, 1))

@@ -4,7 +4,7 @@ J(W) = 1/2 sum_k |w_k|^2 + C sum_i [log sum_k exp(w_k.x_i) - w_{y_i}.x_i], which
 thesis's OPT 1 with lambda = 1 / C. J is 1-strongly convex, so J(W) - min J <= |grad J(W)|^2 / 2:
 this is the gap by which all minimisations end.
 
-Where columns are of very different sizes they are in units, and weights are those of columns in
+Where columns are of very different sizes they are in units, and weights belong to columns in
 units: a square in the penalty and a square in the gap then have factors.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §4.3.

@@ -168,7 +168,7 @@ def size_of(features: npt.NDArray[Any], intercept: bool) -> float:
     """A power of 2 near the root mean square of the features, with an intercept of what they differ
     from their means; 1 where that is moderate. O(N P).
 
-    Weights cost alike whatever the features' unit, and tolerances are those of an objective that
+    Weights cost alike whatever the features' unit, and tolerances belong to an objective that
     starts below 1, so that features of size 1e-12 or 1e30 are split in units of this size.
     """
     largest = max(float(features.max(initial=0)), -float(features.min(initial=0)))

@@ -1,6 +1,6 @@
-"""Classifiers on columns of any offset and size: the optimum of the objective as it is stated.
+"""Classifiers on columns of any offset and size: the optimum of the stated objective.
 
-The optimum is found by L-BFGS in coordinates of the test: columns far from 0 are centred, an
+The tests find the optimum by L-BFGS in other coordinates: columns far from 0 are centred, an
 orthogonal matrix turns the centre into one column, and all are divided by their sizes.
 """
 
@@ -73,7 +73,7 @@ def coordinates(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.cache
 def optimum(name: str, loss: str) -> float:
-    """Of softmax, logistic against the rest, or that over the tree."""
+    """The least objective: softmax, logistic against the rest, or that over the tree."""
     rows, factors = coordinates(COLUMNS[name])
     sign = np.where(np.eye(3)[CODE] > 0, 1.0, -1.0)
     # Nodes: the root, g, a, b, c.
@@ -138,7 +138,7 @@ def test_the_optimum_is_that_of_the_columns_as_they_came(name: str) -> None:
 
 
 def test_values_of_scores_do_not_cancel_far_from_zero() -> None:
-    """Probabilities of rows + 1e9 are those of a fit near 0 as far as the penalty lets them."""
+    """Probabilities of rows + 1e9 are the same at 1e8 and 1e9."""
     far, further = (COLUMNS[f"all + 1e{power}"] for power in (8, 9))
     for classifier in ("mlr", "rmlr", "blr", "rr-lr", "hblr"):
         tables = []

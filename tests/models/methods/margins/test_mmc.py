@@ -116,8 +116,8 @@ def test_clusters_are_named_and_explained() -> None:
         (np.eye(3), {"n_clusters": 4}, "too-few-points", "'n_clusters' is 4"),
         (np.eye(3), {"n_clusters": 2, "alpha": 0}, "wrong-parameter", "alpha above 0"),
         (
-            1e-9 * np.eye(3),
-            {"n_clusters": 2, "regularizer": "l1"},
+            np.eye(3),
+            {"n_clusters": 2, "regularizer": "l1", "alpha": 1e6},
             "wrong-parameter",
             "Lower alpha, or scale the features up",
         ),
