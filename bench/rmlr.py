@@ -32,7 +32,7 @@ from models.arrays import Array, Float, Int
 from models.method import Checkpoint
 from models.methods.classifiers.softmax.admm import minimize_by_splitting
 from models.methods.classifiers.softmax.bounds import BOUNDS
-from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
+from models.methods.classifiers.softmax.gradient_steps import by_gap, minimize_jointly
 from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
 from models.methods.classifiers.softmax.sweeps import Acceleration, descend
 from models.running.progress import Progress, silent
@@ -105,7 +105,8 @@ def standardised(name: str) -> tuple[Float, Int] | None:
 
 def _compare(report: Report, name: str, design: Float, code: Int, max_iter: int) -> None:
     objective = SoftmaxObjective(design, code, int(code.max()) + 1, 1.0)
-    least = minimize_jointly(objective, Effort(1e-12, 20_000), silent, Checkpoint()).objective
+    ends = by_gap(objective, 1e-12)
+    least = minimize_jointly(objective, ends, 20_000, silent, Checkpoint()).objective
     rows = ((called, _columns(path, least)) for called, path in _paths(objective, least, max_iter))
     for called, columns in chain(rows, [("scikit-learn", scikit_learn(objective, least))]):
         report.row(
@@ -167,7 +168,10 @@ def _paths(objective: SoftmaxObjective, least: float, max_iter: int) -> Iterator
     yield (
         "L-BFGS",
         _followed(
-            lambda progress: minimize_jointly(objective, effort, progress, Checkpoint()), max_iter
+            lambda progress: minimize_jointly(
+                objective, by_gap(objective, TOLERANCE), max_iter, progress, Checkpoint()
+            ),
+            max_iter,
         ),
     )
 

@@ -30,8 +30,10 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
+from models.errors import UsageError
 from models.method import Paper, Run, Shapes
 from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.coordinates import remarks
 from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.sampling.branches import BranchModel
@@ -105,6 +107,12 @@ class CorrMNL(Classifier[CorrMNLParams]):
             progress=run.progress,
             checkpoint=run.checkpoint,
         )
+        if not np.isfinite(draws.weights).all():
+            n_features = problem.n_columns - params.intercept
+            hard = remarks(problem.as_given, n_features) or ("Scale the features.",)
+            raise UsageError(
+                f"The chains left all bounds. {hard[0]}", code="wrong-input", role="features"
+            )
         return _trained(draws)
 
 
@@ -137,4 +145,5 @@ def _trained(draws: Draws) -> Trained:
         },
         curves={"log_likelihood": list(enumerate(mean.tolist(), 1))},
         warnings=() if mixed else warnings,
+        converged=mixed,
     )

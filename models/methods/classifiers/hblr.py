@@ -16,6 +16,10 @@ Without a hierarchy all classes are siblings.
   curve `bound` is the evidence lower bound after each half-step (covariances, means with the bound
   of the likelihood, precisions); it never falls.
 
+Columns that lie far from 0 for their spread are turned with the intercept (`classes.coordinates`),
+which changes neither the priors of 'M1' and 'M3' nor the posterior; with 'M2', whose precisions
+belong to single features, columns beyond 1000 standard deviations are refused.
+
 Both end when a sweep changes no expected precision by more than a share of 'tol', nor the weights
 by more than 'tol' standard deviations, root mean square.
 
@@ -73,11 +77,15 @@ from models.methods.classifiers.bayes.quadratic_bound import QuadraticBound
 from models.methods.classifiers.bayes.variational import Variational
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
+from models.methods.classifiers.classes.coordinates import Coordinates
 from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
 from models.parameters import MaxIter
 from models.running.progress import subprogress
 from models.tree.parents import along
+
+FURTHEST = 1e3
+"""The most by which columns may lie from 0, in standard deviations, with 'covariance' M2."""
 
 
 class HBLRParams(ClassifierParams):
@@ -155,7 +163,12 @@ class _Posterior:
 
 
 def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) -> Trained:
-    squares = squares_of(problem.design)
+    squares = squares_of(problem.as_given)
+    by_feature = problem.coordinates if params.covariance == "M2" else None
+    if by_feature is not None:
+        # Its precisions belong to the columns as they came.
+        _require_near(by_feature)
+        problem = replace(problem, design=problem.as_given, given=None)
     seen = squares > 0
     if not seen.any():
         raise UsageError(
@@ -166,7 +179,9 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
     warnings = []
     if not seen.all():
         columns = np.flatnonzero(seen)
-        problem, squares = replace(problem, design=problem.design[:, columns]), squares[columns]
+        given = None if problem.given is None else problem.given[:, columns]
+        problem = replace(problem, design=problem.design[:, columns], given=given)
+        squares = squares[columns]
         warnings.append(
             f"{int((~seen).sum())} feature(s) are 0 in every row; their weights are 0, with the "
             "variance of their prior."
@@ -178,7 +193,8 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
     infer, criterion = (_by_map, "log_posterior") if by_map else (_variational, "bound")
     posterior = infer(problem, tree, precisions, params, run)
     sweeps, mean = posterior.sweeps, posterior.precisions.mean
-    if not sweeps.settled(params.tol):
+    settled = sweeps.settled(params.tol)
+    if not settled:
         warnings.append(
             f"Not settled after {sweeps.n_sweeps} sweeps: the last one changed precisions or "
             f"weights by {sweeps.changes[-1]:.2g}; raise 'max_iter' or 'tol'."
@@ -191,6 +207,8 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
             role="features",
         )
     weights, covariance = _widened(posterior, tree, seen)
+    if by_feature is not None:
+        weights = by_feature.turned_weights(weights)
     return Trained(
         weights,
         params.likelihood,
@@ -204,7 +222,23 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
         },
         curves={criterion: list(enumerate(sweeps.curve, 1))},
         warnings=tuple(warnings),
+        converged=settled,
     )
+
+
+def _require_near(coordinates: Coordinates) -> None:
+    """Raises UsageError for a column that is too far from 0 for weights of columns as they came."""
+    column, mean, spread = coordinates.furthest
+    if abs(mean) > FURTHEST * (spread if spread > 0.0 else 1.0):
+        raise UsageError(
+            f"Column {column} (counted from 0) of input 'features' varies by {spread:.2g} around "
+            f"{mean:.6g}. With 'covariance' M2, whose precisions belong to the columns as they "
+            "are, that cannot be solved: scale the columns, for instance by the 'preprocess' step "
+            "standardize, or choose another 'covariance'.",
+            code="wrong-input",
+            role="features",
+            column=column,
+        )
 
 
 def _widened(posterior: _Posterior, tree: ClassTree, seen: Mask) -> tuple[Float, Array]:
@@ -235,7 +269,9 @@ def _by_map(
     problem: Problem, tree: ClassTree, precisions: Precisions, params: HBLRParams, run: Run
 ) -> _Posterior:
     likelihood = likelihood_of(params.likelihood, problem.row, problem.code)
-    inference = PartialMap(Design(problem.design), likelihood, tree, precisions)
+    design = Design(problem.design)
+    given = None if problem.given is None else Design(problem.given)
+    inference = PartialMap(design, likelihood, tree, precisions, given)
     sweeps = _swept(inference, params, run)
     state = sweeps.state
     assert state.variance is not None

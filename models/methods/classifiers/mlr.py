@@ -1,13 +1,13 @@
 """Multiclass logistic regression: a softmax over all classes with an L2 penalty.
 
-It minimises half the sum of squared weights plus C times the negative log-likelihood, by L-BFGS
-(scikit-learn's LogisticRegression on the features with a constant column, so that the intercept is
-penalised like other weights). It is the flat baseline of `hblr` and `rmlr`; a hierarchy, where
-there is one, is only used for paths.
+It minimises half the sum of squared weights plus C times the negative log-likelihood, by L-BFGS, on
+the features with a constant column, so that the intercept is penalised like other weights. It is
+the flat baseline of `hblr` and `rmlr`; a hierarchy, where there is one, is only used for paths.
+Columns of any offset and size are solved in coordinates in which they are moderate
+(`classes.coordinates`).
 
 Classes are the job's, even where a part of its rows (a fold of a cross-validation) has no example
-of one: its weights are then what keeps it improbable. Weights of classes sum to 0, also of two,
-where scikit-learn fits their difference.
+of one: its weights are then what keeps it improbable. Weights of classes sum to 0.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (MLR) and §4.3, OPT 1 with lambda =
 1 / C.
@@ -21,15 +21,15 @@ iterations bounded (`python -m bench costs`).
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from pydantic import Field
 
+from models.arrays import Float
 from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
-from models.methods.classifiers.classes.problem import Problem, with_every_class
+from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
 from models.methods.classifiers.softmax.objective import SoftmaxObjective
 from models.parameters import MaxIter
 
@@ -43,7 +43,7 @@ class MLRParams(ClassifierParams):
         le=1,
         description=(
             "Steps end when no entry of the objective's gradient exceeds this times C times the "
-            "number of rows."
+            "number of rows, columns being turned and scaled to a moderate offset and size."
         ),
     )
 
@@ -59,43 +59,22 @@ class MLR(Classifier[MLRParams]):
     example = {"C": 1.0}
 
     def _train(self, problem: Problem, params: MLRParams, run: Run) -> Trained:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.linear_model import LogisticRegression
-        from threadpoolctl import threadpool_limits
-
-        n_rows, n_classes = problem.n_rows, problem.n_classes
-        self._require(n_classes * (336 * problem.n_columns + 24 * n_rows))
-        run.progress(0.05, "fitting")
-        two = n_classes == 2
-        model = LogisticRegression(
-            # With two classes scikit-learn fits the difference of their weights, whose halves they
-            # are; its square is twice the sum of theirs.
-            C=2.0 * loss_weight(params.C) if two else loss_weight(params.C),
-            fit_intercept=False,
-            tol=params.tol,
-            max_iter=params.max_iter,
-        )
-        design, code, counts = with_every_class(problem)
-        with threadpool_limits(run.threads), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model.fit(design, code, counts)
-        notes = (
-            (f"Not converged after {params.max_iter} steps; raise 'max_iter' or 'tol'.",)
-            if any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
-            else ()
-        )
-        weights = np.asarray(model.coef_)
-        if two:
-            weights = np.concatenate([-weights, weights]) / 2.0
-        objective = SoftmaxObjective(
+        self._require(problem.n_classes * (336 * problem.n_columns + 24 * problem.n_rows))
+        objective = SoftmaxObjective.in_units(
             problem.design, problem.code, problem.n_classes, loss_weight(params.C)
         )
+        least = params.tol * objective.C * objective.n_rows
+
+        def ends(value: float, gradient: Float) -> bool:
+            return float(np.abs(gradient).max()) <= least
+
+        minimum = minimize_jointly(objective, ends, params.max_iter, run.progress, run.checkpoint)
         return Trained(
-            weights,
+            minimum.weights,
             "softmax",
-            metrics={
-                "objective": objective.value(weights),
-                "n_iter": float(np.max(model.n_iter_)),
-            },
-            warnings=notes,
+            metrics={"objective": minimum.objective, "n_iter": float(minimum.n_iter)},
+            warnings=()
+            if minimum.converged
+            else (f"Not converged after {minimum.n_iter} steps; raise 'max_iter' or 'tol'.",),
+            converged=minimum.converged,
         )

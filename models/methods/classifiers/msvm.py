@@ -96,6 +96,7 @@ class MSVM(Classifier[MSVMParams]):
                 "n_iter": float(np.max(model.n_iter_)),
             },
             warnings=notes,
+            converged=not notes,
         )
 
 

@@ -132,4 +132,5 @@ def _trained(weights: Float, tree: ClassTree, ends: Float, one_each: bool) -> Tr
             "n_iter": float(n_sweeps.max()),
         },
         warnings=warnings if open_ else (),
+        converged=not open_,
     )

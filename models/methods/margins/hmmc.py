@@ -13,6 +13,8 @@ and the overlap with its ancestors (`splitting.explanation`). New points descend
 placed the fitted ones (`splitting.placing`). The `margin` of a point is the smallest on its path;
 it is below 0 where the bounds on sizes kept the point from the cluster with its highest score.
 
+Features whose size is far from 1 are divided by a power of 2 near it, as in `mmc`, with a warning.
+
 Source: Zhou, Hwang, Schmidt, Sigal and Mori, "Hierarchical Maximum-Margin Clustering" (2015),
 sections 3 and 4. Deviations: scores may have an intercept; sizes are bounded by floor(0.9 n / K)
 and ceil(1.1 n / K), at least 1, since few points cannot meet the printed bounds; `max_leaves` is
@@ -49,10 +51,14 @@ from models.methods.margins.splitting.inputs import (
     MarginParams,
     bytes_to_split,
     check_points,
+    in_units,
     parted_warnings,
     require_moderate,
     round_warnings,
     single_threaded_and_quiet,
+    size_of,
+    size_of_fit,
+    size_warnings,
 )
 from models.methods.margins.splitting.objective import Kind, Regularizer
 from models.methods.margins.splitting.placing import place
@@ -128,7 +134,9 @@ class HMMC(Method[HMMCParams]):
         data.leaf_names(len(data.dense("features")), "point")
 
     def _fit(self, data: Data, params: HMMCParams, run: Run) -> Fitted:
-        features = data.dense("features")
+        given = data.dense("features")
+        size = size_of(given, params.intercept)
+        features = in_units(given, size)
         limits = GrowthLimits(params.max_leaves, params.min_size, params.max_depth)
         with single_threaded_and_quiet():
             grown = grow(
@@ -147,10 +155,11 @@ class HMMC(Method[HMMCParams]):
         n_unfinished = sum(not split.ended for split in grown.splits)
         return Fitted(
             tree=by_points(tree, data.names()),
-            model=_model(grown, params.branching),
+            model=_model(grown, params.branching, size),
             metrics=metrics(grown.splits),
             point_columns={"margin": grown.margin},
             warnings=(
+                *size_warnings(size),
                 *parted_warnings(features, grown.leaf_of_point),
                 *grown.end_warnings(limits, params.branching),
                 *_score_warnings(grown),
@@ -164,7 +173,7 @@ class HMMC(Method[HMMCParams]):
         require_width(features, model.arrays["weights"].shape[2])
         require_finite(features, "features")
         require_moderate(features)
-        placed = place(model, tree, features)
+        placed = place(model, tree, in_units(features, size_of_fit(model)))
         return Predictions(
             placed.leaf, placed.start, placed.node, placed.probability, {"margin": placed.smallest}
         )
@@ -184,10 +193,10 @@ def _tree(grown: MarginTree, extra: dict[str, npt.NDArray[Any]]) -> Tree:
     return from_parents(grown.parent, grown.height, name, grown.leaf_of_point, extra=extra)
 
 
-def _model(grown: MarginTree, branching: int) -> Model:
+def _model(grown: MarginTree, branching: int, size: float) -> Model:
     splits = stacked(grown.splits, branching, grown.n_features)
     arrays = {name: splits[name] for name in ("weights", "intercept", "price")}
-    return Model(arrays={**arrays, "split_of_node": grown.step})
+    return Model(arrays={**arrays, "split_of_node": grown.step, "size": np.array([size])})
 
 
 def _score_warnings(grown: MarginTree) -> tuple[str, ...]:

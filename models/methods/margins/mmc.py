@@ -6,6 +6,10 @@ alternately lower alpha times the regularizer plus the mean squared hinge (`spli
 weights. The `margin` of a point is its score in its own cluster minus the best score in another; it
 is below 0 where the bounds on sizes kept the point from that other cluster.
 
+Features whose size is far from 1 (the root mean square, with an intercept of what they differ from
+their means) are divided by a power of 2 near it, with a warning: neither the weight of alpha nor
+tolerances depend on the unit of the features.
+
 The logits are log softmax(-(cost + price) / K), see `splitting.placing`; new points go to the
 cluster with the largest logit.
 
@@ -41,11 +45,15 @@ from models.methods.margins.splitting.inputs import (
     MarginParams,
     bytes_to_split,
     check_points,
+    in_units,
     parted_warnings,
     refuse_weightless,
     require_moderate,
     round_warnings,
     single_threaded_and_quiet,
+    size_of,
+    size_of_fit,
+    size_warnings,
 )
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.placing import PlacementRule
@@ -95,7 +103,9 @@ class MMC(Method[MMCParams]):
         check_points(data, params.n_clusters, "n_clusters")
 
     def _fit(self, data: Data, params: MMCParams, run: Run) -> Fitted:
-        features = data.dense("features")
+        given = data.dense("features")
+        size = size_of(given, params.intercept)
+        features = in_units(given, size)
         within = subprogress(run.progress, 0.05, 0.9)
         within(0.0, "splitting")
         root = Ancestors.root(features.shape[1])
@@ -126,12 +136,18 @@ class MMC(Method[MMCParams]):
         return Fitted(
             tree=from_partition(cluster, params.n_clusters, names=names, extra=extra),
             model=Model(
-                {"weights": rule.weights, "intercept": rule.intercept, "price": rule.price}
+                {
+                    "weights": rule.weights,
+                    "intercept": rule.intercept,
+                    "price": rule.price,
+                    "size": np.array([size]),
+                }
             ),
             logits=rule.place(features)[1],
             metrics=metrics([split]),
             point_columns={"margin": split.margin},
             warnings=(
+                *size_warnings(size),
                 *parted_warnings(features, cluster),
                 *round_warnings(int(not split.ended), params.max_iter),
             ),
@@ -151,7 +167,7 @@ class MMC(Method[MMCParams]):
         require_finite(features, "features")
         require_moderate(features)
         rule = PlacementRule(*(model.arrays[name] for name in ("weights", "intercept", "price")))
-        return rule.place(features)
+        return rule.place(in_units(features, size_of_fit(model)))
 
 
 def regularizer_of(params: MMCParams) -> Regularizer:

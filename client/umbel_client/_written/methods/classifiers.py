@@ -567,7 +567,7 @@ class ClassifiersMethods(Generic[R]):
             0.01, ..., 1000 on folds of rows.
         max_iter : Largest number of iterations of a run.
         tol : Steps end when no entry of the objective's gradient exceeds this times C times the
-            number of rows.
+            number of rows, columns being turned and scaled to a moderate offset and size.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.

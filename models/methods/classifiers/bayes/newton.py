@@ -16,6 +16,7 @@ from models.arrays import Float
 from models.methods.classifiers.bayes.design import Design
 from models.methods.classifiers.bayes.elimination import Elimination
 from models.methods.classifiers.bayes.likelihood import Expansion, Likelihood
+from models.methods.classifiers.classes.coordinates import inverted
 from models.running.progress import Progress
 
 LARGEST_BLOCK = 512
@@ -150,7 +151,7 @@ class Preconditioner:
             scaled = rows[own] * np.sqrt(curvature[own, class_])[:, None]
             block = scaled.T @ scaled
             np.fill_diagonal(block, self._diagonal[class_])
-            self._inverse[class_] = np.linalg.inv(block)
+            self._inverse[class_] = inverted(block)
 
     def __call__(self, gradient: Float) -> Float:
         if self._inverse is None:

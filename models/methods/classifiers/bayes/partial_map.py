@@ -45,15 +45,22 @@ class MapState:
 class PartialMap:
     """Partial MAP inference of a problem.
 
-    precisions : before the first sweep.
+    design : whose weights are found, maybe turned. given : in the columns as they came, to which
+        variances belong; None where these are the same. precisions : before the first sweep.
 
     A sweep takes some tens of products with the Hessian, O(N D K) each, sparse O(nnz K).
     """
 
     def __init__(
-        self, design: Design, likelihood: Likelihood, tree: ClassTree, precisions: Precisions
+        self,
+        design: Design,
+        likelihood: Likelihood,
+        tree: ClassTree,
+        precisions: Precisions,
+        given: Design | None = None,
     ) -> None:
-        self._design, self._likelihood, self._tree = design, likelihood, tree
+        self._design, self._given = design, design if given is None else given
+        self._likelihood, self._tree = likelihood, tree
         self._levels, self._precisions = Levels.of(tree), precisions
 
     def first(self) -> MapState:
@@ -82,7 +89,7 @@ class PartialMap:
     def variance(self, mode: Mode, precisions: Precisions) -> Float:
         """(n_nodes, n_columns) of Laplace's approximation with independent weights."""
         information = information_of(self._tree, precisions)
-        information[self._tree.node] += self._design.information(mode.expansion.curvature)
+        information[self._tree.node] += self._given.information(mode.expansion.curvature)
         return np.asarray(1.0 / information)
 
     def arrays(self, state: MapState) -> Arrays:

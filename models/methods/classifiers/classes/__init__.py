@@ -8,6 +8,7 @@ are, where the weights have a posterior.
 - `class_tree`, `class_graph`: the structure over the classes, as the solvers use it; sums along
   the paths of a tree.
 - `problem`: the rows, their classes and that structure: what a classifier is trained on.
+- `coordinates`: columns of any offset and size, turned and scaled for the solvers.
 - `dual_fit`: the end of a training that has a duality gap.
 - `compressed`: weights of very many classes, with what matters of them.
 - `scorer`: from features to scores, of classes or down the tree.

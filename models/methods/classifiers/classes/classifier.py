@@ -30,6 +30,12 @@ from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answer
 from models.methods.classifiers.classes.arrangement import Arrangement
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
+from models.methods.classifiers.classes.coordinates import (
+    Center,
+    Coordinates,
+    coordinates_of,
+    remarks,
+)
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.problem import (
     Problem,
@@ -55,11 +61,11 @@ DEVIATIONS = 1.959963984540054
 """Standard deviations of a normal distribution within which 95% lie."""
 
 
-def intervals(features: Matrix, weights: Array, covariance: Array, rule: Rule) -> Arrays:
+def intervals(features: Matrix, scorer: Scorer, covariance: Array, rule: Rule) -> Arrays:
     """Columns of rows: the 95% intervals of the best class's score and probability.
 
-    weights, covariance : as in `Trained`, the columns of both are the features, with the intercept
-        last where there is one.
+    covariance : as in `Trained`; its columns are the features, with the intercept last where there
+        is one. A full one is of the weights of the scorer.
 
     O(N D K), with full covariances O(N D^2 K).
     """
@@ -67,10 +73,12 @@ def intervals(features: Matrix, weights: Array, covariance: Array, rule: Rule) -
         name: np.empty(features.shape[0])
         for name in ("score_low", "score_high", "probability_low", "probability_high")
     }
+    weights = scorer.dense
     width = max(weights.shape)
     for rows in row_blocks(features.shape[0], width, BLOCK):
         part = features[rows]
-        score, variance = scores(part, weights), score_variances(part, covariance)
+        score = scorer.linear(part, weights)
+        variance = score_variances(part, covariance, scorer.center)
         own = np.arange(score.shape[0]), score.argmax(axis=1)
         reach = DEVIATIONS * np.sqrt(variance[own])
         columns["score_low"][rows] = score[own] - reach
@@ -82,14 +90,20 @@ def intervals(features: Matrix, weights: Array, covariance: Array, rule: Rule) -
     return columns
 
 
-def score_variances(features: Matrix, covariance: Array) -> Float:
-    """(n_rows, n_classes) x^T Psi x, with the constant 1 in x where Psi has one column more."""
+def score_variances(features: Matrix, covariance: Array, center: Center | None = None) -> Float:
+    """(n_rows, n_classes) x^T Psi x, with the constant 1 in x where Psi has one column more.
+
+    center : what x is measured from, where Psi is a full matrix.
+    """
     n_rows, n_features = features.shape
     if covariance.ndim == 2:
         return scores(features * features, covariance)
-    constant = np.ones((n_rows, covariance.shape[1] - n_features))
-    dense = features.toarray() if isinstance(features, sp.csr_array) else features
-    design = np.concatenate([dense, constant], axis=1, dtype=np.float64)
+    if center is not None:
+        design = center.centered(features)
+    else:
+        constant = np.ones((n_rows, covariance.shape[1] - n_features))
+        dense = features.toarray() if isinstance(features, sp.csr_array) else features
+        design = np.concatenate([dense, constant], axis=1, dtype=np.float64)
     variance = np.empty((n_rows, covariance.shape[0]))
     for class_, own in enumerate(covariance):
         variance[:, class_] = np.einsum("ij,ij->i", design @ own.astype(np.float64), design)
@@ -134,7 +148,9 @@ class Trained:
     weights : (n_classes, n_columns), columns as in `Problem.design`; or as in `Scorer`.
     tree : over the classes, if rows are to be decided down it; weights then belong to its nodes.
     covariance : of the weights' normal posterior, where the method has one: (n_classes, n_columns)
-        variances of independent weights, or (n_classes, n_columns, n_columns).
+        variances of independent weights of the columns as they came, or (n_classes, n_columns,
+        n_columns).
+    converged : whether the method's criterion is met.
     metrics, curves, warnings : as in `Fitted`.
     """
 
@@ -145,11 +161,19 @@ class Trained:
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Sequence[tuple[int, float]]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    converged: bool = True
 
-    def scorer(self, one_each: bool) -> Scorer:
-        """From features to scores, with single-precision weights as they are stored."""
+    def scorer(self, one_each: bool, coordinates: Coordinates | None = None) -> Scorer:
+        """From features to scores, with single-precision weights as they are stored.
+
+        coordinates : of the columns of weights, where features are the columns as they came;
+            weights are then in double precision.
+        """
         if isinstance(self.weights, PathSums):
             return Scorer(self.weights, one_each)
+        if coordinates is not None:
+            plain = coordinates.plain(self.weights)
+            return Scorer(plain, one_each, self.tree, coordinates.center)
         return Scorer(self.weights.astype(np.float32), one_each, self.tree)
 
 
@@ -223,10 +247,16 @@ class Classifier(Method[P]):
             run = replace(run, progress=subprogress(run.progress, VALIDATED, 1.0))
         trained = self._trained(problem, settled, run)
         run.progress(0.97, "building the tree")
-        scorer = trained.scorer(problem.one_each)
+        coordinates = problem.coordinates
+        scorer = trained.scorer(problem.one_each, coordinates)
         arrays: dict[str, Array] = {**scorer.arrays(), "node": arrangement.node}
-        if trained.covariance is not None:
-            arrays["covariance"] = trained.covariance
+        covariance = trained.covariance
+        if covariance is not None:
+            if coordinates is not None and covariance.ndim == 3:
+                across = coordinates.plain(covariance).swapaxes(1, 2)
+                covariance = coordinates.plain(across)
+            arrays["covariance"] = covariance
+        hard = () if trained.converged else remarks(problem.as_given, features.shape[1])
         return Fitted(
             tree=_tree_of(arrangement, problem.one_each, features, scorer),
             model=Model(
@@ -246,7 +276,13 @@ class Classifier(Method[P]):
                 **tuning.metrics,
             },
             curves={**trained.curves, **tuning.curves},
-            warnings=(*arrangement.warnings, *warnings, *tuning.warnings, *trained.warnings),
+            warnings=(
+                *arrangement.warnings,
+                *warnings,
+                *tuning.warnings,
+                *trained.warnings,
+                *hard,
+            ),
         )
 
     def _tuned(self, problem: Problem, params: P, run: Run) -> tuple[P, Tuning]:
@@ -321,7 +357,7 @@ class Classifier(Method[P]):
         if "covariance" not in model.arrays:
             return predictions
         covariance = np.asarray(model.arrays["covariance"])
-        return replace(predictions, columns=intervals(features, scorer.dense, covariance, rule))
+        return replace(predictions, columns=intervals(features, scorer, covariance, rule))
 
     def _takes_several(self, params: P) -> bool:
         """Hook: whether a row may have several labels with these parameters."""
@@ -370,7 +406,12 @@ def _problem_of(
     design = design_of(features, intercept)
     n_classes = len(arrangement.names)
     problem = Problem(design, start, arrangement.code, n_classes, tree, graph)
-    return problem, tuple(warnings)
+    precision = np.finfo(features.dtype if features.dtype.kind == "f" else np.float64).eps
+    coordinates, lost = coordinates_of(design, features.shape[1], float(precision))
+    if coordinates is not None:
+        turned = coordinates.turned(design)
+        problem = replace(problem, design=turned, coordinates=coordinates, given=design)
+    return problem, (*warnings, *lost)
 
 
 def _tree_of(arrangement: Arrangement, one_each: bool, features: Matrix, scorer: Scorer) -> Tree:

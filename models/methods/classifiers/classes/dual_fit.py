@@ -58,4 +58,5 @@ class DualFit:
                 "dual": list(enumerate(self.duals)),
             },
             warnings=warnings,
+            converged=self.converged,
         )

@@ -16,6 +16,7 @@ from models.inputs.label_sets import LabelSets, label_sets
 from models.methods.classifiers.classes.arrangement import Arrangement, arranged, flat
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.coordinates import Coordinates
 from models.tree.tree import Tree
 
 
@@ -28,6 +29,8 @@ class Problem:
     start, code : row i has the classes `code[start[i]:start[i + 1]]`, ascending.
     tree : over the classes; None if there is a graph, or neither.
     graph : over the classes; None if there is a tree, or neither.
+    coordinates : of the design, None where they are the columns as they came.
+    given : the design in the columns as they came, None where `design` is that.
     """
 
     design: Float | sp.csr_array
@@ -36,6 +39,8 @@ class Problem:
     n_classes: int
     tree: ClassTree | None = None
     graph: ClassGraph | None = None
+    coordinates: Coordinates | None = None
+    given: Float | sp.csr_array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -75,7 +80,14 @@ class Problem:
         start = np.zeros(int(rows.sum()) + 1, dtype=np.int64)
         np.cumsum(times[rows], out=start[1:])
         code = self.code[np.repeat(rows, times)]
-        return replace(self, design=self.design[np.flatnonzero(rows)], start=start, code=code)
+        places = np.flatnonzero(rows)
+        given = None if self.given is None else self.given[places]
+        return replace(self, design=self.design[places], start=start, code=code, given=given)
+
+    @property
+    def as_given(self) -> Float | sp.csr_array:
+        """The design in the columns as they came."""
+        return self.design if self.given is None else self.given
 
 
 def label_sets_of(data: Data) -> LabelSets:

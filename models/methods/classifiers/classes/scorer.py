@@ -13,6 +13,7 @@ import numpy as np
 from models.arrays import Array, Arrays, Float, Int, Matrix
 from models.methods.classifiers.classes.answers import Scored, scores
 from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
+from models.methods.classifiers.classes.coordinates import Center
 from models.numerics.softmax import log_softmax
 
 
@@ -28,11 +29,14 @@ class Scorer:
       class is the smallest score on its path.
     - By draws of a posterior: weights (n_draws, n_classes, n_columns). The value of a class is the
       logarithm of its mean softmax probability.
+
+    center : where columns are far from 0; the last column of weights is then the score there.
     """
 
     weights: Array | PathSums
     one_each: bool
     tree: ClassTree | None = None
+    center: Center | None = None
 
     @classmethod
     def of_model(cls, arrays: Mapping[str, Array], one_each: bool) -> Scorer:
@@ -44,17 +48,23 @@ class Scorer:
         if "parent" in arrays:
             parent, leaf = np.asarray(arrays["parent"]), np.asarray(arrays["leaf"])
             tree = ClassTree(parent.astype(np.int64), leaf.astype(np.int64))
-        return cls(np.asarray(arrays["weights"]), one_each, tree)
+        center = None
+        if "center" in arrays:
+            center = Center(np.asarray(arrays["far"]), np.asarray(arrays["center"]))
+        return cls(np.asarray(arrays["weights"]), one_each, tree, center)
 
     def arrays(self) -> Arrays:
-        """The model's arrays: `weights`, and for a tree `parent` by node and `leaf` by class; or
-        the arrays of `PathSums`, and `n_columns`."""
+        """The model's arrays: `weights`, for a tree `parent` by node and `leaf` by class, for a
+        center `far` columns and `center`; or the arrays of `PathSums`, and `n_columns`."""
         if isinstance(self.weights, PathSums):
             n_columns = np.array([self.weights.n_columns])
             return {**self.weights.arrays("weights."), "n_columns": n_columns}
-        if self.tree is None:
-            return {"weights": self.weights}
-        return {"weights": self.weights, "parent": self.tree.parent, "leaf": self.tree.node}
+        arrays: dict[str, Array] = {"weights": self.weights}
+        if self.tree is not None:
+            arrays |= {"parent": self.tree.parent, "leaf": self.tree.node}
+        if self.center is not None:
+            arrays |= {"far": self.center.columns, "center": self.center.values}
+        return arrays
 
     @property
     def width(self) -> int:
@@ -74,18 +84,23 @@ class Scorer:
         if isinstance(self.weights, PathSums):
             return Scored.by_largest(self.weights.scores(features))
         if self.tree is not None:
-            return _top_down(scores(features, self.weights), self.tree, self.one_each)
+            return _top_down(self.linear(features, self.weights), self.tree, self.one_each)
         if self.weights.ndim == 3:
-            return Scored.by_largest(_mean_over_draws(features, self.weights))
-        return Scored.by_largest(scores(features, self.weights))
+            return Scored.by_largest(self._mean_over_draws(features, self.weights))
+        return Scored.by_largest(self.linear(features, self.weights))
 
+    def linear(self, features: Matrix, weights: Array) -> Float:
+        """(n_rows, n_rows of weights) of a linear model."""
+        if self.center is not None:
+            return self.center.scores(features, weights)
+        return scores(features, weights)
 
-def _mean_over_draws(features: Matrix, draws: Array) -> Float:
-    total = np.zeros((features.shape[0], draws.shape[1]))
-    for weights in draws:
-        total += np.exp(log_softmax(scores(features, weights)))
-    # Probabilities that underflow are ordered by class.
-    return np.log(np.maximum(total / len(draws), np.finfo(np.float64).tiny))
+    def _mean_over_draws(self, features: Matrix, draws: Array) -> Float:
+        total = np.zeros((features.shape[0], draws.shape[1]))
+        for weights in draws:
+            total += np.exp(log_softmax(self.linear(features, weights)))
+        # Probabilities that underflow are ordered by class.
+        return np.log(np.maximum(total / len(draws), np.finfo(np.float64).tiny))
 
 
 def _top_down(values: Float, tree: ClassTree, one_each: bool) -> Scored:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import TypeVar
 
 from models.arrays import Arrays
+from models.errors import UsageError
 from models.method import Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
@@ -39,6 +40,17 @@ class RecursiveClassifier(Classifier[P]):
         penalty, warnings = penalty_of(problem, params.contract)
         if params.block_size is None:
             return self._train_at_once(problem, penalty, params, run, warnings)
+        if problem.coordinates is not None:
+            column, mean, spread = problem.coordinates.furthest
+            raise UsageError(
+                f"Column {column} (counted from 0) of input 'features' varies by {spread:.2g} "
+                f"around {mean:.6g}; with 'block_size' weights are kept to three digits, which "
+                "is too little for that. Scale the columns, for instance by the 'preprocess' step "
+                "standardize, or leave 'block_size' out.",
+                code="wrong-input",
+                role="features",
+                column=column,
+            )
         from models.methods.classifiers.recursive.blocks.block import piece_bytes
         from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
         from models.methods.classifiers.recursive.blocks.sweeps import train

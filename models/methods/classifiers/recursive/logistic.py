@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,7 @@ from scipy.special import expit
 from models.arrays import Array, Float, row_blocks
 from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.classifier import Trained
+from models.methods.classifiers.classes.coordinates import column_units, in_units
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import (
@@ -40,6 +42,9 @@ NEGLIGIBLE = 3e-3
 
 MOST_CG = 200
 LEAST_STEP = 2.0**-30
+
+ROUNDING = 1e-12
+"""The share of the objective by which it may seem to rise."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class LogisticFit:
             },
             curves={"objective": list(enumerate(self.objectives))},
             warnings=warnings,
+            converged=self.converged,
         )
 
 
@@ -121,8 +127,7 @@ class LogisticLoss:
 
     def hessians(self, curvature: Array) -> Float:
         """(n_classes, D, D) for a dense design, without the rows of negligible curvature."""
-        assert isinstance(self._design, np.ndarray)
-        single = self._design.astype(np.float32)
+        units, single = self._single
         n_columns = single.shape[1]
         matrices = np.empty((curvature.shape[1], n_columns, n_columns))
         least = NEGLIGIBLE * curvature.mean(axis=0)
@@ -130,7 +135,14 @@ class LogisticLoss:
             rows = np.flatnonzero(column > least[number])
             scaled = single[rows] * np.sqrt(column[rows])[:, None]
             matrices[number] = scaled.T @ scaled
+        matrices *= units[:, None] * units
         return matrices
+
+    @cached_property
+    def _single(self) -> tuple[Float, Array]:
+        """The units of the columns, and the dense rows in these, in single precision."""
+        units = column_units(self._design)
+        return units, np.asarray(in_units(self._design, units)).astype(np.float32)
 
     def diagonals(self, curvature: Array) -> Float:
         """(n_classes, n_columns) of the Hessian."""
@@ -153,8 +165,9 @@ def minimize(
 ) -> LogisticFit:
     """The weights of all nodes.
 
-    Steps end when the model of the objective promises a decrease of less than `tol` times it. The
-    bound follows from the gradient g and the penalty's matrix R: g' R^-1 g / 2.
+    Steps end when the bound is at most `tol` times the objective: it follows from the gradient g
+    and the penalty's matrix R, g' R^-1 g / 2. A step that the rounding of the objective hides is
+    taken if it lowers the bound.
 
     Cost: O(N D K) each conjugate gradient and O(N D^2 K) each step for the matrices, at most; tens
     of the former, about ten of the latter. Memory: `fit_bytes`.
@@ -167,19 +180,16 @@ def minimize(
     else:
         weights, objectives = np.array(saved["weights"]), saved["objectives"].tolist()
     converged = False
+    scores = loss.scores(weights[penalty.node])
+    gradient, curvature, bound = _slope(penalty, loss, weights, scores)
     while True:
-        scores, objective = loss.scores(weights[penalty.node]), objectives[-1]
-        gradient = penalty.matrix @ weights
-        own, curvature = loss.gradient(scores)
-        gradient[penalty.node] += own
-        bound = 0.5 * float(np.vdot(gradient, penalty.solve(gradient)))
-        n_steps, enough = len(objectives) - 1, effort.tol * objective
+        objective, n_steps = objectives[-1], len(objectives) - 1
+        enough = effort.tol * objective
         progress(1.0 - 1.0 / (1.0 + 0.25 * n_steps), "fitting", f"objective {objective:.6g}")
-        converged = converged or bound <= enough
+        converged = bound <= enough
         if converged or n_steps >= effort.max_iter:
             break
-        direction, decrease = _direction(penalty, loss, gradient, curvature, enough)
-        converged = decrease <= enough
+        direction = _direction(penalty, loss, gradient, curvature, enough)
         along = loss.scores(direction[penalty.node])
         step = 1.0
         while step >= LEAST_STEP:
@@ -189,13 +199,29 @@ def minimize(
                 break
             step /= 2.0
         else:
+            moved = weights + direction
+            lower = penalty.value(moved) + loss.value(scores + along)
+        before = bound
+        following = loss.scores(moved[penalty.node])
+        gradient, curvature, bound = _slope(penalty, loss, moved, following)
+        if not lower < objective and not (bound < before and lower <= objective * (1.0 + ROUNDING)):
             # No step is better by as much as rounding leaves to see.
+            bound = before
             break
-        weights = moved
+        weights, scores = moved, following
         objectives.append(lower)
-        if not converged:
-            checkpoint.save({"weights": weights, "objectives": np.array(objectives)})
+        checkpoint.save({"weights": weights, "objectives": np.array(objectives)})
     return LogisticFit(weights, objectives[-1], bound, objectives, converged)
+
+
+def _slope(
+    penalty: Penalty, loss: LogisticLoss, weights: Float, scores: Float
+) -> tuple[Float, Array, float]:
+    """The gradient, the curvatures of the loss, and the bound."""
+    gradient = penalty.matrix @ weights
+    own, curvature = loss.gradient(scores)
+    gradient[penalty.node] += own
+    return gradient, curvature, 0.5 * float(np.vdot(gradient, penalty.solve(gradient)))
 
 
 def train(
@@ -229,10 +255,11 @@ def log_odds(problem: Problem) -> Float:
 
 def _direction(
     penalty: Penalty, loss: LogisticLoss, gradient: Float, curvature: Array, enough: float
-) -> tuple[Float, float]:
-    """Newton's direction by conjugate gradients, and the decrease that it promises.
+) -> Float:
+    """Newton's direction by conjugate gradients.
 
-    They end when the residual's part of the decrease is a tenth of the whole, or `enough` / 10.
+    They end when the residual's part of the decrease that the direction promises is a tenth of the
+    whole, or `enough` / 10.
     """
     precondition = _preconditioner(penalty, loss, gradient.shape[1], curvature)
     direction = np.zeros_like(gradient)
@@ -254,7 +281,7 @@ def _direction(
             break
         search = conditioned + (following / product) * search
         product = following
-    return direction, decrease
+    return direction
 
 
 def _preconditioner(

@@ -21,6 +21,7 @@ from scipy.sparse.linalg import splu
 from models.arrays import Float, Int
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.coordinates import inverted
 
 ANCHOR = 1e-3
 """Factor of |w|^2 for each node of a graph."""
@@ -148,14 +149,14 @@ class BlockElimination:
             blocks = np.zeros((penalty.n_nodes, n_columns, n_columns))
             blocks[penalty.node] = hessians
             blocks += diagonal[:, None, None] * np.eye(n_columns)
-            self._inverse = np.linalg.inv(blocks)
+            self._inverse = np.stack([inverted(block) for block in blocks])
             return
         self._inverse = np.zeros((penalty.n_nodes, n_columns, n_columns))
         self._inverse[penalty.node] = hessians
         for node in range(penalty.n_nodes - 1, -1, -1):
             block = self._inverse[node]
             block.flat[:: n_columns + 1] += diagonal[node]
-            self._inverse[node] = np.linalg.inv(block)
+            self._inverse[node] = inverted(block)
             if node:
                 self._inverse[penalty.parent[node]] -= self._inverse[node]
 

@@ -51,9 +51,10 @@ class Tightened:
 
 
 class Bound(Protocol):
-    """offset : constant of a row."""
+    """offset : constant of a row. exact : whether its minimum is that of the objective."""
 
     offset: float
+    exact: bool
 
     def first_shift(self, n_classes: int) -> float:
         """The tightest shift where all weights are 0."""
@@ -77,6 +78,7 @@ class LogConcavity:
     """exp(s - a) for each class; exact at its minimum."""
 
     offset = -1.0
+    exact = True
 
     def first_shift(self, n_classes: int) -> float:
         return float(np.log(n_classes))
@@ -104,6 +106,7 @@ class DoubleMajorization:
     """log(1 + exp(s - a)) for each class; loose."""
 
     offset = 0.0
+    exact = False
 
     def first_shift(self, n_classes: int) -> float:
         return float(np.log(n_classes - 1))

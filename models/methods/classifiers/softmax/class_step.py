@@ -1,10 +1,11 @@
 """The weights of a block of classes that minimise a bound with given shifts.
 
-Each class k minimises 1/2 |w|^2 + C [sum_i cell(w.x_i - a_i) - w.s_k] by itself, s_k being the sum
-of its rows. All classes of a block take steps of Newton's method together, by conjugate gradients
-whose products are matrix products over the block, and halve their steps until their own objective
-falls; a class that is done drops out. Nothing here looks at other classes, so that a block is a
-unit of work for another process: shifts in, weights and sums over its classes out.
+Each class k minimises 1/2 r.w^2 + C [sum_i cell(w.x_i - a_i) - w.s_k] by itself, s_k being the sum
+of its rows and r the ridge. All classes of a block take steps of Newton's method together, by
+conjugate gradients whose products are matrix products over the block, and halve their steps until
+their own objective falls; a class that is done drops out. Nothing here looks at other classes, so
+that a block is a unit of work for another process: shifts in, weights and sums over its classes
+out.
 
 Cost: about ten products of the rows (n_rows, D) with (D, n_block) for each step of Newton's method
 with whole matrices as preconditioners, up to 50 with diagonals; memory some 8 arrays (n_block,
@@ -13,7 +14,7 @@ n_rows).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import scipy.sparse as sp
@@ -51,7 +52,7 @@ class BlockProblem:
     """What a block of classes minimises.
 
     design : (n_rows, n_columns). sums : (n_block, n_columns) sums of the rows of each class.
-    shift : (n_rows,).
+    shift : (n_rows,). ridge : (n_columns,) or (1,), as in `SoftmaxObjective`.
     """
 
     design: Float | sp.csr_array
@@ -59,6 +60,7 @@ class BlockProblem:
     shift: Float
     bound: Bound
     C: float
+    ridge: Float = field(default_factory=lambda: np.ones(1))
 
     def scores(self, weights: Float) -> Float:
         """(n, n_rows), a class after the other."""
@@ -78,12 +80,13 @@ class BlockProblem:
 
     def values(self, weights: Float, cells: Float, classes: Int) -> Float:
         """(n,) objectives of classes. weights, cells : (n, n_columns), (n, n_rows) theirs."""
-        linear = (weights * (0.5 * weights - self.C * self.sums[classes])).sum(axis=1)
+        ridge = 0.5 * self.ridge * weights
+        linear = (weights * (ridge - self.C * self.sums[classes])).sum(axis=1)
         return np.asarray(linear + self.C * cells.sum(axis=1))
 
     def gradient(self, weights: Float, slopes: Float, classes: Int) -> Float:
         """(n, n_columns) gradients of classes. weights, slopes : as in `values`."""
-        return weights + self.C * (self.summed(slopes) - self.sums[classes])
+        return self.ridge * weights + self.C * (self.summed(slopes) - self.sums[classes])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,8 +120,8 @@ class Preconditioner:
         if not factored_values(problem.design, n_classes):
             squares = problem.design**2
             diagonal: Float = np.asarray((squares.T @ curvature.T).T, dtype=np.float64)
-            return Preconditioner(1.0 / (1.0 + problem.C * diagonal))
-        hessians = np.tile(np.eye(n_columns), (len(weights), 1, 1))
+            return Preconditioner(1.0 / (problem.ridge + problem.C * diagonal))
+        hessians = np.tile(np.eye(n_columns) * problem.ridge, (len(weights), 1, 1))
         for hessian, weight in zip(hessians, curvature, strict=True):
             rows = np.flatnonzero(weight > NEGLIGIBLE * weight.max())
             near = problem.design[rows]
@@ -184,7 +187,8 @@ def _newton(
     inner = (residual * towards).sum(axis=1)
     place = np.arange(len(classes))
     for _ in range(MOST_PRODUCTS):
-        product = towards + problem.C * problem.summed(curvature * problem.scores(towards))
+        product = problem.ridge * towards
+        product += problem.C * problem.summed(curvature * problem.scores(towards))
         bend = (towards * product).sum(axis=1)
         # A class that is done, or whose digits are spent, stays where it is.
         going = (np.linalg.norm(residual, axis=1) > goal[place]) & (inner > 0) & (bend > 0)

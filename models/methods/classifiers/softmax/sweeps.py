@@ -47,6 +47,7 @@ from models.methods.classifiers.softmax.class_step import (
     Preconditioner,
     minimize_block,
 )
+from models.methods.classifiers.softmax.gradient_steps import newton_steps
 from models.methods.classifiers.softmax.objective import (
     Curve,
     Effort,
@@ -95,6 +96,9 @@ Acceleration: TypeAlias = Literal["none", "centering", "anderson"]
 
 CLASS_SHARE = 0.1
 """The norm of the gradient that the classes together may leave, as a share of the final one."""
+
+MOST_NEWTON = 5
+"""Steps of Newton's method on J that try to end sweeps."""
 
 FURTHEST = 30.0
 """Extrapolated shifts farther than this from the others would overflow, and are not used."""
@@ -190,10 +194,19 @@ def descend(
             norm = descent.gradient_norm(state)
             if gap(norm) <= effort.tol * abs(state.bound):
                 break
+            if bound.exact and _renews(state.n_sweeps) and (objective.units != 1.0).any():
+                # Sweeps see no further than the rounding of F, which is coarse for large units.
+                for weights, value, gradient in newton_steps(objective, state.weights, MOST_NEWTON):
+                    if objective.gap(gradient) <= effort.tol * abs(value):
+                        norm, state.weights = objective.norm(gradient), weights
+                        state.bound = state.objective = value
+                        break
+                if gap(norm) <= effort.tol * abs(state.bound):
+                    break
     else:
         norm = descent.gradient_norm(state)
     return Minimum(
-        state.weights,
+        objective.plain(state.weights),
         state.bound,
         state.objective,
         norm,
@@ -298,19 +311,26 @@ class _Descent:
             block, weights = self._block(classes, state.tight), state.weights[classes]
             slopes = self.bound.cells(block.gaps(weights)).slope
             gradient = block.gradient(weights, slopes, np.arange(len(weights)))
-            total += float(np.vdot(gradient, gradient))
+            total += self.objective.norm(gradient) ** 2
         return float(np.sqrt(total))
 
     def _block(self, classes: slice, shift: Float) -> BlockProblem:
         objective = self.objective
         return BlockProblem(
-            objective.design, objective.class_sums[classes], shift, self.bound, objective.C
+            objective.design,
+            objective.class_sums[classes],
+            shift,
+            self.bound,
+            objective.C,
+            objective.ridge,
         )
 
     def _class_floor(self, state: _State) -> float:
         """The norm of a class's gradient that the final gap allows with room to spare."""
         final = np.sqrt(2.0 * self.effort.tol * abs(state.bound))
-        return float(CLASS_SHARE * final / np.sqrt(self.objective.n_classes))
+        return float(
+            CLASS_SHARE * final / np.sqrt(self.objective.n_classes) / self.objective.units.max()
+        )
 
     def _report(self, n_done: int, message: str) -> None:
         self.progress(n_done / self.effort.max_iter, "sweeps", message)

@@ -16,7 +16,7 @@ from models.clusters.counts import term_names
 from models.errors import UsageError
 from models.inputs.checks import distinct, require_distinct, require_points
 from models.inputs.data import Data, require_finite
-from models.method import Shapes
+from models.method import Model, Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
 from models.methods.margins.splitting.split import SearchEffort
@@ -158,6 +158,48 @@ def require_moderate(features: npt.NDArray[Any]) -> None:
             code="too-large",
             role="features",
         )
+
+
+MODERATE = 6
+"""Sizes of 2 to the power of at most this, up or down, are left as they are."""
+
+
+def size_of(features: npt.NDArray[Any], intercept: bool) -> float:
+    """A power of 2 near the root mean square of the features, with an intercept of what they differ
+    from their means; 1 where that is moderate. O(N P).
+
+    Weights cost alike whatever the features' unit, and tolerances belong to an objective that
+    starts below 1, so that features of size 1e-12 or 1e30 are split in units of this size.
+    """
+    largest = max(float(features.max(initial=0)), -float(features.min(initial=0)))
+    if not largest:
+        return 1.0
+    rows = features / np.float64(largest)
+    if intercept:
+        rows -= rows.mean(axis=0)
+    root = largest * float(np.sqrt(np.mean(rows * rows)))
+    exponent = round(float(np.log2(root))) if root else 0
+    return 1.0 if abs(exponent) <= MODERATE else float(np.exp2(exponent))
+
+
+def in_units(features: npt.NDArray[Any], size: float) -> npt.NDArray[Any]:
+    """The features divided by their size; the same object if that is 1."""
+    return features if size == 1.0 else features.astype(np.float64) / size
+
+
+def size_of_fit(model: Model) -> float:
+    """The size by which the features of a fit were divided."""
+    return float(model.arrays["size"][0]) if "size" in model.arrays else 1.0
+
+
+def size_warnings(size: float) -> tuple[str, ...]:
+    """A warning where features were split in units of their size."""
+    if size == 1.0:
+        return ()
+    return (
+        f"The features have a size of about {size:.2g}: they were divided by it, so that 'alpha' "
+        "weighs the weights of features of moderate size.",
+    )
 
 
 def bytes_to_split(shapes: Shapes, n_clusters: int) -> int:

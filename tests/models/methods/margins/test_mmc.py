@@ -116,8 +116,8 @@ def test_clusters_are_named_and_explained() -> None:
         (np.eye(3), {"n_clusters": 4}, "too-few-points", "'n_clusters' is 4"),
         (np.eye(3), {"n_clusters": 2, "alpha": 0}, "wrong-parameter", "alpha above 0"),
         (
-            1e-9 * np.eye(3),
-            {"n_clusters": 2, "regularizer": "l1"},
+            np.eye(3),
+            {"n_clusters": 2, "regularizer": "l1", "alpha": 1e6},
             "wrong-parameter",
             "Lower alpha, or scale the features up",
         ),
@@ -130,3 +130,22 @@ def test_unusable_input_is_named(
         fit(features, **params)
     assert caught.value.code == code
     assert part in caught.value.detail
+
+
+@pytest.mark.parametrize("name", ["mmc", "hmmc"])
+def test_a_split_does_not_depend_on_the_unit_of_the_features(name: str) -> None:
+    rng = np.random.default_rng(1)
+    points = np.repeat(4.0 * rng.normal(size=(2, 3)), 10, axis=0) + rng.normal(size=(20, 3))
+    splitter = registry.method(name)
+    params = splitter.Params(**({"n_clusters": 2} if name == "mmc" else {"max_leaves": 2}))
+    ends = []
+    for power in (-100, -40, 20, 100):
+        features = points * 2.0**power
+        fitted = splitter.fit(Data({"features": features}), params)
+        assert "were divided by it" in fitted.warnings[0]
+        assert fitted.model is not None
+        leaf = splitter.predict(fitted.model, fitted.tree, Data({"features": features})).leaf
+        np.testing.assert_array_equal(leaf, fitted.tree.leaf_of_point)
+        ends.append((fitted.metrics["objective"], fitted.tree.leaf_of_point.tolist()))
+    assert ends == [ends[0]] * len(ends)
+    assert not splitter.fit(Data({"features": points}), params).warnings

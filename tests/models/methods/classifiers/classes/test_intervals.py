@@ -13,6 +13,7 @@ from models.methods.classifiers.classes.classifier import (
     log_odds,
     score_variances,
 )
+from models.methods.classifiers.classes.scorer import Scorer
 
 
 @pytest.mark.parametrize("n_columns", [3, 4])
@@ -50,7 +51,7 @@ def test_columns_hold_the_score_and_the_probability_of_the_best_class() -> None:
     rng = np.random.default_rng(2)
     features = rng.normal(size=(50, 3))
     weights, covariance = rng.normal(size=(4, 4)), rng.uniform(0.01, 0.5, (4, 4))
-    columns = intervals(features, weights, covariance, Rule("softmax", True))
+    columns = intervals(features, Scorer(weights, True), covariance, Rule("softmax", True))
     score = np.column_stack([features, np.ones(50)]) @ weights.T
     best = score.argmax(axis=1)
     variance = score_variances(features, covariance)[np.arange(50), best]

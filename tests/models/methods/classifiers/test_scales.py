@@ -1,0 +1,230 @@
+"""Classifiers on columns of any offset and size: the optimum of the stated objective.
+
+The tests find the optimum by L-BFGS in other coordinates: columns far from 0 are centred, an
+orthogonal matrix turns the centre into one column, and all are divided by their sizes.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from models.errors import UsageError
+from models.inputs.data import Data
+from models.method import Fitted
+from models.methods.classifiers.classes.coordinates import coordinates_of
+from models.methods.classifiers.classes.problem import design_of
+from models.registry import method
+from models.tree import class_paths
+
+# the root
+# ├── g
+# │   ├── a
+# │   └── b
+# └── c
+HIERARCHY = class_paths.read("g/a\ng/b\nc")
+N = 90
+RNG = np.random.default_rng(0)
+CODE = RNG.integers(0, 3, N)
+NEAR = RNG.normal(size=(N, 3)) + 2.0 * RNG.normal(size=(3, 3))[CODE]
+SPREAD = RNG.normal(size=N)
+START = 1.7e9 + 2.6e6 * RNG.random(N)
+END = START + 600.0 * RNG.random(N)
+LABELS = np.array(["a", "b", "c"], dtype=object)[CODE]
+
+COLUMNS = {
+    "near": NEAR,
+    "one column, 3e4": np.c_[NEAR, 3e4 + 1e4 * SPREAD],
+    "one column, 1e8": np.c_[NEAR, 1e8 + 3e7 * SPREAD],
+    "year": np.c_[NEAR, 2010.0 + 5.0 * SPREAD],
+    "unix seconds": np.c_[NEAR, 1.7e9 + 1e6 * SPREAD],
+    "two unix seconds": np.c_[NEAR, START, END],
+    "two unix milliseconds": np.c_[NEAR, 1e3 * START, 1e3 * END],
+    **{f"all + 1e{power}": NEAR + 10.0**power for power in range(4, 10)},
+    "all - 1e7": NEAR - 1e7,
+    "constant 5": np.c_[NEAR, np.full(N, 5.0)],
+    "constant 1e9": np.c_[NEAR, np.full(N, 1e9)],
+    "equal columns": np.c_[NEAR, NEAR[:, 0] + 1e8, NEAR[:, 0] + 1e8],
+    "one column times 1e6": NEAR * [1.0, 1.0, 1e6],
+    "times 1e-30": NEAR * 1e-30,
+    "times 1e-3": NEAR * 1e-3,
+}
+
+
+def coordinates(features: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in which every column is moderate, and the factors of squares in the penalty."""
+    mean = features.mean(axis=0)
+    mean[np.abs(mean) < 30.0 * features.std(axis=0)] = 0.0
+    axis = np.append(mean, 1.0)
+    length = np.linalg.norm(axis)
+    # The complement of the axis, from the difference of each column with the constant one.
+    turn = np.linalg.qr(np.c_[axis, np.eye(len(axis))[:, : len(mean)]])[0]
+    turn[:, 0] = axis / length
+    rows = np.c_[features - mean, np.zeros(len(features))] @ turn
+    rows[:, 0] += length
+    sizes = np.maximum(np.abs(rows).max(axis=0), 1e-2)
+    return rows / sizes, 1.0 / sizes**2
+
+
+@functools.cache
+def optimum(name: str, loss: str) -> float:
+    """The least objective: softmax, logistic against the rest, or that over the tree."""
+    rows, factors = coordinates(COLUMNS[name])
+    sign = np.where(np.eye(3)[CODE] > 0, 1.0, -1.0)
+    # Nodes: the root, g, a, b, c.
+    tree = loss == "tree"
+    n_nodes, leaves = (5, [2, 3, 4]) if tree else (3, [0, 1, 2])
+    above = np.eye(n_nodes)
+    if tree:
+        for node, parent in ((1, 0), (2, 1), (3, 1), (4, 0)):
+            above[node, parent] = -1.0
+
+    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = flat.reshape(n_nodes, -1)
+        away = above @ weights
+        scores = rows @ weights[leaves].T
+        gradient = above.T @ (factors * away)
+        if loss == "softmax":
+            total = logsumexp(scores, axis=1)
+            lost = float((total - scores[np.arange(N), CODE]).sum())
+            slope = np.exp(scores - total[:, None]) - np.eye(3)[CODE]
+        else:
+            lost = float(np.logaddexp(0.0, -sign * scores).sum())
+            slope = -sign * np.exp(-np.logaddexp(0.0, sign * scores))
+        gradient[leaves] += slope.T @ rows
+        return 0.5 * float((factors * away**2).sum()) + lost, gradient.ravel()
+
+    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-16, "gtol": 1e-9}
+    start = np.zeros(n_nodes * rows.shape[1])
+    return float(minimize(value, start, jac=True, method="L-BFGS-B", options=options).fun)
+
+
+def fit(name: str, features: np.ndarray | sp.csr_array, **params: object) -> Fitted:
+    classifier = method(name)
+    data = {"features": features, "labels": LABELS, "hierarchy": HIERARCHY}
+    return classifier.fit(Data(data), classifier.Params(**params))
+
+
+def right(name: str, fitted: Fitted, features: np.ndarray | sp.csr_array) -> float:
+    """The share of rows whose label is predicted."""
+    assert fitted.model is not None
+    found = method(name).predict(fitted.model, fitted.tree, Data({"features": features})).classes
+    assert found is not None
+    return float(
+        np.mean([found.name[code] == own for code, own in zip(found.code, LABELS, strict=True)])
+    )
+
+
+LOSS = {"mlr": "softmax", "rmlr": "softmax", "blr": "logistic", "rr-lr": "tree"}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_optimum_is_that_of_the_columns_as_they_came(name: str) -> None:
+    features = COLUMNS[name]
+    for classifier, loss in LOSS.items():
+        params = {"tol": 1e-8} if classifier == "mlr" else {}
+        fitted = fit(classifier, features, **params)
+        least = optimum(name, loss)
+        assert fitted.metrics["objective"] == pytest.approx(least, rel=1e-5), classifier
+        assert not fitted.warnings, classifier
+        assert fitted.model is not None
+        if not name.startswith("times"):
+            assert right(classifier, fitted, features) > 0.75, classifier
+
+
+def test_values_of_scores_do_not_cancel_far_from_zero() -> None:
+    """Probabilities of rows + 1e9 are the same at 1e8 and 1e9."""
+    far, further = (COLUMNS[f"all + 1e{power}"] for power in (8, 9))
+    for classifier in ("mlr", "rmlr", "blr", "rr-lr", "hblr"):
+        tables = []
+        for features in (far, further):
+            fitted = fit(classifier, features)
+            assert fitted.model is not None
+            rows = Data({"features": features})
+            classes = method(classifier).predict(fitted.model, fitted.tree, rows).classes
+            assert classes is not None
+            tables.append(classes.probability)
+        np.testing.assert_allclose(tables[0], tables[1], atol=2e-3)
+
+
+@pytest.mark.parametrize("params", [{}, {"covariance": "M1"}, {"inference": "variational"}])
+def test_hblr_settles_at_the_same_point_for_any_offset(params: dict[str, str]) -> None:
+    ends = [fit("hblr", NEAR + offset, **params) for offset in (1e5, 1e7, 1e9)]
+    for end in ends:
+        assert not end.warnings
+        assert right("hblr", end, NEAR + (1e5, 1e7, 1e9)[ends.index(end)]) > 0.75
+    if "inference" not in params:
+        first, *others = (end.metrics["log_posterior"] for end in ends)
+        assert others == pytest.approx([first, first], rel=1e-4)
+
+
+def test_what_needs_columns_as_they_came_is_refused_by_name() -> None:
+    for classifier, params in (("hblr", {"covariance": "M2"}), ("rr-lr", {"block_size": 1})):
+        with pytest.raises(
+            UsageError, match=r"Column 3 .* around 1\.[67]\d*e\+09.*standardize"
+        ) as refused:
+            fit(classifier, COLUMNS["unix seconds"], **params)
+        assert refused.value.where["column"] == 3
+
+
+@pytest.mark.parametrize("name", ["bsvm", "rr-svm", "td-svm", "msvm", "hsvm", "ot"])
+def test_a_margin_that_is_not_proven_names_the_column(name: str) -> None:
+    fitted = fit(name, COLUMNS["one column, 1e8"], max_iter=3)
+    assert "Not converged" in fitted.warnings[0]
+    assert "Column 3 (counted from 0) of input 'features'" in fitted.warnings[-1]
+    assert "standardize" in fitted.warnings[-1]
+    assert not any("Column" in warning for warning in fit(name, NEAR, max_iter=1).warnings)
+
+
+@pytest.mark.parametrize(("kind", "offset"), [(np.float64, 1e13), (np.float32, 1e6)])
+def test_a_spread_that_is_lost_in_its_offset_is_a_warning(kind: type, offset: float) -> None:
+    features = NEAR.astype(kind)
+    features[:, 1] += kind(offset)
+    fitted = fit("mlr", features)
+    assert "Column 1 (counted from 0) of input 'features' varies by" in fitted.warnings[0]
+    assert not fit("mlr", NEAR.astype(kind)).warnings
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_turned_columns_are_a_rotation(intercept: bool) -> None:
+    """Products of rows, hence all of a problem with a penalty of squares, stay; sparse as dense."""
+    features = np.c_[NEAR[:, 0], 100.0 + SPREAD, NEAR[:, 1], np.full(N, -70.0), 500.0 - SPREAD]
+    design = design_of(features, intercept)
+    turn, _ = coordinates_of(design, 5, 1e-16)
+    assert turn is not None
+    assert turn.center.columns.tolist() == [3, 1, 4]
+    turned = np.asarray(turn.turned(design))
+    np.testing.assert_allclose(turned @ turned.T, design @ design.T, rtol=1e-12)
+    sparse = turn.turned(design_of(sp.csr_array(features), intercept)).toarray()
+    np.testing.assert_allclose(sparse, turned, rtol=1e-12, atol=1e-12)
+    weights = RNG.normal(size=(2, design.shape[1]))
+    np.testing.assert_allclose(
+        turn.center.scores(features, turn.plain(weights)),
+        turned @ weights.T,
+        rtol=1e-11,
+        atol=1e-10,
+    )
+    np.testing.assert_allclose(
+        turned @ turn.turned_weights(weights).T, design @ weights.T, rtol=1e-11, atol=1e-10
+    )
+    if not intercept:
+        fitted = fit("blr", features, intercept=False)
+        assert not fitted.warnings
+        assert right("blr", fitted, sp.csr_array(features)) > 0.5
+
+
+@pytest.mark.parametrize("scale", [1e12, 1e30])
+def test_large_columns_are_separated_or_the_bound_is_a_warning(scale: float) -> None:
+    for features in (NEAR * scale, NEAR * [1.0, scale, 1.0]):
+        for classifier in LOSS:
+            fitted = fit(classifier, features, **({"max_iter": 60} if classifier == "rmlr" else {}))
+            assert np.isfinite(fitted.metrics["objective"])
+            if fitted.warnings:
+                assert "Not converged" in fitted.warnings[0], classifier
+                assert "Column" in fitted.warnings[-1], classifier
+            assert right(classifier, fitted, features) > 0.75, classifier
