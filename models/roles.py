@@ -41,6 +41,12 @@ class Role:
         return self.wants in ("column", "labels", "paths")
 
     @property
+    def of_points(self) -> bool:
+        """Whether it has a row, or one value or several, for each point."""
+        matrix = self.wants == "matrix" and self.name != "costs"
+        return matrix or (self.column and self.name not in ("names", "feature_names", "hierarchy"))
+
+    @property
     def table(self) -> bool:
         return self.wants == "table"
 

@@ -276,7 +276,7 @@ def table_columns(
             code="wrong-input",
         )
     columns = column_roles.propose(seen, choice)
-    return columns, column_roles.warnings(columns, choice)
+    return columns, column_roles.warnings(columns, choice, seen)
 
 
 def reading_notes(

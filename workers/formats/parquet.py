@@ -14,7 +14,7 @@ from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.parquet_footer import values_claimed
 from workers.formats.refusals import broken, unsupported
-from workers.formats.tables import Table
+from workers.formats.tables import Table, require_distinct
 
 MAGIC = b"PAR1"
 _BATCH_CELLS = 1 << 20
@@ -77,9 +77,7 @@ def _texts(schema: Any) -> list[str]:
     """Columns of text, to be read as dictionaries: a million equal words then take little room."""
     import pyarrow as pa
 
-    names = list(schema.names)
-    if len(set(names)) < len(names):
-        raise broken("The Parquet file has two columns of the same name.")
+    require_distinct(schema.names)
     return [
         field.name
         for field in schema
