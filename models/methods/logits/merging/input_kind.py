@@ -58,9 +58,9 @@ def note_kind(matrix: LogitMatrix, *, best_only: bool = False, log_probs_too: bo
         )
     elif found == "shares":
         note(
-            "All values of input 'logits' are from 0 to 1, as a sigmoid gives them, and are read as "
-            "logits: softmax is applied to them, which makes the classes of each row nearly equal. "
-            "Send the values from before the sigmoid."
+            "All values of input 'logits' are from 0 to 1, as a sigmoid gives them, and are read "
+            "as logits: softmax is applied to them, which makes the classes of each row nearly "
+            "equal. Send the values from before the sigmoid."
         )
 
 
