@@ -18,8 +18,8 @@ class Role:
     whole : integers; what is written as floats is taken as integers. real : numbers, not only
     integers. text : a number is taken as written. blank : a text may be empty. images : also an
     array of three or four dimensions, where a method takes them. square : a row and a column for
-    each point. links : pairs of rows. gaps : a cell of a table may be empty, which is NaN. noisy :
-    noise may be added to it. measured : metrics use it, as the truth.
+    each point. links : pairs of rows. gaps : a cell of a table may be empty, which is NaN. masks :
+    a value may be -inf. noisy : noise may be added to it. measured : metrics use it, as the truth.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Role:
     blank: bool = False
     images: bool = False
     gaps: bool = False
+    masks: bool = False
     square: bool = False
     links: bool = False
     noisy: bool = False
@@ -65,7 +66,7 @@ ROLES = {
     role.name: role
     for role in (
         Role("features", "matrix", images=True, gaps=True, noisy=True),
-        Role("logits", "matrix", noisy=True),
+        Role("logits", "matrix", masks=True, noisy=True),
         Role("top_classes", "matrix", whole=True),
         Role("distances", "matrix", square=True),
         Role("similarity", "matrix", square=True),

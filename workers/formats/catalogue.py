@@ -253,8 +253,9 @@ def inspect(
 
 
 def _gapped(bounds: Bounds, role: str | None) -> Bounds:
-    """The bounds for a file of this role; one without a role may be features."""
-    return replace(bounds, gaps=role is None or role_of(role).gaps)
+    """The bounds for a file of this role; one without a role may be features or logits."""
+    own = None if role is None else role_of(role)
+    return replace(bounds, gaps=own is None or own.gaps, masks=own is None or own.masks)
 
 
 def table_columns(
