@@ -83,6 +83,7 @@ _PLURAL: dict[Kind, str] = {
     "vector": "vectors",
     "other": "other types",
 }
+_UNUSED_WEIGHTS = "the weights of the rows, which no method uses yet"
 _WEIGHT = re.compile(r"(sample|case|row)[ _.]?weights?", re.IGNORECASE)
 
 
@@ -210,9 +211,13 @@ def warnings(
 ) -> tuple[str, ...]:
     """What was decided and not chosen: the columns that are not among the features, and features
     that seem to be something else."""
+    weights = of_role(columns, "weight")
     if choice.features:
-        return ()
-    return (*_apart(columns, choice), *_doubtful(columns, seen))
+        own: Sequence[str] = ()
+    else:
+        own, weights = (*_apart(columns, choice), *_doubtful(columns, seen)), choice.weight
+    unused = () if weights is None else (f"Column {shown(weights)}: {_UNUSED_WEIGHTS}.",)
+    return (*own, *unused)
 
 
 def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
@@ -246,7 +251,7 @@ def _apart(columns: Sequence[Column], choice: Choice) -> tuple[str, ...]:
         "id": "the ids of the rows",
         "label": "the labels",
         "text": "the texts",
-        "weight": "the weights",
+        "weight": _UNUSED_WEIGHTS,
     }
     parts = [
         f"{shown(column.name)} is taken as {of_role[column.role]}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyio import to_thread
 from fastapi import Request
@@ -64,6 +64,40 @@ async def receive(
     limit = service.settings.max_upload_bytes
     body = bounded_body(service, request, allowance)
     return await store(service, new, body, stated, allowance, limit)
+
+
+async def read_anew(
+    service: Service, request: Request, source: Dataset, new: NewDataset, allowance: Allowance
+) -> Dataset:
+    """As `receive`, from the file of an earlier dataset, whose name, role, member and number of
+    features are taken where the new one has none.
+
+    Raises Refused `invalid-request` where the request has a body too.
+    """
+    if content_length(request) or request.headers.get("transfer-encoding"):
+        raise Refused(
+            "invalid-request",
+            "`from` names the dataset whose file is read anew; send no body with it.",
+        )
+    require_room(service, source.bytes)
+    new = replace(
+        new,
+        media_type=catalogue.FORMATS[source.format].media_types[0],
+        name=source.name if new.name is None else new.name,
+        role=source.role if new.role is None else new.role,
+        member=source.member if new.member is None else new.member,
+        n_features=source.n_features if new.n_features is None else new.n_features,
+    )
+
+    async def chunks() -> AsyncIterator[bytes]:
+        pieces = service.blobs.read(service.datasets.content_key(source.tenant, source.id))
+        size = 0
+        while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
+            size += len(piece)
+            await allowance.grow(size)
+            yield piece
+
+    return await store(service, new, chunks(), source.bytes, allowance, source.bytes)
 
 
 async def store(
