@@ -27,7 +27,15 @@ from models.errors import UsageError
 from models.roles import Want
 from workers.formats import batches, roles
 from workers.formats.csv_dialect import MAX_LINE, Dialect, dialect_of
-from workers.formats.csv_text import column_of, is_by_id, pairs_of, position_of, ragged, rows_of
+from workers.formats.csv_text import (
+    column_of,
+    is_by_id,
+    pairs_of,
+    position_of,
+    ragged,
+    rows_of,
+    undecodable,
+)
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.gaps import WRITTEN, Gaps
 from workers.formats.refusals import broken, missing, shown
@@ -137,7 +145,7 @@ def texts(path: Path, name: str, bounds: Bounds) -> list[str]:
         try:
             column = _parsed(piece, dialect, convert).column(0)
         except pa.ArrowException:
-            _explain(piece, dialect, len(found), line, (), bounds)
+            _explain(path, piece, dialect, len(found), line, (), bounds)
         n_bytes += 80 * len(column) + column.nbytes
         bounds.require(n_bytes)
         own = column.to_pylist()
@@ -256,7 +264,7 @@ def _pieces(path: Path, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
                 line=line,
             )
         if cut:
-            yield line, _utf8(piece[:cut], dialect)
+            yield line, _utf8(path, piece[:cut], dialect)
             line += piece.count(b"\n", 0, cut)
         begun = piece[cut:]
 
@@ -273,13 +281,13 @@ def _whole_rows(piece: bytes) -> int:
     return cut
 
 
-def _utf8(piece: bytes, dialect: Dialect) -> bytes:
+def _utf8(path: Path, piece: bytes, dialect: Dialect) -> bytes:
     if dialect.encoding == "utf-8":
         return piece
     try:
         return piece.decode(dialect.encoding).encode()
     except UnicodeDecodeError:
-        raise broken("The CSV file is neither UTF-8 nor Windows-1252 text.") from None
+        raise undecodable(path, dialect) from None
 
 
 def _blocks(
@@ -309,13 +317,13 @@ def _blocks(
                 # Files with empty cells are read with their usual spellings from here on.
                 usual = min(1, len(ways) - 1)
         else:
-            _explain(piece, dialect, row, line, own, bounds)
+            _explain(path, piece, dialect, row, line, own, bounds)
         batch = table.combine_chunks().to_batches()[0]
         block = batches.dense(batch, np.dtype(np.float64), row, gaps=gaps)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(block.sum())
         if not finite and _strange(block, bounds).any():
-            _explain(piece, dialect, row, line, own, bounds)
+            _explain(path, piece, dialect, row, line, own, bounds)
         if not finite and _BLANK.search(piece):
             _require_no_blank(piece, dialect, row, line)
         if b'"' not in piece and len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
@@ -387,13 +395,23 @@ def _standard(table: pa.Table, own: Sequence[int], dialect: Dialect, *, gaps: bo
 
 
 def _explain(
-    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int], bounds: Bounds
+    path: Path,
+    piece: bytes,
+    dialect: Dialect,
+    row: int,
+    line: int,
+    chosen: Sequence[int],
+    bounds: Bounds,
 ) -> NoReturn:
-    """Raise UsageError naming the first cell of a piece that is not a finite number.
+    """Raise UsageError naming the first cell of a piece that is not a finite number, or the first
+    byte of the file that is not of its encoding.
 
     row, line : numbers of the first row and line of the piece. chosen, bounds : as `_blocks`.
     """
-    text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
+    try:
+        text = io.StringIO(piece.decode(), newline="")
+    except UnicodeDecodeError:
+        raise undecodable(path, dialect) from None
     reader = csv.reader(text, delimiter=dialect.delimiter)
     before = 0
     try:

@@ -31,7 +31,7 @@ MOST_SEEN = 2000
 """Rows that are looked at."""
 _FEWEST_COUNTED = 5
 
-_BY_BATCHES = frozenset({"xlsx", "arrow-stream", "arrow-file", "parquet"})
+_BY_BATCHES = frozenset({*excel.MEDIA_TYPES, "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
 _INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
@@ -39,14 +39,14 @@ _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-file": arrow.open_file,
     "parquet": parquet.opened_file,
 }
-TABULAR = frozenset({"csv", "json", "jsonl", "xlsx", *_OPEN})
+TABULAR = frozenset({"csv", "json", "jsonl", *excel.MEDIA_TYPES, *_OPEN})
 """The formats whose files may be tables with named columns."""
 
 
 @contextmanager
 def _opened(format: str, path: Path, sheet: str | None, bounds: Bounds) -> Iterator[Batches | None]:
     """A table of Arrow or Parquet, or of a sheet; None for a sheet without names of columns."""
-    if format == "xlsx":
+    if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
             yield found.table if found.named else None
         return
@@ -109,7 +109,7 @@ def notes(
 
     names : the columns that are read as numbers; None: all of them.
     """
-    if format == "xlsx":
+    if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
             return found.notes
     if format == "json":
@@ -169,7 +169,7 @@ def line_of(
     """The line of a row in a file of text or a sheet, counted from 1; None in other formats."""
     if format == "csv":
         return csv.line_of(path, row, bounds)
-    if format == "xlsx":
+    if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
             return found.first_line + row
     return row + 1 if format == "jsonl" else None

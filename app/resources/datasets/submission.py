@@ -16,7 +16,7 @@ from app.http.streaming import Turn, in_turn
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
-from workers.formats import catalogue, json_tables, packed
+from workers.formats import catalogue, encodings, json_tables, packed
 from workers.formats import json as json_format
 from workers.formats.column_roles import UNCHOSEN, Choice
 from workers.formats.csv_dialect import AS_FOUND
@@ -110,22 +110,25 @@ async def store(
 ) -> Dataset:
     """As `receive`, from chunks with `stated` bytes in total, if that is known.
 
-    A file that is packed by gzip or zstd is unpacked on the way: what is stored, counted and hashed
-    is the file inside, of at most `limit` bytes.
+    A packed file is unpacked on the way, and text in UTF-16 becomes UTF-8: what is stored, counted
+    and hashed is the file inside, of at most `limit` bytes.
     """
     head, rest = await _head(chunks)
-    coding = packed.coding_of(head)
+    coding, media_type = packed.coding_of(head), new.media_type
+    stated_type = (media_type or "").partition(";")[0].strip().lower()
+    if stated_type in packed.MEDIA_TYPES:
+        media_type = None
+    if coding == "zip" and stated_type not in catalogue.TEXTS:
+        media_type = packed.inner_type(head)
     if coding is not None:
         head, rest = await _head(_unpacked(service, rest, coding, allowance, limit))
         stated = None
+    encoding = catalogue.text_encoding(head)
+    if encoding is not None:
+        head, rest = await _head(_recoded(rest, encoding))
+        stated = None
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
-    media_type = new.media_type
-    if (
-        media_type is not None
-        and media_type.partition(";")[0].strip().lower() in packed.MEDIA_TYPES
-    ):
-        media_type = None
     file_format = catalogue.format_of(media_type, head[:HEAD_BYTES])
     if new.n_features is not None and file_format != "libsvm":
         raise Refused(
@@ -273,6 +276,16 @@ async def _unpacked(
                 await to_thread.run_sync(require_room, service, 0)
             yield piece
     unpacker.end()
+
+
+async def _recoded(chunks: AsyncIterator[bytes], encoding: str) -> AsyncIterator[bytes]:
+    """Text as UTF-8. Raises UsageError as `encodings.Recoder`."""
+    recoder = encodings.Recoder(encoding)
+    async for chunk in chunks:
+        for piece in recoder.feed(chunk):
+            yield piece
+    for piece in recoder.feed(b"", last=True):
+        yield piece
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:
