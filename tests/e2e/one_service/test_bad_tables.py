@@ -35,7 +35,7 @@ BAD: dict[str, tuple[bytes, tuple[str, ...]]] = {
     ),
     "many columns and one more cell": (
         WIDE + WIDE[:-1] + b",1\n",
-        ("row 1 (counted from 0; line 3 of the file) has 10001 cells, the first line has 10000",),
+        ("row 2 (counted from 0; line 4 of the file) has 10001 cells, the first line has 10000",),
     ),
 }
 

@@ -306,7 +306,7 @@ def test_proposed_ids_that_fail_far_below_are_left_out_with_a_warning(
 
 
 def test_a_file_is_read_anew_with_other_columns(working: Working) -> None:
-    """The table of an earlier dataset, which stays as it is and may go."""
+    """The table of an earlier dataset, which does not change and may go."""
     client, first = working.client, upload(working, as_csv(ROWS, NAMES), name="people")
 
     def anew(**query: Any) -> dict[str, Any]:

@@ -238,7 +238,7 @@ def _sum_below(x, base, scale, limit, matrix, coming):
 
 @njit(cache=True, nogil=True)
 def _allowed(x, lowest, highest, masked):
-    """Whether all values are; counts those of -inf in `masked`, (K,)."""
+    """Whether all values are; counts each -inf in `masked`, (K,)."""
     n_bad = 0
     for v in x:
         n_bad += not lowest <= v <= highest
