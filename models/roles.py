@@ -18,8 +18,8 @@ class Role:
     whole : integers; what is written as floats is taken as integers. real : numbers, not only
     integers. text : a number is taken as written. blank : a text may be empty. images : also an
     array of three or four dimensions, where a method takes them. square : a row and a column for
-    each point. links : pairs of rows. gaps : a cell of a table may be empty, which is NaN. noisy :
-    noise may be added to it. measured : metrics use it, as the truth.
+    each point. links : pairs of rows. gaps : a cell of a table may be empty, which is NaN. masks :
+    a value may be -inf. noisy : noise may be added to it. measured : metrics use it, as the truth.
     """
 
     name: str
@@ -30,6 +30,7 @@ class Role:
     blank: bool = False
     images: bool = False
     gaps: bool = False
+    masks: bool = False
     square: bool = False
     links: bool = False
     noisy: bool = False
@@ -39,6 +40,12 @@ class Role:
     def column(self) -> bool:
         """Whether it takes one value per row, or for labels and paths several or none."""
         return self.wants in ("column", "labels", "paths")
+
+    @property
+    def of_points(self) -> bool:
+        """Whether it has a row, or one value or several, for each point."""
+        matrix = self.wants == "matrix" and self.name != "costs"
+        return matrix or (self.column and self.name not in ("names", "feature_names", "hierarchy"))
 
     @property
     def table(self) -> bool:
@@ -59,7 +66,7 @@ ROLES = {
     role.name: role
     for role in (
         Role("features", "matrix", images=True, gaps=True, noisy=True),
-        Role("logits", "matrix", noisy=True),
+        Role("logits", "matrix", masks=True, noisy=True),
         Role("top_classes", "matrix", whole=True),
         Role("distances", "matrix", square=True),
         Role("similarity", "matrix", square=True),

@@ -214,6 +214,9 @@ def _check_table(dataset: Dataset, role: str) -> None:
     columns, own = dataset.columns or (), COLUMN_OF.get(role)
     if role_of(role).table or (role_of(role).column and len(columns) == 1):
         return
+    if dataset.role == role and dataset.status == "ready":
+        # The inspection has read it as this role, as labels that are columns of 0 and 1.
+        return
     if role_of(role).column:
         lacks = own is not None and of_role(columns, own) is None
         what = f"column that is taken as its {own}s" if lacks else ""

@@ -58,6 +58,15 @@ class LabelSets:
             )
         return np.array(self.names, dtype=object)[self.code]
 
+    def taken(self, rows: Int) -> LabelSets:
+        """The labels of these rows, in this order."""
+        start = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(np.diff(self.start)[rows], out=start[1:])
+        # The place of each label of the result among the labels of its row, and so in `code`.
+        place = np.arange(start[-1]) - np.repeat(start[:-1], np.diff(start))
+        code = self.code[np.repeat(self.start[rows], np.diff(start)) + place]
+        return LabelSets(start, code, self.names, self.unlabelled[rows])
+
     def require_at_most_one(self) -> None:
         """Raises UsageError naming the first row that has several."""
         times = np.diff(self.start)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import openpyxl
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
@@ -428,11 +430,45 @@ def test_the_columns_of_a_table_are_shown_and_chosen_once(
     card.get_by_role("button", name="Use it so").click()
     assert "Only one column can be the id." in card.inner_text()
     card.get_by_label("Use name as").select_option(label="Not used")
-    card.get_by_role("button", name="Use it so").click()
+    with page.expect_request(lambda request: "/v1/datasets?" in request.url) as sent:
+        card.get_by_role("button", name="Use it so").click()
     page.get_by_text("Ready").wait_for()
+    # The file is not sent again.
+    assert "from=ds_" in sent.value.url
+    assert not sent.value.post_data_buffer
     newest = service.client.get("/v1/datasets?limit=1").json()["items"][0]
     roles = {column["name"]: column["role"] for column in newest["columns"]}
     assert (roles["name"], roles["Unnamed: 0"], roles["width"]) == (None, "id", "feature")
     page.get_by_role("link", name="Details").click()
     page.get_by_role("heading", name="Columns").wait_for()
     assert "Id of the row" in page.locator("main").inner_text()
+
+
+def workbook() -> bytes:
+    """The same table as an Excel file."""
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for line in TABLE.decode().splitlines():
+        cells = line.split(",")
+        book.active.append([float(c) if c.replace(".", "").isdigit() else c for c in cells])
+    book.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("pets.csv", lambda: TABLE), ("pets.xlsx", workbook)], ids=["csv", "xlsx"]
+)
+def test_from_a_table_to_its_tree_in_three_steps(
+    name: str, content: Callable[[], bytes], open_page: Open, service: Service
+) -> None:
+    """The columns are confirmed, a method chosen, and run."""
+    page = open_page("/", fresh=True)
+    drop(page, name, content())
+    assert guess(page) == "features"
+    page.get_by_role("button", name="Use it so").click()
+    page.get_by_text("Ready").wait_for()
+    page.locator(".method-card", has_text="hac").first.click()
+    page.get_by_role("button", name="Run Agglomerative clustering").click()
+    page.get_by_role("link", name="Open the tree").wait_for()
+    job = service.client.get(f"/v1/jobs/{page.url.rpartition('/')[2]}").json()
+    newick = service.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text
+    assert all(pet in newick for pet in ("ann", "bob", "cyd", "dan"))

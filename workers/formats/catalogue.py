@@ -20,6 +20,7 @@ from workers.formats import (
     arrow,
     column_roles,
     csv,
+    encodings,
     excel,
     image_zip,
     json,
@@ -128,7 +129,10 @@ _ALL = (
         image_zip.read,
         by_role=True,
     ),
-    Format("xlsx", (excel.MEDIA_TYPE,), True, excel.inspect, excel.read, by_role=True),
+    *(
+        Format(id, (media_type,), True, excel.inspect, excel.read, by_role=True)
+        for id, media_type in excel.MEDIA_TYPES.items()
+    ),
     Format(
         "csv",
         ("text/csv", "text/tab-separated-values"),
@@ -169,10 +173,12 @@ SEVERAL = frozenset({"npz"}) | {
 """Formats in which a row may have several labels."""
 
 ACCEPTED = tuple(format.media_types[0] for format in _ALL)
-_BY_TYPE = {media_type: format for format in _ALL for media_type in format.media_types}
+TEXTS = frozenset(each for format in _ALL if not format.binary for each in format.media_types)
+"""The media types of formats of text, which their first bytes do not tell."""
+_BY_TYPE = {each.lower(): format for format in _ALL for each in format.media_types}
 
-_SHEETS = "xlsx"
-"""The format in which `member` chooses a table, not an array or a column."""
+_SHEETS = frozenset(excel.MEDIA_TYPES)
+"""The formats in which `member` chooses a table, not an array or a column."""
 
 _LISTED = f"Accepted are {', '.join(ACCEPTED)}."
 
@@ -199,6 +205,9 @@ def format_of(media_type: str | None, head: bytes) -> str:
     declared = _BY_TYPE.get(stated)
     refuse_foreign(head, _LISTED)
     binary = _binary(head)
+    if declared is not None and declared.id in _SHEETS and binary in _SHEETS:
+        # Systems know one type for all workbooks.
+        return str(binary)
     if declared is not None:
         _require_agreement(declared, binary, head)
         return declared.id
@@ -212,6 +221,11 @@ def format_of(media_type: str | None, head: bytes) -> str:
             f"type{named} does not decide. {_LISTED} Text must be declared by its type."
         )
     return text
+
+
+def text_encoding(head: bytes) -> str | None:
+    """UTF-16 or UTF-32, if a file of text begins so; None for UTF-8 and for binary formats."""
+    return None if _binary(head) is not None else encodings.encoding_of(head)
 
 
 def peek(format: str, head: bytes, length: int) -> Facts | None:
@@ -253,8 +267,9 @@ def inspect(
 
 
 def _gapped(bounds: Bounds, role: str | None) -> Bounds:
-    """The bounds for a file of this role; one without a role may be features."""
-    return replace(bounds, gaps=role is None or role_of(role).gaps)
+    """The bounds for a file of this role; one without a role may be features or logits."""
+    own = None if role is None else role_of(role)
+    return replace(bounds, gaps=own is None or own.gaps, masks=own is None or own.masks)
 
 
 def table_columns(
@@ -266,7 +281,7 @@ def table_columns(
     Only the first rows are read. Raises UsageError `wrong-input` for a choice that the table does
     not have.
     """
-    sheet = member if format == _SHEETS else None
+    sheet = member if format in _SHEETS else None
     whole = member is None or sheet is not None
     seen = table_files.seen(format, path, bounds, sheet) if whole else []
     if choice and not seen:
@@ -276,7 +291,7 @@ def table_columns(
             code="wrong-input",
         )
     columns = column_roles.propose(seen, choice)
-    return columns, column_roles.warnings(columns, choice)
+    return columns, column_roles.warnings(columns, choice, seen)
 
 
 def reading_notes(
@@ -287,7 +302,7 @@ def reading_notes(
     names: Sequence[str] | None = () if columns is None else column_roles.features(columns)
     if columns is not None and not columns:
         names = None
-    sheet = member if format == _SHEETS else None
+    sheet = member if format in _SHEETS else None
     return table_files.notes(format, path, names, bounds, sheet)
 
 
@@ -305,7 +320,7 @@ def _facts(
         return format.inspect(path, member, bounds)
     names = column_roles.features(columns)
     if role is not None and role_of(role).column:
-        own = _member(member, columns, role, sheets=format.id == _SHEETS)
+        own = _member(member, columns, role, sheets=format.id in _SHEETS)
         return format.inspect(path, own, bounds)
     if not names:
         if role is not None:
@@ -313,7 +328,7 @@ def _facts(
         single = _member(None, columns, "documents") or _member(None, columns, "labels")
         return format.inspect(path, single, bounds)
     n_rows, width, dtypes = 0, 0, {np.dtype(np.float64)}
-    sheet = member if format.id == _SHEETS else None
+    sheet = member if format.id in _SHEETS else None
     gaps = Gaps()
     for number, block in enumerate(table_files.blocks(format.id, path, names, bounds, sheet)):
         n_rows += len(block)
@@ -354,7 +369,7 @@ def texts(
     format: str, path: Path, column: str, bounds: Bounds = DEFAULT, member: str | None = None
 ) -> list[str]:
     """A column of a table as texts, numbers as they are written. Raises the errors of `load`."""
-    if format == _SHEETS and member is not None:
+    if format in _SHEETS and member is not None:
         column = f"{member}!{column}"
     if format == "csv":
         return csv.texts(path, column, bounds)
@@ -381,7 +396,7 @@ def load(
     """
     want = roles.wanted(role)
     bounds = _gapped(bounds, role)
-    sheet = member if format == _SHEETS else None
+    sheet = member if format in _SHEETS else None
     if want == "matrix" and (member is None or sheet is not None) and columns:
         names = column_roles.features(columns)
         if not names:
@@ -400,8 +415,8 @@ def _read(
 ) -> Table:
     """The table of a file. Labels in several columns, of which none is chosen, are a matrix if they
     are an indicator."""
-    sheet = member if format.id == _SHEETS else None
-    member = _member(member, columns, role, sheets=format.id == _SHEETS)
+    sheet = member if format.id in _SHEETS else None
+    member = _member(member, columns, role, sheets=format.id in _SHEETS)
     names = column_roles.features(columns)
     classes = len(names) > 1 and all(column.role in ("feature", "id") for column in columns)
     if role == "labels" and member == sheet and classes:
@@ -472,9 +487,12 @@ def _binary(head: bytes) -> str | None:
         return "npy"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         first = _first_member(head)
-        if excel.begins(head, first):
-            return "xlsx"
+        workbook = excel.begins(head, first)
+        if workbook is not None:
+            return workbook
         return "zip" if image_zip.begins(first) else "npz"
+    if head.startswith(excel.LEGACY):
+        return "xls"
     if head.startswith(arrow.MAGIC):
         return "arrow-file"
     if head.startswith(parquet.MAGIC):

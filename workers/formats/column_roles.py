@@ -7,7 +7,8 @@ rules, in this order:
 - A column of vectors is the features, where there is one; numbers beside it are not.
 - The index that pandas, R or Excel saved is the ids: a declared index, a column without a name,
   `Unnamed: 0`, `index` and the like, if the values differ. So is a column called `id`, `key` or
-  `uuid`, alone or after a mark (`customer_id`), if its values are texts or integers that differ.
+  `uuid`, alone or after a mark (`customer_id`), if its values are texts or integers that differ,
+  and one called `X`, `n`, `obs` and the like that counts the rows from 0 or 1.
 - `label`, `class`, `target`, `species` and the like are the labels, if they are texts, or integers
   under a name that says so; so are clusters under the names that tools give them (`leiden`,
   `Topic`). The ranks of a lineage (`kingdom` to `species`), three or more, are not.
@@ -52,6 +53,12 @@ _INDEX = re.compile(
     r"index|level_\d|row|rowid|rownames?|row[ _.](id|number|names?)|obs_names?", re.IGNORECASE
 )
 _ID = re.compile(r"(.*[ _.\-])?(id|ids|uuid|guid|key|barcode)|.*[a-z](Id|ID)", re.ASCII)
+_COUNTER = re.compile(
+    r"#|i|n|x|v1|x1|\.\.\.1|no\.?|nr\.?|num(ber)?|rn|idx|ix|pos(ition)?|obs(ervation)?|samples?|cells?"
+    r"|case|column ?1|field ?1",
+    re.IGNORECASE,
+)
+"""Names of a column that counts the rows: R's, Excel's, and those that people give."""
 _NAME = re.compile(r"(.*[ _.\-])?(name|title)", re.IGNORECASE)
 _LABEL = re.compile(
     r"(true[ _.]?)?(labels?|class|classes|targets?|category|categories|species|ground[ _.]?truth"
@@ -76,6 +83,7 @@ _PLURAL: dict[Kind, str] = {
     "vector": "vectors",
     "other": "other types",
 }
+_UNUSED_WEIGHTS = "the weights of the rows, which no method uses yet"
 _WEIGHT = re.compile(r"(sample|case|row)[ _.]?weights?", re.IGNORECASE)
 
 
@@ -127,7 +135,9 @@ class Seen:
 
     differ : whether no two values that were seen are the same. length : mean length of its texts,
     in characters. index : whether the file declares it as the index of its rows. examples : its
-    first values.
+    first values. whole : whether its numbers are integers, though they may be written with
+    decimals. counts : whether they are 0, 1, 2, ... or 1, 2, 3, ... from row to row. twice : the
+    first two rows of one value.
     """
 
     name: str
@@ -136,6 +146,9 @@ class Seen:
     length: float = 0.0
     index: bool = False
     examples: tuple[str, ...] = ()
+    whole: bool = False
+    counts: bool = False
+    twice: tuple[int, int] | None = None
 
 
 def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ...]:
@@ -163,6 +176,8 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
                 role_of[min(could, key=_rank).name] = role  # type: ignore[assignment]
             if role not in taken or role == "label":
                 apart.update(each.name for each in could)
+        # Groups of rows, such as customers, are no quantities either.
+        apart.update(each.name for each in free if each.whole and _is_named_id(each.name))
         for each in sorted(free, key=_rank):
             if each.name in role_of:
                 continue
@@ -191,10 +206,43 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
     )
 
 
-def warnings(columns: Sequence[Column], choice: Choice = UNCHOSEN) -> tuple[str, ...]:
-    """What was decided and not chosen: the columns that are not among the features."""
+def warnings(
+    columns: Sequence[Column], choice: Choice = UNCHOSEN, seen: Sequence[Seen] = ()
+) -> tuple[str, ...]:
+    """What was decided and not chosen: the columns that are not among the features, and features
+    that seem to be something else."""
+    weights = of_role(columns, "weight")
     if choice.features:
-        return ()
+        own: Sequence[str] = ()
+    else:
+        own, weights = (*_apart(columns, choice), *_doubtful(columns, seen)), choice.weight
+    unused = () if weights is None else (f"Column {shown(weights)}: {_UNUSED_WEIGHTS}.",)
+    return (*own, *unused)
+
+
+def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
+    own = set(features(columns))
+    counters = [each.name for each in seen[:1] if each.counts and each.name in own and len(own) > 1]
+    if counters:
+        yield (
+            f"Column {shown(counters[0])} counts the rows and is among the features; if it is an "
+            "index, choose it with ?id_column=, or the features with ?columns=."
+        )
+    for each in seen:
+        if each.twice is not None and _is_named_id(each.name):
+            yield (
+                f"Column {shown(each.name)} is not taken as the ids of the rows: row "
+                f"{each.twice[1]} has that of row {each.twice[0]} (counted from 0)."
+            )
+    labels = [name for name in sorted(own) if _LABEL.fullmatch(name.strip())]
+    if labels and len(own) > len(labels):
+        yield (
+            f"Numbers with decimals are no labels, so that they are among the features: "
+            f"{named(labels, _MOST_NAMED)}. Choose the features with ?columns=."
+        )
+
+
+def _apart(columns: Sequence[Column], choice: Choice) -> tuple[str, ...]:
     chosen = choice.singles()
     apart = [column for column in columns if column.role != "feature" and column.name not in chosen]
     if not apart or not any(column.role == "feature" for column in columns):
@@ -203,7 +251,7 @@ def warnings(columns: Sequence[Column], choice: Choice = UNCHOSEN) -> tuple[str,
         "id": "the ids of the rows",
         "label": "the labels",
         "text": "the texts",
-        "weight": "the weights",
+        "weight": _UNUSED_WEIGHTS,
     }
     parts = [
         f"{shown(column.name)} is taken as {of_role[column.role]}"
@@ -303,19 +351,26 @@ def _is_saved(seen: Seen) -> bool:
     return seen.index or _SAVED.fullmatch(seen.name.strip()) is not None
 
 
+def _is_named_id(name: str) -> bool:
+    return bool(_ID.fullmatch(name.strip()) or _ID.fullmatch(name.strip().lower()))
+
+
 def _is_id(seen: Seen) -> bool:
-    if not seen.differ or seen.kind not in ("text", "integer", "date"):
+    if not seen.differ or not (seen.whole or seen.kind in ("text", "integer", "date")):
         return False
     name = seen.name.strip()
+    if seen.counts and _COUNTER.fullmatch(name):
+        return True
     if _is_saved(seen) or _INDEX.fullmatch(name):
         return True
-    if seen.kind != "date" and (_ID.fullmatch(name) or _ID.fullmatch(name.lower())):
+    if seen.kind != "date" and _is_named_id(name):
         return True
     return seen.kind == "text" and _NAME.fullmatch(name) is not None
 
 
 def _is_label(seen: Seen) -> bool:
-    return seen.kind in ("text", "integer", "boolean") and bool(_LABEL.fullmatch(seen.name.strip()))
+    kind = seen.whole or seen.kind in ("text", "integer", "boolean")
+    return kind and bool(_LABEL.fullmatch(seen.name.strip()))
 
 
 def _is_text(seen: Seen) -> bool:

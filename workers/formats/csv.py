@@ -27,7 +27,15 @@ from models.errors import UsageError
 from models.roles import Want
 from workers.formats import batches, roles
 from workers.formats.csv_dialect import MAX_LINE, Dialect, dialect_of
-from workers.formats.csv_text import column_of, is_by_id, pairs_of, position_of, ragged, rows_of
+from workers.formats.csv_text import (
+    column_of,
+    is_by_id,
+    pairs_of,
+    position_of,
+    ragged,
+    rows_of,
+    undecodable,
+)
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.gaps import WRITTEN, Gaps
 from workers.formats.refusals import broken, missing, shown
@@ -60,7 +68,7 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
         return roles.facts(column_of(path, dialect, member, bounds), gaps=bounds.gaps)
     _require_matrix(dialect, gaps=bounds.gaps)
     n_rows, gaps = 0, Gaps()
-    for block in _blocks(path, dialect, gaps=bounds.gaps):
+    for block in _blocks(path, dialect, None, bounds):
         n_rows += len(block)
         gaps.add(block)
     require_filled((n_rows,))
@@ -85,7 +93,7 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     if member is not None:
         cells, position = column_of(path, dialect, member, bounds), position_of(dialect, member)
         numbers = [
-            _number(text, row, position, line, dialect, gaps=bounds.gaps)
+            _number(text, row, position, line, dialect, bounds)
             for row, (text, line) in enumerate(zip(cells.texts, cells.lines, strict=True))
         ]
         return np.array(numbers).reshape(-1, 1)
@@ -94,7 +102,7 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     bounds.require(8 * most_rows * dialect.n_columns)
     matrix = np.empty((most_rows, dialect.n_columns))
     n_rows = 0
-    for block in _blocks(path, dialect, gaps=bounds.gaps):
+    for block in _blocks(path, dialect, None, bounds):
         matrix[n_rows : n_rows + len(block)] = block
         n_rows += len(block)
     return matrix[:n_rows]
@@ -137,7 +145,7 @@ def texts(path: Path, name: str, bounds: Bounds) -> list[str]:
         try:
             column = _parsed(piece, dialect, convert).column(0)
         except pa.ArrowException:
-            _explain(piece, dialect, len(found), line, (), gaps=False)
+            _explain(path, piece, dialect, len(found), line, (), bounds)
         n_bytes += 80 * len(column) + column.nbytes
         bounds.require(n_bytes)
         own = column.to_pylist()
@@ -153,7 +161,7 @@ def blocks(path: Path, names: Sequence[str], bounds: Bounds) -> Iterator[npt.NDA
     dialect = dialect_of(path, bounds.csv)
     assert dialect.names is not None, "the columns of a file without names were chosen"
     _require_rows(dialect)
-    return _blocks(path, dialect, [dialect.names.index(name) for name in names], gaps=bounds.gaps)
+    return _blocks(path, dialect, [dialect.names.index(name) for name in names], bounds)
 
 
 def columns(path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[np.float64]:
@@ -256,7 +264,7 @@ def _pieces(path: Path, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
                 line=line,
             )
         if cut:
-            yield line, _utf8(piece[:cut], dialect)
+            yield line, _utf8(path, piece[:cut], dialect)
             line += piece.count(b"\n", 0, cut)
         begun = piece[cut:]
 
@@ -273,25 +281,26 @@ def _whole_rows(piece: bytes) -> int:
     return cut
 
 
-def _utf8(piece: bytes, dialect: Dialect) -> bytes:
+def _utf8(path: Path, piece: bytes, dialect: Dialect) -> bytes:
     if dialect.encoding == "utf-8":
         return piece
     try:
         return piece.decode(dialect.encoding).encode()
     except UnicodeDecodeError:
-        raise broken("The CSV file is neither UTF-8 nor Windows-1252 text.") from None
+        raise undecodable(path, dialect) from None
 
 
 def _blocks(
-    path: Path, dialect: Dialect, chosen: Sequence[int] | None = None, *, gaps: bool
+    path: Path, dialect: Dialect, chosen: Sequence[int] | None, bounds: Bounds
 ) -> Iterator[npt.NDArray[np.float64]]:
-    """The rows as float64 (n, n_columns), in order; chosen : the positions of the columns. gaps :
-    whether an empty cell is NaN.
+    """The rows as float64 (n, n_columns), in order; chosen : the positions of the columns, None for
+    all. bounds : whether an empty cell is NaN, and one of -inf accepted.
 
     Raises UsageError naming a cell that is not a number.
     """
     import pyarrow as pa
 
+    gaps = bounds.gaps
     own = range(dialect.n_columns) if chosen is None else chosen
     types = [pa.float64() if style == "plain" else pa.string() for style in dialect.styles]
     ways = [_conversion(dialect, own, types)]
@@ -308,13 +317,13 @@ def _blocks(
                 # Files with empty cells are read with their usual spellings from here on.
                 usual = min(1, len(ways) - 1)
         else:
-            _explain(piece, dialect, row, line, own, gaps=gaps)
+            _explain(path, piece, dialect, row, line, own, bounds)
         batch = table.combine_chunks().to_batches()[0]
         block = batches.dense(batch, np.dtype(np.float64), row, gaps=gaps)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(block.sum())
-        if not finite and (np.isinf(block) if gaps else ~np.isfinite(block)).any():
-            _explain(piece, dialect, row, line, own, gaps=gaps)
+        if not finite and _strange(block, bounds).any():
+            _explain(path, piece, dialect, row, line, own, bounds)
         if not finite and _BLANK.search(piece):
             _require_no_blank(piece, dialect, row, line)
         if b'"' not in piece and len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
@@ -386,13 +395,23 @@ def _standard(table: pa.Table, own: Sequence[int], dialect: Dialect, *, gaps: bo
 
 
 def _explain(
-    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int], *, gaps: bool
+    path: Path,
+    piece: bytes,
+    dialect: Dialect,
+    row: int,
+    line: int,
+    chosen: Sequence[int],
+    bounds: Bounds,
 ) -> NoReturn:
-    """Raise UsageError naming the first cell of a piece that is not a finite number.
+    """Raise UsageError naming the first cell of a piece that is not a finite number, or the first
+    byte of the file that is not of its encoding.
 
-    row, line : numbers of the first row and line of the piece. chosen, gaps : as `_blocks`.
+    row, line : numbers of the first row and line of the piece. chosen, bounds : as `_blocks`.
     """
-    text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
+    try:
+        text = io.StringIO(piece.decode(), newline="")
+    except UnicodeDecodeError:
+        raise undecodable(path, dialect) from None
     reader = csv.reader(text, delimiter=dialect.delimiter)
     before = 0
     try:
@@ -401,7 +420,7 @@ def _explain(
             if len(cells) != dialect.n_columns:
                 raise ragged(row + offset, at, len(cells), dialect)
             for column in sorted(chosen):
-                _number(cells[column], row + offset, column, at, dialect, gaps=gaps)
+                _number(cells[column], row + offset, column, at, dialect, bounds)
             before = reader.line_num
     except csv.Error:
         pass
@@ -413,14 +432,19 @@ def _explain(
     )
 
 
-def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, *, gaps: bool) -> float:
-    """The finite number in a cell of a matrix, NaN for an empty one where there may be gaps. Raises
-    UsageError for anything else."""
+def _strange(block: npt.NDArray[np.float64], bounds: Bounds) -> npt.NDArray[np.bool_]:
+    strange: npt.NDArray[np.bool_] = np.isinf(block) if bounds.gaps else ~np.isfinite(block)
+    return strange & (block != -np.inf) if bounds.masks else strange
+
+
+def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, bounds: Bounds) -> float:
+    """The finite number in a cell of a matrix, NaN for an empty one where there may be gaps, -inf
+    where logits may be masked. Raises UsageError for anything else."""
     name = None if dialect.names is None else dialect.names[column]
     own = f"{column}" if name is None else f"{column} ({shown(name, 40)})"
     at = f"row {row}, column {own} (counted from 0; line {line} of the file)"
     if is_empty(cell):
-        if gaps:
+        if bounds.gaps:
             return np.nan
         raise missing(row, column, line=line, name=name)
     written = dialect.number(cell, column)
@@ -436,6 +460,8 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, *, ga
             column=column,
             line=line,
         )
+    elif bounds.masks and float(cell) == -np.inf:
+        return -np.inf
     raise UsageError(
         f"The CSV file has an infinite number at {at}; every value must be finite.",
         code="not-finite",

@@ -173,9 +173,9 @@ def dialect_of(path: Path, written: Written) -> Dialect:
         end = _end(file)
     begin = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise broken("The CSV file is not UTF-8 text but UTF-16; save it as UTF-8.")
+        raise broken("The CSV file is not UTF-8 text but UTF-16; upload it again.")
     if b"\0" in head[:1024]:
-        raise broken("The CSV file is not UTF-8 text.")
+        raise broken("The CSV file is not UTF-8 text: it has a NUL in its first bytes.")
     begin, skipped, notes = _after_comments(head, begin)
     stated = _STATED.match(head) if not skipped else None
     if stated is not None:

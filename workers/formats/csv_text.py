@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from models.errors import UsageError
-from workers.formats.csv_dialect import Dialect
+from workers.formats.csv_dialect import MAX_LINE, Dialect
 from workers.formats.facts import Bounds, Member, choose
 from workers.formats.refusals import broken, listed, missing, shown
 from workers.formats.tables import WrittenColumn, WrittenPairs, is_number
@@ -152,9 +152,30 @@ def rows_of(
         if line == 1 + dialect.skipped:
             raise UsageError("The CSV file has no rows.", code="empty")
     except UnicodeDecodeError:
-        raise broken("The CSV file is not UTF-8 text.") from None
+        raise undecodable(path, dialect) from None
     except csv.Error:
         raise broken(f"Line {line} of the CSV file cannot be read as CSV.") from None
+
+
+def undecodable(path: Path, dialect: Dialect) -> UsageError:
+    """The error that names the first byte which is not of the file's encoding, and its line."""
+    name = "UTF-8" if dialect.encoding == "utf-8" else "Windows-1252"
+    at = 0
+    with path.open("rb") as file:
+        for line, content in enumerate(iter(lambda: file.readline(MAX_LINE), b""), 1):
+            try:
+                content.decode(dialect.encoding)
+            except UnicodeDecodeError as error:
+                return UsageError(
+                    f"The CSV file is {name} text up to line {line}, whose byte {error.start} "
+                    f"(counted from 0; byte {at + error.start} of the file) is "
+                    f"0x{content[error.start]:02X}, which {name} has not there. Save the file as "
+                    "UTF-8.",
+                    code="invalid-file",
+                    line=line,
+                )
+            at += len(content)
+    return broken(f"The CSV file is not {name} text.")
 
 
 def position_of(dialect: Dialect, member: str | None) -> int:

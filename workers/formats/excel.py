@@ -1,4 +1,5 @@
-"""Excel workbooks (.xlsx): one sheet as a table, whose first line may name the columns.
+"""Workbooks of Excel (.xlsx, .xlsb, .xls) and OpenDocument (.ods): one sheet as a table, whose
+first line may name the columns.
 
 The archive is checked before it is opened, and the places of cells before they are: a reader makes
 room for all cells between the first and the last. Blank lines and columns around the table are left
@@ -9,7 +10,6 @@ The first line is a header if none of its cells is a number, or if one is text a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,39 +20,48 @@ from typing import Any
 
 from models.errors import UsageError
 from models.roles import Want
-from workers.formats import archives, batches
+from workers.formats import archives, batches, sheet_sizes
 from workers.formats.archives import ArchiveKind
 from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, shown, unsupported
 from workers.formats.tables import Table, is_empty
 
-MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+MEDIA_TYPES = {
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "xlsb": "application/vnd.ms-excel.sheet.binary.macroEnabled.12",
+    "xls": "application/vnd.ms-excel",
+    "ods": "application/vnd.oasis.opendocument.spreadsheet",
+}
+"""The formats of workbooks."""
+LEGACY = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""How a file of Office of before 2007 begins, and one that is protected by a password."""
 MOST_MEMBERS = 10_000
 MOST_COLUMNS = 1 << 14
 
 _BYTES_OF_CELL = 96
 """Memory for a cell between the first and the last, in the reader and as a Python object."""
 _BATCH_ROWS = 1 << 14
-_STEP = 1 << 20
-_PLACE = re.compile(rb"""\sr\s*=\s*["'](?:([A-Z]{1,3})(\d{1,7})|(\d{1,7}))["']""")
-_LONGEST_PLACE = 64
 _FIRST_MEMBERS = ("[Content_Types].xml", "_rels/", "docProps/", "xl/", "word/", "ppt/")
 _OTHERS = ((b"word/", "a Word document"), (b"ppt/", "a PowerPoint presentation"))
 _ADVICE = "Save it again as .xlsx in Excel, or as CSV UTF-8."
 
 
-def begins(head: bytes, first_member: str) -> bool:
-    """Whether a zip archive is a workbook, by the name of its first member.
+def begins(head: bytes, first_member: str) -> str | None:
+    """The format of a zip archive that is a workbook, by its first members; None for another.
 
     Raises UsageError `unsupported-format` for other documents of Office.
     """
+    if first_member == "mimetype":
+        if MEDIA_TYPES["ods"].encode() in head[:128]:
+            return "ods"
+        raise unsupported("The content is a document; a table is read from .ods, .xlsx or CSV.")
     if not first_member.startswith(_FIRST_MEMBERS):
-        return False
+        return None
     for folder, what in _OTHERS:
         if folder in head and b"xl/" not in head:
             raise unsupported(f"The content is {what}; a table is read from Excel (.xlsx) or CSV.")
-    return True
+    return "xlsb" if b"xl/workbook.bin" in head else "xlsx"
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
@@ -141,28 +150,22 @@ def _chosen(names: Sequence[str], member: str | None) -> tuple[int, str | None]:
 
 def _require_sizes(path: Path, bounds: Bounds) -> None:
     """Check the archive, and the room between the first and the last cell of every sheet."""
+    with path.open("rb") as file:
+        if file.read(len(LEGACY)) == LEGACY:
+            bounds.require(_BYTES_OF_CELL * sheet_sizes.LEGACY_CELLS)
+            return
     with archives.opened(path, _KIND, bounds, MOST_MEMBERS) as archive:
         for info in archive.infolist():
-            if not info.filename.endswith((".xml", ".rels")) and info.filename.startswith(
-                "xl/media"
-            ):
+            name = info.filename
+            if not name.endswith((".xml", ".rels", ".bin")) and name.startswith("xl/media"):
                 continue
-            n_rows = n_columns = 0
-            with archives.member(archive, info, _KIND) as file:
-                kept = b""
-                while part := file.read(_STEP):
-                    for letters, row, row_alone in _PLACE.findall(kept + part):
-                        n_rows = max(n_rows, int(row or row_alone))
-                        n_columns = max(n_columns, _column(letters))
-                    kept = part[-_LONGEST_PLACE:]
-            bounds.require(_BYTES_OF_CELL * n_rows * max(1, n_columns))
-
-
-def _column(letters: bytes) -> int:
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - 64
-    return number
+            count = sheet_sizes.of_xml
+            if name == "content.xml":
+                count = sheet_sizes.of_open_document
+            elif name.lower().startswith("xl/worksheets/") and name.lower().endswith(".bin"):
+                count = sheet_sizes.of_records
+            with archives.member(archive, info, _KIND) as member:
+                bounds.require(_BYTES_OF_CELL * count(member))
 
 
 def _require_unmerged(sheet: Any) -> None:

@@ -56,7 +56,8 @@ class Bounds:
     n_features : the declared number of columns of sparse rows whose format does not say it
         (libsvm); None for that of the largest index. csv : how the uploader says that a CSV file is
         written.
-    gaps : whether cells of a matrix of text or columns may be empty; they are NaN.
+    gaps : whether cells of a matrix of text or columns may be empty; they are NaN. masks : whether
+        they may be -inf.
     """
 
     max_bytes: int = 8 << 30
@@ -66,6 +67,7 @@ class Bounds:
     n_features: int | None = None
     csv: Written = AS_FOUND
     gaps: bool = False
+    masks: bool = False
 
     def require(self, n_bytes: int) -> None:
         """Raise UsageError `too-large` if an opened file would take more than `max_bytes`."""

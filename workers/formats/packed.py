@@ -1,12 +1,16 @@
-"""Content that comes packed by gzip or zstd, unpacked in pieces while it arrives.
+"""Content that comes packed by gzip, zstd, bzip2, xz or as the only file of a zip archive, unpacked
+in pieces while it arrives.
 
 Everything that came packed is bounded: no piece is longer than `PIECE`, zstd may look back at most
-`WINDOW_BITS`, and content that grows by more than `MOST_RATIO` is refused, once it has more than
-`SLACK` bytes. How long the whole may be is for the receiver to say, which counts the pieces.
+`WINDOW_BITS`, xz may take `MOST_MEMORY`, and content that grows by more than `MOST_RATIO` is
+refused, once it has more than `SLACK` bytes. How long the whole may be is for the receiver to say,
+which counts the pieces.
 """
 
 from __future__ import annotations
 
+import bz2
+import lzma
 import sys
 import zlib
 from collections.abc import Iterator
@@ -14,7 +18,7 @@ from typing import Any, Literal, Protocol
 
 from models.errors import UsageError
 
-Coding = Literal["gzip", "zstd"]
+Coding = Literal["gzip", "zstd", "bzip2", "xz", "zip"]
 
 PIECE = 256 << 10
 """The most bytes that come out at a time."""
@@ -22,15 +26,40 @@ PIECE = 256 << 10
 WINDOW_BITS = 23
 """8 MiB, as RFC 9659 bounds it for `Content-Encoding: zstd`; `zstd` writes so up to level 19."""
 
+MOST_MEMORY = 80 << 20
+"""For the dictionary of xz; its highest usual level, -9, takes 65 MiB."""
+
 MOST_RATIO = 1000
 """gzip reaches 1032, by zeros alone."""
 
 SLACK = 16 << 20
 
-_MAGIC: dict[bytes, Coding] = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_MAGIC: dict[bytes, Coding] = {
+    b"\x1f\x8b": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+}
+
+_FILE, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
+_TYPES: dict[str, str | None] = {
+    "csv": "text/csv",
+    "txt": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "tab": "text/tab-separated-values",
+    "json": "application/json",
+    "jsonl": "application/x-ndjson",
+    "ndjson": "application/x-ndjson",
+    "arff": "text/x-arff",
+    "libsvm": "text/x-libsvm",
+    "svm": "text/x-libsvm",
+    **dict.fromkeys(("parquet", "pq", "arrow", "arrows", "feather", "ipc"), None),
+}
+"""Endings of tables in zip archives; None: their first bytes tell their type."""
 
 MEDIA_TYPES = frozenset(
     {"application/gzip", "application/x-gzip", "application/zstd", "application/x-zstd"}
+    | {"application/x-bzip2", "application/bzip2", "application/x-xz"}
 )
 """The media types of packed files, which do not say what is inside."""
 
@@ -69,8 +98,10 @@ class Unpacker:
         while data or not self._decoder.needs_input:
             if self._decoder.eof:
                 data = data or self._decoder.unused_data
-                # gzip files may be padded with zeros.
-                data = data.lstrip(b"\0") if self.coding == "gzip" else data
+                # gzip and xz files may be padded with zeros.
+                data = data.lstrip(b"\0") if self.coding in ("gzip", "xz") else data
+                # What follows the file of an archive is its directory.
+                data = b"" if self.coding == "zip" else data
                 if not data:
                     return
                 self._decoder = _decoder(self.coding)
@@ -102,7 +133,97 @@ class Unpacker:
 
 def coding_of(head: bytes) -> Coding | None:
     """The coding of a file that begins with these bytes; None for one that is not packed."""
-    return next((coding for magic, coding in _MAGIC.items() if head.startswith(magic)), None)
+    found = next((coding for magic, coding in _MAGIC.items() if head.startswith(magic)), None)
+    return "zip" if head.startswith(_FILE) and _ending(head) in _TYPES else found
+
+
+def inner_type(head: bytes) -> str | None:
+    """The media type of the table in a zip archive, by its name."""
+    return _TYPES.get(_ending(head))
+
+
+def _ending(head: bytes) -> str:
+    """That of the name of the first file of a zip archive."""
+    name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+    return name.rpartition(b".")[2].decode("utf-8", "replace").lower()
+
+
+class _Zip:
+    """The only file of a zip archive, in the manner of `ZstdDecompressor`.
+
+    Files that macOS adds (`__MACOSX/`) count as none. Raises zlib.error for a second file, and for
+    one that is encrypted or packed by another method than deflate.
+    """
+
+    def __init__(self) -> None:
+        self.eof = False
+        self.unused_data = b""
+        self._head = self._tail = b""
+        self._inflater: Any = None
+        self._stored = 0
+        self._held = b""
+
+    @property
+    def needs_input(self) -> bool:
+        if self._stored:
+            return not self._held
+        inside = self._inflater is not None and not self._inflater.eof
+        return self.eof or not (inside and self._inflater.unconsumed_tail)
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        if self._inflater is None and not self._stored:
+            data = self._begun(data)
+        if self._stored:
+            self._held += data
+            piece = self._held[: min(self._stored, max_length)]
+            self._held = self._held[len(piece) :]
+            self._stored -= len(piece)
+            if not self._stored:
+                self._end(self._held)
+            return piece
+        if self._inflater is None:
+            return b""
+        if self._inflater.eof:
+            self._end(data)
+            return b""
+        piece = bytes(self._inflater.decompress(self._inflater.unconsumed_tail + data, max_length))
+        if self._inflater.eof:
+            self._end(self._inflater.unused_data)
+        return piece
+
+    def _begun(self, data: bytes) -> bytes:
+        """Read the header of the file; what follows it."""
+        self._head += data
+        if len(self._head) < 30:
+            return b""
+        flags, method, size, n_name, n_more = (
+            int.from_bytes(self._head[at : at + n], "little")
+            for at, n in ((6, 2), (8, 2), (18, 4), (26, 2), (28, 2))
+        )
+        begin = 30 + n_name + n_more
+        if len(self._head) < begin:
+            return b""
+        if flags & 1 or method not in (0, 8) or (method == 0 and (flags & 8 or not size)):
+            raise zlib.error("the file inside is encrypted or packed in a way that is not accepted")
+        if method == 8:
+            self._inflater = zlib.decompressobj(-15)
+        else:
+            self._stored = size
+        rest, self._head = self._head[begin:], b""
+        return rest
+
+    def _end(self, data: bytes) -> None:
+        """What follows the file: its lengths, then the directory or another file."""
+        self._tail += data
+        begin = min((at for at in map(self._tail.find, (_FILE, _DIRECTORY)) if at >= 0), default=-1)
+        if begin < 0 or begin > 24 or len(self._tail) < begin + 40:
+            if len(self._tail) > 64:
+                raise zlib.error("what follows the file inside is no directory")
+            return
+        another = self._tail.startswith(_FILE, begin)
+        if another and not self._tail.startswith(b"__MACOSX", begin + 30):
+            raise zlib.error("it holds several files; upload the one that is meant")
+        self.eof, self._tail = True, b""
 
 
 class _Gzip:
@@ -130,6 +251,12 @@ class _Gzip:
 def _decoder(coding: Coding) -> _Decoder:
     if coding == "gzip":
         return _Gzip()
+    if coding == "zip":
+        return _Zip()
+    if coding == "bzip2":
+        return bz2.BZ2Decompressor()
+    if coding == "xz":
+        return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
     zstd = _zstd()
     options = {zstd.DecompressionParameter.window_log_max: WINDOW_BITS}
     decoder: _Decoder = zstd.ZstdDecompressor(options=options)
@@ -137,7 +264,8 @@ def _decoder(coding: Coding) -> _Decoder:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    return (zlib.error, _zstd().ZstdError)
+    # bz2 raises OSError.
+    return (zlib.error, _zstd().ZstdError, lzma.LZMAError, OSError)
 
 
 def _zstd() -> Any:

@@ -14,11 +14,13 @@ from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.parquet_footer import values_claimed
 from workers.formats.refusals import broken, unsupported
-from workers.formats.tables import Table
+from workers.formats.tables import Table, require_distinct
 
 MAGIC = b"PAR1"
 _BATCH_CELLS = 1 << 20
 _BATCH_ROWS = 1 << 16
+_BUFFER = 1 << 16
+"""Bytes of each column that are read at a time, so that no row group is held whole."""
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
@@ -54,10 +56,12 @@ def opened_file(path: Path, bounds: Bounds) -> Iterator[Batches]:
                 actual=size,
             )
     try:
-        with pq.ParquetFile(path, memory_map=True) as plain:
+        with pq.ParquetFile(path) as plain:
             text = _texts(plain.schema_arrow)
             _check_sizes(path, plain, bounds)
-        with pq.ParquetFile(path, memory_map=True, read_dictionary=text) as opened:
+        with pq.ParquetFile(
+            path, read_dictionary=text, buffer_size=_BUFFER, pre_buffer=False
+        ) as opened:
             yield Batches(
                 opened.schema_arrow,
                 opened.metadata.num_rows,
@@ -77,9 +81,7 @@ def _texts(schema: Any) -> list[str]:
     """Columns of text, to be read as dictionaries: a million equal words then take little room."""
     import pyarrow as pa
 
-    names = list(schema.names)
-    if len(set(names)) < len(names):
-        raise broken("The Parquet file has two columns of the same name.")
+    require_distinct(schema.names)
     return [
         field.name
         for field in schema
@@ -118,6 +120,6 @@ def _batches(opened: Any, columns: list[int]) -> Iterator[Any]:
     schema_names = opened.schema_arrow.names
     names = [schema_names[column] for column in columns]
     rows = min(_BATCH_ROWS, max(256, _BATCH_CELLS // max(1, opened.metadata.num_columns)))
-    for batch in opened.iter_batches(batch_size=rows, columns=names):
+    for batch in opened.iter_batches(batch_size=rows, columns=names, use_threads=False):
         batch.validate(full=True)
         yield batch

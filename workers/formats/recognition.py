@@ -8,17 +8,31 @@ from workers.formats import arff, jsonl, libsvm
 from workers.formats.refusals import CONVERT, unsupported
 from workers.formats.tables import is_number
 
+_EXPORT = "save the table from {tool} as CSV ({how}), or as Parquet"
+
+_STATA = "a Stata file; " + _EXPORT.format(tool="Stata", how="export delimited")
+_SPSS = "an SPSS file; " + _EXPORT.format(tool="SPSS", how="File > Export > CSV")
+_SAS = "a SAS file; " + _EXPORT.format(tool="SAS", how="proc export")
+_R = "an R file (.rds or .RData); " + _EXPORT.format(tool="R", how="write.csv")
+
 _FOREIGN = (
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     (b"MATLAB 5.0 MAT-file", "a MATLAB file"),
-    (b"\x1f\x8b", "gzip; unpack it first"),
-    (b"\x28\xb5\x2f\xfd", "zstd; unpack it first"),
-    (b"BZh", "bzip2; unpack it first"),
-    (b"\xfd7zXZ\0", "xz; unpack it first"),
-    (
-        b"\xd0\xcf\x11\xe0",
-        "an Excel workbook of before 2007 (.xls); save it as .xlsx, or as CSV UTF-8",
-    ),
+    (b"\x1f\x8b", "gzip within another packed file; unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "zstd within another packed file; unpack it first"),
+    (b"BZh", "bzip2 within another packed file; unpack it first"),
+    (b"\xfd7zXZ\0", "xz within another packed file; unpack it first"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive; upload the file inside"),
+    (b"Rar!", "a RAR archive; upload the file inside"),
+    (b"<stata_dta>", _STATA),
+    (b"$FL2", _SPSS),
+    (b"$FL3", _SPSS),
+    (b"RDX2", _R),
+    (b"RDX3", _R),
+    (b"X\n\0\0\0", _R),
+    (b"A\n2\n", _R),
+    (b"A\n3\n", _R),
+    (b"\0" * 12 + b"\xc2\xea\x81\x60", _SAS),
     (b"PARE", "an encrypted Parquet file"),
     (b"FEA1", "Feather version 1; write version 2"),
     (b"ORC", "an ORC file"),
@@ -39,6 +53,8 @@ def refuse_foreign(head: bytes, accepted: str) -> None:
     pickled = (len(head) > 1 and head[0] == 0x80 and 2 <= head[1] <= 5) or _TORCH.match(head)
     if pickled:
         raise unsupported(f"The content is a pickle (.pkl, .pt, .pth). {CONVERT}")
+    if len(head) > 3 and head[0] in (113, 114, 115) and head[1] in (1, 2) and head[2:4] == b"\1\0":
+        raise unsupported(f"The content is {_STATA}. {accepted}")
     for magic, what in _FOREIGN:
         if head.startswith(magic):
             raise unsupported(f"The content is {what}. {accepted}")

@@ -36,6 +36,7 @@ from workers.formats.tables import (
     WrittenColumn,
     WrittenPairs,
     dtype_name,
+    is_empty,
     is_number,
     require_filled,
     text_array,
@@ -339,9 +340,32 @@ def _values(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:
 
 def _texts(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
     columns.require_texts(texts, role, blank=role_of(role).blank)
+    if role == "labels":
+        _note_doubtful(texts)
     if role_of(role).blank:
         _note_blank(texts, role)
     return list(texts) if role_of(role).text else text_array(texts)
+
+
+def _note_doubtful(texts: Sequence[str]) -> None:
+    """Note labels that differ by case or blanks alone, and those written as a missing value."""
+    known: dict[str, str] = {}
+    alike = [
+        (first, name)
+        for name in dict.fromkeys(texts)
+        if (first := known.setdefault(" ".join(name.casefold().split()), name)) != name
+    ]
+    if alike:
+        some = "; ".join(f"{shown(one, 40)} and {shown(other, 40)}" for one, other in alike[:5])
+        more = f"; and {len(alike) - 5} more" if len(alike) > 5 else ""
+        note(f"Labels that differ by case or blanks alone are different classes: {some}{more}.")
+    rows = [row for row, text in enumerate(texts) if is_empty(text)]
+    if rows:
+        note(
+            f"{len(rows)} of {len(texts)} labels are written as a missing value, "
+            f"{shown(texts[rows[0]], 40)} at row {rows[0]} (counted from 0) first, and are a class "
+            "of this name; rows whose labels are unknown are null in JSON, Arrow and Parquet."
+        )
 
 
 def _note_blank(texts: Sequence[str], role: str) -> None:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 MOST_SEEN = 2000
 """Rows that are looked at."""
+_FEWEST_COUNTED = 5
 
-_BY_BATCHES = frozenset({"xlsx", "arrow-stream", "arrow-file", "parquet"})
+_BY_BATCHES = frozenset({*excel.MEDIA_TYPES, "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
 _INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
@@ -38,14 +39,14 @@ _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-file": arrow.open_file,
     "parquet": parquet.opened_file,
 }
-TABULAR = frozenset({"csv", "json", "jsonl", "xlsx", *_OPEN})
+TABULAR = frozenset({"csv", "json", "jsonl", *excel.MEDIA_TYPES, *_OPEN})
 """The formats whose files may be tables with named columns."""
 
 
 @contextmanager
 def _opened(format: str, path: Path, sheet: str | None, bounds: Bounds) -> Iterator[Batches | None]:
     """A table of Arrow or Parquet, or of a sheet; None for a sheet without names of columns."""
-    if format == "xlsx":
+    if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
             yield found.table if found.named else None
         return
@@ -108,7 +109,7 @@ def notes(
 
     names : the columns that are read as numbers; None: all of them.
     """
-    if format == "xlsx":
+    if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
             return found.notes
     if format == "json":
@@ -168,7 +169,7 @@ def line_of(
     """The line of a row in a file of text or a sheet, counted from 1; None in other formats."""
     if format == "csv":
         return csv.line_of(path, row, bounds)
-    if format == "xlsx":
+    if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
             return found.first_line + row
     return row + 1 if format == "jsonl" else None
@@ -218,12 +219,35 @@ def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> See
     present = [cell for cell in cells if not is_empty(cell)]
     differ = len(set(present)) == len(cells)
     length = sum(map(len, present)) / max(1, len(present))
-    kind: Kind = (
-        "boolean"
-        if dialect.styles[at] == "truth"
-        else _kind_of_cells(present, [dialect.number(cell, at) for cell in present])
+    numbers = [dialect.number(cell, at) for cell in present]
+    truth = dialect.styles[at] == "truth"
+    kind: Kind = "boolean" if truth else _kind_of_cells(present, numbers)
+    values = [float(number) for number in numbers if number is not None]
+    whole = kind in ("number", "integer") and 0 < len(values) == len(numbers)
+    whole = whole and all(map(float.is_integer, values))
+    counts = whole and len(values) == len(cells) and _counts(values)
+    twice = None if differ else _twice([None if is_empty(cell) else cell for cell in cells])
+    return Seen(name, kind, differ, length, False, tuple(present[:3]), whole, counts, twice)
+
+
+def _twice(values: Sequence[object]) -> tuple[int, int] | None:
+    """The first two rows of one value."""
+    row_of: dict[object, int] = {}
+    for row, value in enumerate(values):
+        first = row_of.setdefault(value, row)
+        if first != row and value is not None:
+            return first, row
+    return None
+
+
+def _counts(values: Sequence[float]) -> bool:
+    """Whether they are 0, 1, 2, ... or 1, 2, 3, ..., of at least `_FEWEST_COUNTED` rows."""
+    first = values[0]
+    return (
+        len(values) >= _FEWEST_COUNTED
+        and first in (0.0, 1.0)
+        and all(value == first + row for row, value in enumerate(values))
     )
-    return Seen(name, kind, differ, length, examples=tuple(present[:3]))
 
 
 def _kind_of_cells(present: Sequence[str], numbers: Sequence[str | None]) -> Kind:
@@ -252,7 +276,13 @@ def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: boo
     length = 0.0
     if kind == "text" and len(plain) > plain.null_count:
         length = float(pc.mean(pc.utf8_length(plain.cast("large_string"))).as_py())
-    return Seen(name, kind, differ, length, index, examples)
+    whole = counts = False
+    if kind in ("number", "integer") and len(plain) > plain.null_count:
+        values = plain.drop_null().cast("float64", safe=False).to_numpy()
+        whole = bool((values == np.trunc(values)).all())
+        counts = whole and not plain.null_count and _counts(values.tolist())
+    twice = None if differ or kind == "date" else _twice(plain.to_pylist())
+    return Seen(name, kind, differ, length, index, examples, whole, counts, twice)
 
 
 def _written(value: object) -> str:
@@ -272,7 +302,7 @@ def kind_of(type: pa.DataType) -> Kind:
         return "vector" if inside in ("number", "integer") else "other"
     if pa.types.is_boolean(plain):
         return "boolean"
-    if pa.types.is_integer(plain):
+    if pa.types.is_integer(plain) or (pa.types.is_decimal(type) and type.scale == 0):
         return "integer"
     if pa.types.is_floating(plain) or pa.types.is_decimal(plain) or pa.types.is_null(plain):
         return "number"

@@ -96,6 +96,10 @@ def read_tree(format_id: str, path: Path) -> Tree:
         raise InvalidTree(
             f"The tree is not UTF-8 text: byte {error.start} cannot be read."
         ) from error
+    bare = text.strip()
+    if format_id != "json" and bare[:2] == '"(' and bare[-1] == '"':
+        # Newick as one cell of a table.
+        text = bare[1:-1].replace('""', '"')
     shown, document = _recognised(format_id, text)
     if shown == format_id:
         return _read_document(document) if shown == "json" else _read_text(shown, text)

@@ -86,7 +86,7 @@ def _evaluated(
     from models.metrics.catalogue import evaluate
 
     rows = NewRows.of(sources, options.inputs) if options.inputs else None
-    values = values_of(sources, but=("tree",)) if rows is None else rows.others
+    values = _of_tree(sources) if rows is None else rows.others
     given: dict[str, Any] = {role: as_matrix(value) for role, value in values.items()}
     fitted = tree_of(of_role(sources, "tree")) if rows is None else rows.fitted
     tree = fitted if rows is None else rows.tree
@@ -130,6 +130,13 @@ def _evaluated(
         "warnings": warnings,
     }
     return {**result, "evaluation": evaluation}, tuple(warnings)
+
+
+def _of_tree(sources: Sequence[Source]) -> dict[str, Value]:
+    """The inputs about the points of the tree, in the order of their ids."""
+    path = of_role(sources, "tree").files.get(results.IDS)
+    ids = None if path is None else results.load_ids(path).to_pylist()
+    return values_of(sources, but=("tree",), ids=ids)
 
 
 def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:

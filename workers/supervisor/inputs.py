@@ -85,9 +85,7 @@ class _Inputs:
 
     def tree(self, role: str, tree_id: str, *, model: bool = False) -> Source:
         files = {}
-        names = [results.TREE, results.LEAF_OF_POINT]
-        if model:
-            names.append(results.MODEL)
+        names = [results.TREE, results.LEAF_OF_POINT, results.MODEL if model else results.IDS]
         for name in names:
             path = self.trees.file(self.request.tenant, tree_id, name)
             if path is not None:

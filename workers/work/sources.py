@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from models.roles import role_of
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.column_roles import Choice, Column
+from workers.formats.column_roles import of_role as column_of
 from workers.formats.facts import DEFAULT, Bounds
 from workers.stores.objects.blobs import Link
+from workers.work import row_order
 
 
 class Source(BaseModel):
@@ -110,13 +113,17 @@ def many_of(method_id: str) -> frozenset[str]:
 
 
 def values_of(
-    sources: Sequence[Source], but: Collection[str] = (), many: frozenset[str] = frozenset()
+    sources: Sequence[Source],
+    but: Collection[str] = (),
+    many: frozenset[str] = frozenset(),
+    ids: Sequence[str] | None = None,
 ) -> dict[str, Value]:
-    """The values of the sources by role, without the roles `but`.
+    """The values of the sources by role, without the roles `but`, rows in one order by their ids.
 
-    many : roles that may have several sources.
+    many : roles that may have several sources. ids : of the points of a tree that the rows are of.
 
-    Raises UsageError for another role with several, and for a source that cannot be read.
+    Raises UsageError for another role with several, for a source that cannot be read, and as
+    `row_order.in_one_order`.
     """
     values: dict[str, Value] = {}
     several: dict[str, list[Any]] = {}
@@ -132,7 +139,20 @@ def values_of(
             )
         if source.role not in but:
             values[source.role] = _value(source)
+    values = row_order.in_one_order(values, _ided(sources, values), ids)
     return {**values, **{role: tuple(matrices) for role, matrices in several.items()}}
+
+
+def _ided(sources: Sequence[Source], values: Collection[str]) -> list[row_order.Ided]:
+    """The inputs with a row for each point whose tables have ids, the matrices first; a table that
+    is several inputs is one."""
+    found: dict[Path | None, row_order.Ided] = {}
+    for source in sorted(sources, key=lambda own: role_of(own.role).column):
+        name = column_of(source.columns, "id")
+        if name is not None and source.role in values and role_of(source.role).of_points:
+            ided = row_order.Ided(source.role, name, partial(source.texts, name))
+            found.setdefault(source.path, ided)
+    return list(found.values())
 
 
 def reading_warnings(values: Mapping[str, Value]) -> list[str]:

@@ -36,13 +36,14 @@ from app.resources.datasets.schemas import (
     EXAMPLE,
     ColumnChoice,
     DatasetBody,
+    From,
     Hint,
     Member,
     Name,
     NFeatures,
     Role,
 )
-from app.resources.datasets.submission import NewDataset, create, receive
+from app.resources.datasets.submission import NewDataset, create, read_anew, receive
 from workers.artifacts.datasets import Dataset
 from workers.formats.column_roles import UNCHOSEN
 from workers.model import new_id
@@ -97,7 +98,7 @@ REPEATED: dict[str, Any] = {
     status_code=201,
     response_model=DatasetBody,
     openapi_extra={
-        "requestBody": {"required": True, "content": _CONTENT},
+        "requestBody": {"required": False, "content": _CONTENT},
         "parameters": [CONTENT_ENCODING],
     },
     responses={
@@ -107,6 +108,7 @@ REPEATED: dict[str, Any] = {
             "malformed",
             "unauthenticated",
             "forbidden",
+            "not-found",
             "conflict",
             "too-large",
             "unsupported-format",
@@ -135,9 +137,11 @@ async def create_dataset(
     description: DescriptionQuery = None,
     tags: TagsQuery = (),
     prefer: duplicates.Prefer = None,
+    from_: From = None,
 ) -> Response:
-    """The body is the file itself. It is streamed to the store, so it may be large; a file that is
-    too large for one request is uploaded in parts (`/v1/uploads`).
+    """The body is the file itself, or empty where `from` names a dataset whose file is read anew: a
+    copy, which is kept for as long as the new dataset is. It is streamed to the store, so it may be
+    large; a file that is too large for one request is uploaded in parts (`/v1/uploads`).
 
     npy and small JSON are `ready` at once; other files are `inspecting` until a worker has opened
     them, then `ready`, or `invalid` with the problem. Documents are JSON lines (UTF-8, at most 16
@@ -188,7 +192,7 @@ async def create_dataset(
     )
     async with allowance:
         dedupe = duplicates.wanted(prefer)
-        return await _received(request, service, request_id, once, new, allowance, dedupe)
+        return await _received(request, service, request_id, once, new, allowance, dedupe, from_)
 
 
 async def _received(
@@ -199,13 +203,19 @@ async def _received(
     new: NewDataset,
     allowance: Allowance,
     dedupe: bool,
+    from_: str | None,
 ) -> Response:
     """The response to an upload, which is stored once for its idempotency key.
 
-    dedupe : whether a dataset that the tenant has already will do.
+    dedupe : whether a dataset that the tenant has already will do. from_ : the dataset whose file
+    is read anew.
     """
     tenant, dataset_id, media_type = new.tenant, new.dataset_id, new.media_type
-    dataset = await receive(service, request, new, allowance)
+    if from_ is None:
+        dataset = await receive(service, request, new, allowance)
+    else:
+        source = await _find(service, tenant, from_)
+        dataset = await read_anew(service, request, source, new, allowance)
 
     async def make() -> Response:
         if dedupe:

@@ -54,6 +54,17 @@ NFeatures = Annotated[
 ]
 """What the query of an upload says about the dataset."""
 
+From = Annotated[
+    str | None,
+    Query(
+        alias="from",
+        max_length=64,
+        description="A dataset whose file is read anew, in place of a body: with other columns, "
+        "another role or member. Name, role, member and n_features are as its own where they are "
+        "not given.",
+    ),
+]
+
 _ColumnName = Annotated[str | None, Query(max_length=1000)]
 
 

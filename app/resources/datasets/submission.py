@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from anyio import to_thread
 from fastapi import Request
@@ -16,7 +16,7 @@ from app.http.streaming import Turn, in_turn
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
-from workers.formats import catalogue, json_tables, packed
+from workers.formats import catalogue, encodings, json_tables, packed
 from workers.formats import json as json_format
 from workers.formats.column_roles import UNCHOSEN, Choice
 from workers.formats.csv_dialect import AS_FOUND
@@ -66,6 +66,40 @@ async def receive(
     return await store(service, new, body, stated, allowance, limit)
 
 
+async def read_anew(
+    service: Service, request: Request, source: Dataset, new: NewDataset, allowance: Allowance
+) -> Dataset:
+    """As `receive`, from the file of an earlier dataset, whose name, role, member and number of
+    features are taken where the new one has none.
+
+    Raises Refused `invalid-request` where the request has a body too.
+    """
+    if content_length(request) or request.headers.get("transfer-encoding"):
+        raise Refused(
+            "invalid-request",
+            "`from` names the dataset whose file is read anew; send no body with it.",
+        )
+    require_room(service, source.bytes)
+    new = replace(
+        new,
+        media_type=catalogue.FORMATS[source.format].media_types[0],
+        name=source.name if new.name is None else new.name,
+        role=source.role if new.role is None else new.role,
+        member=source.member if new.member is None else new.member,
+        n_features=source.n_features if new.n_features is None else new.n_features,
+    )
+
+    async def chunks() -> AsyncIterator[bytes]:
+        pieces = service.blobs.read(service.datasets.content_key(source.tenant, source.id))
+        size = 0
+        while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
+            size += len(piece)
+            await allowance.grow(size)
+            yield piece
+
+    return await store(service, new, chunks(), source.bytes, allowance, source.bytes)
+
+
 async def store(
     service: Service,
     new: NewDataset,
@@ -76,22 +110,25 @@ async def store(
 ) -> Dataset:
     """As `receive`, from chunks with `stated` bytes in total, if that is known.
 
-    A file that is packed by gzip or zstd is unpacked on the way: what is stored, counted and hashed
-    is the file inside, of at most `limit` bytes.
+    A packed file is unpacked on the way, and text in UTF-16 becomes UTF-8: what is stored, counted
+    and hashed is the file inside, of at most `limit` bytes.
     """
     head, rest = await _head(chunks)
-    coding = packed.coding_of(head)
+    coding, media_type = packed.coding_of(head), new.media_type
+    stated_type = (media_type or "").partition(";")[0].strip().lower()
+    if stated_type in packed.MEDIA_TYPES:
+        media_type = None
+    if coding == "zip" and stated_type not in catalogue.TEXTS:
+        media_type = packed.inner_type(head)
     if coding is not None:
         head, rest = await _head(_unpacked(service, rest, coding, allowance, limit))
         stated = None
+    encoding = catalogue.text_encoding(head)
+    if encoding is not None:
+        head, rest = await _head(_recoded(rest, encoding))
+        stated = None
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
-    media_type = new.media_type
-    if (
-        media_type is not None
-        and media_type.partition(";")[0].strip().lower() in packed.MEDIA_TYPES
-    ):
-        media_type = None
     file_format = catalogue.format_of(media_type, head[:HEAD_BYTES])
     if new.n_features is not None and file_format != "libsvm":
         raise Refused(
@@ -239,6 +276,16 @@ async def _unpacked(
                 await to_thread.run_sync(require_room, service, 0)
             yield piece
     unpacker.end()
+
+
+async def _recoded(chunks: AsyncIterator[bytes], encoding: str) -> AsyncIterator[bytes]:
+    """Text as UTF-8. Raises UsageError as `encodings.Recoder`."""
+    recoder = encodings.Recoder(encoding)
+    async for chunk in chunks:
+        for piece in recoder.feed(chunk):
+            yield piece
+    for piece in recoder.feed(b"", last=True):
+        yield piece
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> tuple[bytes, AsyncIterator[bytes]]:

@@ -142,8 +142,12 @@ def _given(
 
 
 def warn_of(body: Mapping[str, Any]) -> None:
-    """UmbelWarning for each warning of a dataset or job."""
-    for sentence in body.get("warnings") or ():
+    """UmbelWarning for each warning of a dataset or job, and for what makes a dataset unusable."""
+    sentences = [*(body.get("warnings") or ())]
+    if body.get("status") == "invalid":
+        detail = (body.get("problem") or {}).get("detail", "it could not be read.")
+        sentences.append(f"The dataset {body['id']} cannot be used: {detail}")
+    for sentence in sentences:
         warnings.warn(sentence, UmbelWarning, stacklevel=3)
 
 

@@ -277,6 +277,7 @@ class L2H(Method[L2HParams]):
             curves={"modularity": evidence, f"modularity{P_VALUE}": by_chance} if evidence else {},
             state=resume.packed(seen, merger.learned) if params.growable else None,
             warnings=(
+                *_masked_warnings(seen.digest.masked, names, params),
                 *_empty_warnings(names, size, merges.without_points),
                 *ties.warnings(merges, seen.digest, seen.hosts, merger.voteless),
                 *_guess_warnings(n_guessed, seen, data),
@@ -523,6 +524,17 @@ def _confidence(size: Int, confidence: Float, merges: Merges) -> Float:
     for step, (a, b) in enumerate(zip(merges.left, merges.right, strict=True), n_merges + 1):
         size[step], total[step] = size[a] + size[b], total[a] + total[b]
     return np.where(size > 0, total / np.maximum(size, 1), np.nan)
+
+
+def _masked_warnings(masked: Int, names: list[str], params: L2HParams) -> tuple[str, ...]:
+    of = np.flatnonzero(masked)
+    if params.input != "logits" or not of.size:
+        return ()
+    return (
+        f"{int(masked.sum()):,} logit(s) are -inf, of {of.size} of {len(names)} classes "
+        f"({listed([names[c] for c in of])}): a row that has one cannot be of this class, whose "
+        "probability in it is 0.",
+    )
 
 
 def _empty_warnings(names: list[str], size: Int, without_points: int) -> tuple[str, ...]:

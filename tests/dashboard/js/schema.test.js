@@ -77,6 +77,24 @@ test("several values", () => {
   );
 });
 
+test("numbers by name", () => {
+  const weights = schema.simplified({
+    anyOf: [{ type: "object", additionalProperties: { type: "number" } }, { type: "null" }],
+  });
+  const named = { "a b": 2, c: 0.5 };
+  assert.deepEqual(schema.readNumbersByName("a b: 2, c:0.5", weights), { value: named });
+  assert.equal(schema.shownNumbersByName(named), "a b: 2, c: 0.5");
+  assert.deepEqual(schema.readNumbersByName("", weights), { value: null });
+  assert.equal(schema.shownNumbersByName(null), "");
+  const marked = { "x, y: z": 1 };
+  const text = schema.shownNumbersByName(marked);
+  assert.deepEqual(schema.readNumbersByName(text, weights), { value: marked });
+  for (const wrong of ["a", "a: b", ": 1", "a: 1, b", '{"a": "1"}', "{a}"]) {
+    assert.match(schema.readNumbersByName(wrong, weights).error, /Enter names with numbers/);
+  }
+  assert.equal(schema.shownParams({ weights: named, k: 3 }), "weights a b: 2, c: 0.5, k 3");
+});
+
 test("a number or a word", () => {
   const either = schema.simplified({
     anyOf: [{ type: "integer", minimum: 1 }, { enum: ["auto"] }],

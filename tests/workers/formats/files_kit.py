@@ -21,6 +21,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
+from tests.workers.formats.workbooks_kit import workbook
 
 MATRICES = [
     *(("npy", dtype) for dtype in ("?", "u1", "i4", "i8", "f2", "f4", "f8", ">f4", ">f8")),
@@ -79,6 +80,8 @@ def write(format: str, path: Path, array: np.ndarray) -> None:
             for row in array.tolist():
                 book.active.append(row)
             book.save(path)
+        case "ods" | "xls" | "xlsb":
+            workbook(format, path, {"Sheet": array.astype(float).tolist()})
         case "libsvm":
             dump_svmlight_file(array, np.zeros(len(array)), str(path), zero_based=False)
         case "arff":

@@ -205,3 +205,16 @@ def test_a_job_before_the_inspection_reads_the_table_alike(tmp_path: Path) -> No
     assert labels.warnings == ()
     known = later.model_copy(update={"inspected": True})
     assert looked_at(known) is known
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [Choice(), Choice(weight="sample_weight"), Choice(features=("a", "b"), weight="sample_weight")],
+)
+def test_weights_are_not_used_and_a_warning_says_so(choice: Choice) -> None:
+    seen = [*AB, Seen("sample_weight", "number")]
+    columns = propose(seen, choice)
+    assert columns[2].role == "weight"
+    (note,) = warnings(columns, choice, seen)
+    assert "'sample_weight'" in note
+    assert "no method uses" in note

@@ -63,7 +63,7 @@ def test_ways_to_write_a_matrix(text: str, tmp_path: Path) -> None:
         (",1\n2,3\n", "missing-value", 0, 0, 1),
         ("1,2\n3,nan\n", "missing-value", 1, 1, 2),
         ("1,2\n3,NA\n", "missing-value", 1, 1, 2),
-        ("1,2\n3,-inf\n", "not-finite", 1, 1, 2),
+        ("1,2\n3,inf\n", "not-finite", 1, 1, 2),
         ("1,2\n1e400,3\n", "not-finite", 1, 0, 2),
         ("1,2\n3\n", "ragged", 1, None, 2),
         ("1,2\n3,4,5\n", "ragged", 1, None, 2),
@@ -358,3 +358,17 @@ def test_paths_in_a_column(tmp_path: Path) -> None:
 @given(text=st.text(alphabet='ab1,;\n\r"\t ', max_size=30))
 def test_any_text_is_edges_or_refused(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     survives(load, put(tmp_path_factory.mktemp("csv") / "x", text), None, "graph")
+
+
+@pytest.mark.parametrize("header", ["a,b\n", ""])
+def test_masked_logits(header: str, tmp_path: Path) -> None:
+    """-inf is a class that a row cannot have: of logits, or where the role is not known."""
+    path = put(tmp_path / "x.csv", f"{header}1.5,-inf\n2.5,0.5\n".encode())
+    for role in ("logits", None):
+        columns = catalogue.inspect("csv", path, None, role=role).columns
+    loaded = catalogue.load("csv", path, None, "logits", columns=columns)
+    assert np.asarray(loaded).tolist() == [[1.5, -np.inf], [2.5, 0.5]]
+    for role, text in (("features", "-inf"), ("logits", "inf")):
+        put(path, f"{header}1.5,{text}\n2.5,0.5\n".encode())
+        error = refused(catalogue.inspect, "csv", path, None, role=role)
+        assert (error.code, error.where["row"]) == ("not-finite", 0)

@@ -12,19 +12,20 @@ import numpy as np
 import openpyxl
 import pytest
 
-from tests.workers.formats.files_kit import refused, survives
+from tests.workers.formats.files_kit import put, refused, survives
+from tests.workers.formats.workbooks_kit import ods, workbook
 from workers.formats import catalogue, excel
 from workers.formats.facts import Bounds
 
 
 def book(path: Path, *rows: list[Any], act: Callable[[Any], None] | None = None) -> Path:
     """A workbook of one sheet."""
-    workbook = openpyxl.Workbook()
+    made = openpyxl.Workbook()
     for row in rows:
-        workbook.active.append(row)
+        made.active.append(row)
     if act is not None:
-        act(workbook)
-    workbook.save(path)
+        act(made)
+    made.save(path)
     return path
 
 
@@ -40,7 +41,7 @@ def book(path: Path, *rows: list[Any], act: Callable[[Any], None] | None = None)
 )
 def test_a_matrix(rows: list[list[Any]], tmp_path: Path) -> None:
     path = book(tmp_path / "x", *rows)
-    for declared in (None, "application/octet-stream", excel.MEDIA_TYPE):
+    for declared in (None, "application/octet-stream", excel.MEDIA_TYPES["xlsx"]):
         assert catalogue.format_of(declared, path.read_bytes()) == "xlsx"
     assert catalogue.inspect("xlsx", path).shape == (2, 2)
     value = catalogue.load("xlsx", path, None, "features")
@@ -121,14 +122,16 @@ def test_archives_that_are_no_whole_workbook(tmp_path: Path) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             for name in dict.fromkeys((begin, "[Content_Types].xml", "xl/workbook.xml")):
                 archive.writestr(name, "<x/>")
-        for declared in (None, excel.MEDIA_TYPE, "application/octet-stream"):
+        for declared in (None, excel.MEDIA_TYPES["xlsx"], "application/octet-stream"):
             assert catalogue.format_of(declared, path.read_bytes()) == "xlsx"
         assert "Excel" in refused(excel.inspect, path, None).detail
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("[Content_Types].xml", "<x/>")
         archive.writestr("word/document.xml", "<x/>")
     assert "Word" in refused(catalogue.format_of, None, path.read_bytes()).detail
-    assert ".xlsx" in refused(catalogue.format_of, None, b"\xd0\xcf\x11\xe0" + b"\0" * 20).detail
+    path.write_bytes(excel.LEGACY + bytes(600))
+    assert catalogue.format_of(None, path.read_bytes()) == "xls"
+    assert "damaged" in refused(excel.inspect, path, None).detail
 
 
 def test_damaged_workbooks_are_read_or_refused(tmp_path: Path) -> None:
@@ -148,3 +151,69 @@ def test_a_bomb(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet2.xml", b"<a>" * (70 << 20))
     assert refused(excel.inspect, path, None).code == "archive-bomb"
+
+
+@pytest.mark.parametrize("format", ["ods", "xls", "xlsb"])
+def test_other_workbooks(format: str, tmp_path: Path) -> None:
+    """Names, ids and labels; another sheet, with a warning where none is chosen."""
+    rows = [["name", "width", "kind"], ["ann", 0.5, "cat"], ["bob", 2.0, "dog"]]
+    path = workbook(format, tmp_path / "x", {"Pets": rows, "More": [["x", "y"], [1.0, 2.5]]})
+    for declared in (None, excel.MEDIA_TYPES[format], "application/octet-stream"):
+        assert catalogue.format_of(declared, path.read_bytes()) == format
+    facts = catalogue.inspect(format, path, None, role="features")
+    roles = {column.name: column.role for column in facts.columns}
+    assert roles == {"name": "id", "width": "feature", "kind": None}
+    assert any("2 sheets ('Pets', 'More'); the first is read" in note for note in facts.warnings)
+    value = catalogue.load(format, path, None, "features", columns=facts.columns)
+    assert np.asarray(value).tolist() == [[0.5], [2.0]]
+    assert catalogue.texts(format, path, "name") == ["ann", "bob"]
+    other = catalogue.inspect(format, path, "More", role="features")
+    value = catalogue.load(format, path, "More", "features", columns=other.columns)
+    assert np.asarray(value).tolist() == [[1.0, 2.5]]
+    whole = path.read_bytes()
+    for size in (len(whole) // 3, len(whole) - 300):
+        survives(excel.inspect, put(path, whole[:size]), None)
+
+
+REPEATED = (
+    '<table:table-row table:number-rows-repeated="{}"><table:table-cell{}/></table:table-row>'
+)
+FILLED = ' office:value-type="float" office:value="1"'
+
+
+def test_workbooks_that_claim_many_cells(tmp_path: Path) -> None:
+    """Rows repeated by a number alone are refused where a reader would make room for them; what is
+    blank at the end, as every sheet has it, is not."""
+    rows = [["x"], [1.0]]
+    path, bounds = tmp_path / "x", Bounds(max_bytes=1 << 20)
+    blank = REPEATED.format(1_048_574, ' table:number-columns-repeated="16384"')
+    put(path, ods({"A": rows}, blank))
+    assert excel.inspect(path, None, bounds).shape == (1, 1)
+    for more in (
+        REPEATED.format(1_000_000, FILLED),
+        blank + REPEATED.format(1, FILLED),
+        REPEATED.format(1, f' table:number-columns-repeated="900000"{FILLED}'),
+        REPEATED.format("9" * 30, FILLED),
+    ):
+        assert refused(excel.inspect, put(path, ods({"A": rows}, more)), None, bounds).code == (
+            "too-large"
+        )
+    records = (
+        bytes([kind, 16]) + place.to_bytes(4, "little") + bytes(12)
+        for kind, place in ((0, 1_000_000), (5, 16_000))
+    )
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<x/>")
+        archive.writestr("xl/workbook.bin", b"")
+        archive.writestr("xl/worksheets/sheet1.bin", b"".join(records))
+    assert refused(excel.inspect, path, None, bounds).code == "too-large"
+
+
+def test_a_document_type_is_refused(tmp_path: Path) -> None:
+    """Where entities could be declared that grow."""
+    path = tmp_path / "x"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", excel.MEDIA_TYPES["ods"])
+        archive.writestr("content.xml", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')
+    assert catalogue.format_of(None, path.read_bytes()) == "ods"
+    assert "document type" in refused(excel.inspect, path, None).detail

@@ -154,8 +154,8 @@ def test_the_first_is_located_across_blocks(
 ) -> None:
     monkeypatch.setattr(csv, "_BLOCK", 10_000)
     path = tmp_path / "file"
-    lines = [f"{row},0.25,{row}.5" for row in range(200_000)]
-    lines[at] = f"{at},,{at}.5"
+    lines = [f"{row}.5,0.25,{row}" for row in range(200_000)]
+    lines[at] = f"{at}.5,,{at}"
     for header in ([], ["a,b,c"]):
         path.write_text("\n".join([*header, *lines]))
         facts = catalogue.inspect("csv", path)

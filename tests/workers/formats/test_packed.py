@@ -1,10 +1,15 @@
-"""Content packed by gzip or zstd: unpacked in bounded pieces, whatever its chunks."""
+"""Content packed by gzip, zstd, bzip2, xz or zip: unpacked in bounded pieces, whatever its
+chunks."""
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import io
+import lzma
 import os
 import sys
+import zipfile
 from typing import Any
 
 import pytest
@@ -20,8 +25,13 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-PACK: dict[Coding, Any] = {"gzip": gzip.compress, "zstd": zstd.compress}
-CODINGS: list[Coding] = ["gzip", "zstd"]
+PACK: dict[Coding, Any] = {
+    "gzip": gzip.compress,
+    "zstd": zstd.compress,
+    "bzip2": bz2.compress,
+    "xz": lzma.compress,
+}
+CODINGS: list[Coding] = [*PACK]
 
 
 def unpacked(coding: Coding, content: bytes, step: int) -> bytes:
@@ -95,3 +105,51 @@ def test_zstd_may_not_look_back_further_than_its_window() -> None:
 @pytest.mark.parametrize("head", [b"", b"\x1f", b"\x93NUMPY", b"x,y\n", b"PK\x03\x04"])
 def test_other_content_is_not_packed(head: bytes) -> None:
     assert coding_of(head) is None
+
+
+def archive(*names: str, method: int = zipfile.ZIP_DEFLATED, streamed: bool = False) -> bytes:
+    """Files of these names, of 600,000 bytes each. streamed : with the lengths after each file."""
+    sink = io.BytesIO()
+    if streamed:
+        sink.seekable = lambda: False  # type: ignore[method-assign]
+    with zipfile.ZipFile(sink, "w", method) as made:
+        for name in names:
+            made.writestr(name, b"1,2\n" * 150_000)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("step", [3, 1000, 1 << 30])
+@pytest.mark.parametrize(
+    "content",
+    [
+        archive("t.csv"),
+        archive("t.csv", method=zipfile.ZIP_STORED),
+        archive("a/T.CSV", "__MACOSX/a/._T.CSV", streamed=True),
+    ],
+    ids=["deflated", "stored", "streamed"],
+)
+def test_the_only_file_of_an_archive(content: bytes, step: int) -> None:
+    assert coding_of(content) == "zip"
+    assert packed.inner_type(content) == "text/csv"
+    step = step if len(content) < 100_000 else max(step, 1000)
+    assert unpacked("zip", content, step) == b"1,2\n" * 150_000
+
+
+@pytest.mark.parametrize("name", ["x.npy", "[Content_Types].xml", "a.png", "data.pkl"])
+def test_other_archives_are_not_unpacked(name: str) -> None:
+    assert coding_of(archive(name)) is None
+
+
+def test_archives_that_are_not_unpacked_are_refused() -> None:
+    whole = archive("t.csv")
+    locked = bytearray(whole)
+    locked[6] |= 1
+    for content, words in (
+        (archive("t.csv", "u.csv"), "several files"),
+        (archive("t.csv", method=zipfile.ZIP_LZMA), "not accepted"),
+        (bytes(locked), "not accepted"),
+        (whole[:40] + b"\xff" * 60 + whole[100:], "not valid zip"),
+        (whole[:300], "breaks off"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            unpacked("zip", content, 100)

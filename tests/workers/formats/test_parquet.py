@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -13,7 +14,7 @@ from tests.workers.formats.files_kit import (
     refused,
     survives,
 )
-from workers.formats import catalogue
+from workers.formats import catalogue, parquet
 from workers.formats.facts import Bounds
 
 
@@ -54,3 +55,16 @@ def test_a_damaged_footer_does_not_end_the_process(tmp_path: Path) -> None:
         damaged[at] ^= 0x10
         path.write_bytes(damaged)
         survives(catalogue.load, "parquet", path, None, "features")
+
+
+def test_a_large_row_group_is_not_held(tmp_path: Path) -> None:
+    """Pages are: 1 MiB of each of 4 columns, of a row group of 32 MB."""
+    path = tmp_path / "x"
+    column = pa.array(np.random.default_rng(0).normal(size=1_000_000))
+    pq.write_table(pa.table(dict.fromkeys("abcd", column)), path, use_dictionary=False)
+    pool = pa.default_memory_pool()
+    del column
+    before = pool.bytes_allocated()
+    with parquet.opened_file(path, Bounds()) as opened:
+        held = [pool.bytes_allocated() - before for _ in opened.read([0, 1, 2, 3])]
+    assert max(held) < 16 << 20

@@ -36,8 +36,10 @@ import { fetched, SAMPLE } from "./sample.js";
  *   member?: string,
  *   source?: string,
  *   choice?: ColumnChoice,
+ *   from?: string,
  * }} UploadPlan `use`: the role, "tree" or ""; `square`: the role of a square array besides; `member`: the
- *   array in the file; `source`: where the service has the file itself; `choice`: the columns of a table
+ *   array in the file; `source`: where the service has the file itself; `choice`: the columns of a table;
+ *   `from`: the dataset that has the file already
  */
 
 /** @typedef {ReturnType<typeof dropZone>} DropZone */
@@ -362,6 +364,7 @@ class FileCard {
         name: plan.name || file.name,
         member: plan.member,
         choice: plan.choice,
+        from: plan.from,
         source: plan.source,
         type: isTree && isUnknown ? "text/x-nh" : plan.media,
         path: isTree ? "/v1/trees" : "/v1/datasets",
@@ -466,7 +469,7 @@ class FileCard {
     if (columns && warnings.length && !plan.choice && MATRICES.has(use)) {
       const kept = columnsForm(columns, {
         onkeep: () => this.#showReady(file, dataset, use),
-        onchange: (choice) => this.start(file, { ...plan, choice }),
+        onchange: (choice) => this.start(file, { ...plan, choice, from: dataset.id }),
       });
       replace(this.body, kept, el("div", { class: "row" }, this.#removeButton("small ghost")));
       return;

@@ -20,13 +20,18 @@ const MEDIA = {
   jsonl: "application/x-ndjson",
   ndjson: "application/x-ndjson",
   zip: "application/zip",
+  xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  xlsb: "application/vnd.ms-excel.sheet.binary.macroEnabled.12",
+  xls: "application/vnd.ms-excel",
+  ods: "application/vnd.oasis.opendocument.spreadsheet",
 };
+const WORKBOOKS = new Set(["xlsx", "xlsb", "xls", "ods"]);
 const NEWICK = new Set("nwk newick nh nhx tree tre trees treefile contree dnd".split(" "));
 const NEXUS = new Set(["nex", "nexus", "nxs"]);
 
 /** The formats that can be uploaded, for people. */
 export const ACCEPTED =
-  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, libsvm, ARFF, JSON, JSON lines, a zip of images; Newick, Nexus, JSON and class paths for trees";
+  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, Excel, ODS, libsvm, ARFF, JSON, JSON lines, a zip of images; Newick, Nexus, JSON and class paths for trees";
 
 /**
  * The possible uses of a file; "" leaves it open, "tree" is an import.
@@ -113,6 +118,9 @@ export async function guessFile(file) {
     return { media, ...ofTable(decode(head), ending === "tsv" ? "\t" : null, named) };
   }
   if (ending === "txt") return ofText(decode(head), named);
+  if (WORKBOOKS.has(ending)) {
+    return { media, use: named ?? "features", why: "The first sheet of a workbook." };
+  }
   if (media === MEDIA.zip) {
     return { media, use: "items", why: "An archive of images, one for each point." };
   }

@@ -267,6 +267,48 @@ export function readEither(text, property) {
 }
 
 /**
+ * The numbers by name in a field, "width: 2, height: 0.5", or as JSON where names have such marks.
+ *
+ * @param {string} text
+ * @param {Property} property
+ * @returns {Reading}
+ */
+export function readNumbersByName(text, property) {
+  const wanted = { error: "Enter names with numbers, such as width: 2, height: 0.5." };
+  const trimmed = text.trim();
+  if (!trimmed) return { value: property.nullable ? null : {} };
+  /** @type {[name: string, value: unknown][]} */
+  let entries;
+  if (trimmed.startsWith("{")) {
+    try {
+      entries = Object.entries(JSON.parse(trimmed));
+    } catch {
+      return wanted;
+    }
+  } else {
+    entries = trimmed.split(",").map((piece) => {
+      const at = piece.lastIndexOf(":");
+      return at < 0 ? ["", NaN] : [piece.slice(0, at).trim(), numberOf(piece.slice(at + 1))];
+    });
+  }
+  const isRight = entries.every(
+    ([name, value]) => name && typeof value === "number" && Number.isFinite(value),
+  );
+  return isRight ? { value: Object.fromEntries(entries) } : wanted;
+}
+
+/**
+ * Numbers by name as a field shows them.
+ *
+ * @param {unknown} value
+ */
+export function shownNumbersByName(value) {
+  const entries = Object.entries(value ?? {});
+  if (entries.some(([name]) => /[:,]|^\s|\s$|^\{/.test(name))) return JSON.stringify(value);
+  return entries.map(([name, each]) => `${name}: ${each}`).join(", ");
+}
+
+/**
  * The text in a field.
  *
  * @param {string} text
@@ -291,6 +333,7 @@ export function acceptedText(property) {
     return property.kinds.some(literalsOf) ? `Accepted: ${kindsText(property)}.` : "";
   }
   if (property.type === "array") return "Several, separated by commas.";
+  if (property.type === "object") return "Names with numbers: width: 2, height: 0.5.";
   const isNumber = property.type === "integer" || property.type === "number";
   if (!isNumber || literalsOf(property) || !rangeText(rangeOf(property))) return "";
   return `${capitalized(amountText(property))}.`;
@@ -306,7 +349,12 @@ export function acceptedText(property) {
 export function shownParams(params) {
   const entries = Object.entries(params ?? {});
   if (!entries.length) return "defaults";
-  return entries.map(([name, value]) => `${name} ${value === null ? "none" : value}`).join(", ");
+  return entries
+    .map(([name, value]) => {
+      const isPlain = Object(value) !== value || Array.isArray(value);
+      return `${name} ${value === null ? "none" : isPlain ? value : shownNumbersByName(value)}`;
+    })
+    .join(", ");
 }
 
 /**

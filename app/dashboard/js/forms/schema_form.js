@@ -10,8 +10,10 @@ import {
   readAmount,
   readEither,
   readList,
+  readNumbersByName,
   readText,
   same,
+  shownNumbersByName,
   simplified,
 } from "./schema.js";
 
@@ -166,6 +168,9 @@ function controlOf(name, property, value, waiting) {
   if (property.type === "array") {
     const text = Array.isArray(value) ? value.join(", ") : "";
     return typed(name, property, text, readList);
+  }
+  if (property.type === "object") {
+    return typed(name, property, shownNumbersByName(value), readNumbersByName);
   }
   if (literals) return choice(name, property, literals, value, waiting);
   if (isTick(property)) {

@@ -13,7 +13,7 @@ import { authorization, key, renewKey } from "./session.js";
 /**
  * Upload a file, read from disk while it is sent; what the service has made of it. `path` takes a file
  * as its body: datasets, unless trees are meant. `source` is the service's own copy of the file, for
- * "Copy as code".
+ * "Copy as code". `from` is the dataset that has the file already, which is then not sent again.
  *
  * @param {File} file
  * @param {{
@@ -21,6 +21,7 @@ import { authorization, key, renewKey } from "./session.js";
  *   name?: string,
  *   member?: string,
  *   choice?: ColumnChoice,
+ *   from?: string,
  *   type?: string,
  *   source?: string,
  *   onprogress?: UploadProgress,
@@ -31,10 +32,21 @@ import { authorization, key, renewKey } from "./session.js";
  */
 export async function upload(
   file,
-  { role, name, member, choice, type, source, onprogress, signal, path = "/v1/datasets" } = {},
+  {
+    role,
+    name,
+    member,
+    choice,
+    from,
+    type,
+    source,
+    onprogress,
+    signal,
+    path = "/v1/datasets",
+  } = {},
 ) {
   const query = new URLSearchParams();
-  for (const [field, value] of Object.entries({ name: name ?? file.name, role, member })) {
+  for (const [field, value] of Object.entries({ name: name ?? file.name, role, member, from })) {
     if (value) query.set(field, value);
   }
   for (const [field, value] of Object.entries(choice ?? {})) {
@@ -47,13 +59,13 @@ export async function upload(
     method: "POST",
     path: address,
     headers: { "Content-Type": media },
-    file: { name: file.name, size: file.size, source },
+    ...(from ? {} : { file: { name: file.name, size: file.size, source } }),
     at: Date.now(),
   };
   note(call);
   for (;;) {
     const sent = key.get();
-    const { status, text } = await post(address, media, file, onprogress, signal);
+    const { status, text } = await post(address, media, from ? null : file, onprogress, signal);
     call.status = status;
     if (status >= 200 && status < 300) {
       const answer = JSON.parse(text);
@@ -83,7 +95,7 @@ function problemInText(status, text) {
  *
  * @param {string} path
  * @param {string} media
- * @param {File} file
+ * @param {File | null} file
  * @param {UploadProgress | undefined} onprogress
  * @param {AbortSignal | undefined} signal
  * @returns {Promise<{ status: number, text: string }>}
@@ -106,7 +118,8 @@ function post(path, media, file, onprogress, signal) {
     for (const [name, value] of Object.entries({ "Content-Type": media, ...authorization(path) })) {
       request.setRequestHeader(name, value);
     }
-    request.upload.onprogress = (event) => onprogress?.(event.loaded, event.total || file.size);
+    request.upload.onprogress = (event) =>
+      onprogress?.(event.loaded, event.total || (file?.size ?? 0));
     request.onload = () => {
       release();
       report(false);

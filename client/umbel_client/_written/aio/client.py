@@ -223,8 +223,8 @@ class AsyncUmbel(AsyncLists):
         is made. expires_at : when the dataset may be removed, as of `run`. table : of a table, as
         of `TableOptions`: `columns=["width", "height"]`, `id_column="name"`, `decimal=","`, ....
 
-        UmbelWarning for what the service decided about the file or leaves out. Raises InputError,
-        UploadInterrupted.
+        UmbelWarning for what the service decided about the file or leaves out, and where it cannot
+        be used. Raises InputError, UploadInterrupted.
         """
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):

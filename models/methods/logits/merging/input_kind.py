@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 from models.arrays import Float
 from models.inputs.notes import note
 from models.inputs.rows import Rows
-from models.methods.logits.merging.logit_matrix import TOTAL, Kind, LogitMatrix
+from models.methods.logits.merging.logit_matrix import TOTAL, LogitMatrix
+
+Look: TypeAlias = Literal["logits", "probs", "log_probs", "percent", "shares"]
+"""percent : numbers from 0 to 100 that sum to 100. shares : numbers from 0 to 1 of another sum."""
 
 _FIRST, _STEP_BYTES = 64, 4 << 20
 """Rows read first, which settle it for most logits, and the size of later blocks."""
 
+_LOOKS: tuple[Look, ...] = ("probs", "log_probs", "percent", "shares")
 _LEAST = 0.5
 """Probabilities of only the best classes are expected to have this mass on average."""
 
@@ -44,31 +50,52 @@ def note_kind(matrix: LogitMatrix, *, best_only: bool = False, log_probs_too: bo
             f"exponentials sum to {'at most ' * best_only}1); if they are, fit with the parameter "
             f"`input: log_probs`: {effect}."
         )
+    elif found == "percent":
+        note(
+            "All rows of input 'logits' look like percentages (numbers from 0 to 100 that sum to "
+            "100), and are read as logits: softmax is applied to them. If they are probabilities, "
+            "divide them by 100, and fit with the parameter `input: probs`."
+        )
+    elif found == "shares":
+        note(
+            "All values of input 'logits' are from 0 to 1, as a sigmoid gives them, and are read "
+            "as logits: softmax is applied to them, which makes the classes of each row nearly "
+            "equal. Send the values from before the sigmoid."
+        )
 
 
-def looks_like(rows: Rows, best_only: bool = False) -> Kind:
-    """ "probs" or "log_probs" if every row may be so; else "logits"."""
+def looks_like(rows: Rows, best_only: bool = False) -> Look:
+    """What every row may be, if it is one thing alone; else "logits"."""
     n_rows, n_columns = rows.shape
-    kinds: list[Kind] = ["probs", "log_probs"]
-    mass = dict.fromkeys(kinds, 0.0)
+    kinds: list[Look] = ["probs", "log_probs"] if best_only else [*_LOOKS]
+    mass: dict[Look, float] = dict.fromkeys(kinds, 0.0)
     start, stop = 0, min(_FIRST, n_rows)
     while start < n_rows and kinds:
         values = rows.values(start, stop).astype(np.float64)
         for kind in tuple(kinds):
             total = _total(values, kind)
             fine = total <= 1.0 + TOTAL if best_only else np.abs(total - 1.0) <= TOTAL
+            if kind == "shares":
+                fine = total >= 0.0
             mass[kind] += float(total.sum())
             if not fine.all():
                 kinds.remove(kind)
         start, stop = stop, min(n_rows, stop + max(1, _STEP_BYTES // (8 * n_columns)))
     # Zeros are no logarithms of several classes, and no probabilities.
     likely = [kind for kind in kinds if not best_only or mass[kind] >= _LEAST * n_rows]
+    if likely == ["probs", "shares"]:
+        return "probs"
+    if likely == ["shares"] and (n_rows < _FIRST or mass["shares"] <= n_rows):
+        # A few small numbers show nothing.
+        return "logits"
     return likely[0] if len(likely) == 1 else "logits"
 
 
-def _total(values: Float, kind: Kind) -> Float:
+def _total(values: Float, kind: Look) -> Float:
     """(n,) sum of the probabilities of each row; NaN for a row that cannot hold them."""
-    if kind == "probs":
+    if kind == "percent":
+        values = values / 100.0
+    if kind != "log_probs":
         fine = (values >= 0.0) & (values <= 1.0 + TOTAL)
         probs = values
     else:

@@ -130,6 +130,7 @@ class _Slot:
             torch.cuda.current_stream().wait_stream(self._copying)
         n_listed = min(row_digest.LISTED, matrix.shape[1] - 1)
         lists = quickest(on_device)(on_device, n_listed, matrix.scale, *bounds(matrix))
+        self._masked = torch.isneginf(on_device).sum(dim=0)
         self._start = start
         self._lists = BlockLists(*(values.to("cpu", non_blocking=True) for values in lists))
         if self._done is not None:
@@ -165,6 +166,7 @@ class _Slot:
             size=np.bincount(label, minlength=n_classes),
             confidence=np.bincount(label, sure, n_classes).astype(np.float64),
             slack=np.bincount(label, slack, n_classes).astype(np.float64),
+            masked=self._masked.cpu().numpy(),
         )
 
     def wait(self) -> None:

@@ -37,6 +37,7 @@ class Digest:
     size : (K,) number of rows of each class.
     confidence, slack : (K,) sum of the winning probabilities of a class's rows, and a bound on
         its error.
+    masked : (K,) number of rows in which the logit of a class is -inf.
     """
 
     label: npt.NDArray[np.int32]
@@ -47,6 +48,7 @@ class Digest:
     size: Int
     confidence: Float
     slack: Float
+    masked: Int
     open_tail: bool = False
 
     def arrays(self) -> Arrays:
@@ -54,11 +56,14 @@ class Digest:
 
 
 _PER_ROW = ("label", "listed", "weight", "tail", "second")
-_PER_CLASS = ("size", "confidence", "slack")
+_PER_CLASS = ("size", "confidence", "slack", "masked")
 
 
 def from_arrays(arrays: Arrays, open_tail: bool = False) -> Digest:
-    """The digest restored from `Digest.arrays`; earlier versions kept no `second`."""
+    """The digest restored from `Digest.arrays`; earlier versions kept no `second` and counted no
+    `masked`."""
+    if "masked" not in arrays:
+        arrays = {**arrays, "masked": np.zeros_like(arrays["size"])}
     if "second" not in arrays:
         arrays = {**arrays, "second": np.full(len(arrays["label"]), np.nan, dtype=np.float32)}
     return Digest(**{name: arrays[name] for name in (*_PER_ROW, *_PER_CLASS)}, open_tail=open_tail)
@@ -97,16 +102,20 @@ def scan(matrix: LogitMatrix, start: int, stop: int, threads: int, progress: Pro
         size=np.zeros(n_classes, dtype=np.int64),
         confidence=np.zeros(n_classes),
         slack=np.zeros(n_classes),
+        masked=np.zeros(n_classes, dtype=np.int64),
     )
     step = segment_rows(matrix)
     checks = matrix.scale, matrix.limits, matrix.tolerance
     loop = few.scan if n_classes <= few.MOST else row_loops.scan
 
-    def segment(at: int) -> tuple[Int, Float, Float]:
+    def segment(at: int) -> tuple[Int, Float, Float, Int]:
         end = min(at + step, stop)
         here = slice(at - start, end - start)
-        sums = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros(n_classes)
+        size, masked = np.zeros((2, n_classes), dtype=np.int64)
+        sums = size, np.zeros(n_classes), np.zeros(n_classes), masked
         block = matrix.packed(at, end)
+        # float16 comes as its bits.
+        infinite = block.dtype.type(0xFC00 if block.dtype == np.uint16 else -np.inf)
         bad = loop(
             block,
             *checks,
@@ -116,13 +125,15 @@ def scan(matrix: LogitMatrix, start: int, stop: int, threads: int, progress: Pro
             digest.tail[here],
             digest.second[here],
             *sums,
+            infinite,
         )
         if bad >= 0 or (matrix.kind != "logits" and matrix.temperature != 1.0):
             matrix.require_values(at, end)
         return sums
 
     for at, sums in each(segment, range(start, stop, step), threads):
-        for total, part in zip((digest.size, digest.confidence, digest.slack), sums, strict=True):
+        for name, part in zip(_PER_CLASS, sums, strict=True):
+            total = getattr(digest, name)
             total += part
         progress((at - start) / n, "reading logits")
     return digest

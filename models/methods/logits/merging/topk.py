@@ -107,6 +107,7 @@ def digest(
         size=points,
         confidence=_sums(label, (surest + least_sure) / 2, n_classes),
         slack=_sums(label, (surest - least_sure) / 2, n_classes),
+        masked=np.zeros(n_classes, dtype=np.int64),
         open_tail=True,
     )
     bounds = ProbabilityBounds(

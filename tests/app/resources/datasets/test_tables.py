@@ -303,3 +303,31 @@ def test_proposed_ids_that_fail_far_below_are_left_out_with_a_warning(
     done = job(working, "kmeans", {"features": chosen["id"]}, params={"n_clusters": 2})
     assert done["status"] == "failed"
     assert word in done["error"]["detail"]
+
+
+def test_a_file_is_read_anew_with_other_columns(working: Working) -> None:
+    """The table of an earlier dataset, which does not change and may go."""
+    client, first = working.client, upload(working, as_csv(ROWS, NAMES), name="people")
+
+    def anew(**query: Any) -> dict[str, Any]:
+        return upload(working, b"", **{"from": first["id"], **query})
+
+    other = anew(columns="height", label_column="kind")
+    assert (other["shape"], other["name"], other["format"]) == ([4, 1], "people", "csv")
+    roles = {own["name"]: own["role"] for own in other["columns"]}
+    assert roles == {
+        "name": "id",
+        "kind": "label",
+        "born": None,
+        "width": None,
+        "height": "feature",
+    }
+    assert client.get(f"/v1/datasets/{first['id']}").json() == first
+    assert (other["sha256"], other["bytes"]) == (first["sha256"], first["bytes"])
+    assert anew(role="items", name="others")["role"] == "items"
+    both = client.post(f"/v1/datasets?from={first['id']}", content=b"x\n1\n")
+    assert (both.status_code, "no body" in both.json()["detail"]) == (422, True)
+    client.delete(f"/v1/datasets/{first['id']}")
+    assert client.get(f"/v1/datasets/{other['id']}/content").content == as_csv(ROWS, NAMES)
+    gone = client.post(f"/v1/datasets?from={first['id']}")
+    assert (gone.status_code, first["id"] in gone.json()["detail"]) == (404, True)

@@ -43,6 +43,8 @@ def scan(
     size,
     confidence,
     slack,
+    masked,
+    infinite,
 ):
     """As `rows.scan`, for at most MOST classes and lists of fewer than SLOTS. O(n K)."""
     n, n_classes = x.shape
@@ -58,8 +60,13 @@ def scan(
         n_rows = min(lanes, n - start)
         for i in range(_U(lanes)):
             row = x[_U(start) + min(i, _U(n_rows - 1))]
+            n_masked = 0
             for c in range(_U(n_classes)):
                 block[c, i] = row[c]
+                n_masked += row[c] == infinite
+            if n_masked and i < n_rows:
+                for c in range(_U(n_classes)):
+                    masked[c] += row[c] == infinite
         fine = columns.best(block, limits[0], limits[1], value, place)
         columns.powers(value, scale, n_listed + 1, e)
         if n_listed < n_classes - 1:

@@ -237,10 +237,14 @@ def _sum_below(x, base, scale, limit, matrix, coming):
 
 
 @njit(cache=True, nogil=True)
-def _allowed(x, lowest, highest):
+def _allowed(x, lowest, highest, masked):
+    """Whether all values are; counts each -inf in `masked`, (K,)."""
     n_bad = 0
     for v in x:
         n_bad += not lowest <= v <= highest
+    if n_bad == 0:
+        for c in range(_U(x.size)):
+            masked[c] += x[c] == -np.inf
     return n_bad == 0
 
 
@@ -258,6 +262,8 @@ def scan(
     size,
     confidence,
     slack,
+    masked,
+    infinite,
 ):
     """Read the rows of a block once.
 
@@ -269,6 +275,8 @@ def scan(
         the probability of the first listed class.
     size, confidence, slack : (K,) added to: points of each class, the sum of their winning
         probabilities, a bound on that sum's error.
+    masked : (K,) added to: the number of values of each class that are -inf.
+    infinite : -inf as x stores it; what is in rows of many values is seen without it.
 
     Returns the first row with a value out of limits, nothing but -inf or a wrong sum, -1 if there
     is none.
@@ -284,7 +292,7 @@ def scan(
     e = np.empty(best.size)
     for r in range(_U(n)):
         row = _values(x, r, wide)
-        if simd.tops(row, room[0]) != 0.0 and not _allowed(row, limits[0], limits[1]):
+        if simd.tops(row, room[0]) != 0.0 and not _allowed(row, limits[0], limits[1], masked):
             return np.int64(r)
         n_found = _candidates(row, n_listed + 1, limits[0], room)
         for i in range(_U(n_listed + 1)):

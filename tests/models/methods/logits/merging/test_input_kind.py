@@ -42,7 +42,9 @@ def test_each_kind_is_known(dtype: str) -> None:
         (PROBS - 0.01, "logits"),
         (-np.abs(LOGITS), "logits"),
         (np.zeros((5, 3)), "logits"),
-        (1.0 / (1.0 + np.exp(-LOGITS)), "logits"),
+        (100.0 * PROBS, "percent"),
+        (1.0 / (1.0 + np.exp(-LOGITS)), "shares"),
+        (1.0 / (1.0 + np.exp(-LOGITS[:20])), "logits"),
         (np.full((3, 4), np.nan), "logits"),
     ],
 )

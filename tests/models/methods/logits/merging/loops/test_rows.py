@@ -577,3 +577,14 @@ def test_rows_by_class_are_ascending() -> None:
         order = np.empty(200, dtype=np.int32)
         merges.by_class(label, start, order)
         assert order.tolist() == np.argsort(label, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("n_classes", [5, 200])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_masked_classes_are_counted(n_classes: int, dtype: str) -> None:
+    """In blocks of side by side rows, of which the last is not full, and one by one."""
+    values = np.random.default_rng(0).normal(size=(37, n_classes)).astype(dtype)
+    values[::3, 1] = values[36, 4] = -np.inf
+    matrix = LogitMatrix(ArrayRows(values))
+    counted = row_digest.scan(matrix, 0, 37, 1, silent).masked
+    assert counted.tolist() == [0, 13, 0, 0, 1] + [0] * (n_classes - 5)

@@ -1,0 +1,95 @@
+"""Columns that look like something else than what they are taken as: taken so, or a warning."""
+
+from __future__ import annotations
+
+import io
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from models.inputs.notes import noting
+from tests.workers.formats.files_kit import put, refused
+from workers.formats import catalogue
+
+ROWS = [(row, 0.5 * (row * 7 % 5), row % 3 + 0.25) for row in range(8)]
+
+
+def csv(head: str, first: list[object]) -> bytes:
+    rows = (f"{own},{x},{y}\n" for own, (_, x, y) in zip(first, ROWS, strict=True))
+    return "".join([f"{head},x,y\n", *rows]).encode()
+
+
+COUNTS: list[object] = list(range(8))
+FROM_ONE: list[object] = list(range(1, 9))
+PAIRS: list[object] = [row // 2 for row in range(8)]
+FLOATS: list[object] = [f"{row // 2}.0" for row in range(8)]
+REALS: list[object] = [f"{row // 2}.25" for row in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("head", "first", "role", "words"),
+    [
+        *((name, COUNTS, "id", name) for name in ("X", "V1", "rn", "...1", "obs", "n", "#")),
+        ("V1", FROM_ONE, "id", "V1"),
+        ("V1", PAIRS, "feature", ""),
+        ("t", COUNTS, "feature", "counts the rows and is among the features"),
+        ("id", PAIRS, None, "row 1 has that of row 0"),
+        ("customer_id", FLOATS, None, "row 1 has that of row 0"),
+        ("id", [f"{row}.0" for row in range(8)], "id", "'id'"),
+        ("label", FLOATS, "label", "'label'"),
+        ("target", REALS, "feature", "Numbers with decimals are no labels"),
+        ("height", REALS, "feature", ""),
+    ],
+)
+def test_the_first_column(
+    head: str, first: list[object], role: str | None, words: str, tmp_path: Path
+) -> None:
+    facts = catalogue.inspect("csv", put(tmp_path / "x.csv", csv(head, first)))
+    assert facts.columns[0].role == role
+    assert words in " ".join(facts.warnings)
+    assert bool(words) == bool(facts.warnings)
+
+
+def test_decimals_without_decimals_are_integers(tmp_path: Path) -> None:
+    """Warehouses hold every integer as a decimal of scale 0."""
+    whole = [Decimal(number) for number in (7, 3, 9)]
+    table = pa.table({"id": whole, "label": [whole[0], *whole[:2]], "x": [1.5, 2.0, 0.25]})
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    path = put(tmp_path / "x.parquet", sink.getvalue())
+    columns = catalogue.inspect("parquet", path).columns
+    assert [(column.type, column.role) for column in columns] == [
+        ("integer", "id"),
+        ("integer", "label"),
+        ("number", "feature"),
+    ]
+    assert catalogue.load("parquet", path, None, "labels", columns=columns).tolist() == [7, 7, 3]
+    assert catalogue.texts("parquet", path, "id") == ["7", "3", "9"]
+
+
+def test_two_columns_of_one_name_are_refused_by_name_and_column(tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array([1.0])] * 2, names=["x", "x"]), sink)
+    error = refused(catalogue.inspect, "parquet", put(tmp_path / "x", sink.getvalue()))
+    assert "'x'" in error.detail
+    assert "column 1" in error.detail
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["a", "b", "a "], "'a' and 'a '"),
+        (["Cat", "cat", "dog"], "'Cat' and 'cat'"),
+        (["a", "NA", "b"], "'NA' at row 1"),
+        (["a", "b", "a"], ""),
+    ],
+)
+def test_labels_that_may_be_mistakes(labels: list[str], words: str, tmp_path: Path) -> None:
+    path = put(tmp_path / "x.csv", "\n".join(["label", *labels, ""]).encode())
+    with noting() as notes:
+        catalogue.load("csv", path, None, "labels")
+    assert words in " ".join(notes)
+    assert bool(words) == bool(notes)

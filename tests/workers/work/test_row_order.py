@@ -1,0 +1,78 @@
+"""Inputs brought into one order by the ids of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models.errors import UsageError
+from models.inputs.label_sets import LabelSets
+from models.inputs.notes import noting
+from workers.work.row_order import Ided, in_one_order
+from workers.work.sources import Source, looked_at, values_of
+
+
+def ordered(value: Any, own: Sequence[str], ids: Sequence[str]) -> tuple[Any, list[str]]:
+    with noting() as notes:
+        values = in_one_order({"labels": value}, [Ided("labels", "key", lambda: own)], ids)
+    return values["labels"], list(notes)
+
+
+def test_labels_follow_the_ids() -> None:
+    sets = LabelSets(
+        np.array([0, 2, 2, 3]), np.array([0, 1, 1]), ["a", "b"], np.array([False, True, False])
+    )
+    values = [np.array([1, 2, 3]), ["a", "b", "c"], sets]
+    taken, notes = zip(*(ordered(v, "xyz", "zxy") for v in values), strict=True)
+    assert taken[0].tolist() == [3, 1, 2]
+    assert taken[1] == ["c", "a", "b"]
+    assert taken[2].start.tolist() == [0, 1, 3, 3]
+    assert taken[2].code.tolist() == [1, 0, 1]
+    assert taken[2].unlabelled.tolist() == [False, False, True]
+    assert all("put in the order of the tree by their ids" in own[0] for own in notes)
+
+
+@pytest.mark.parametrize(
+    ("own", "ids", "word"),
+    [("xyz", "xyz", ""), ("xyz", "abc", "taken in order"), ("xyx", "xyz", ""), ("xy", "xyz", "")],
+)
+def test_what_stays(own: str, ids: str, word: str) -> None:
+    value = np.array([1, 2, 3])
+    same, notes = ordered(value, own, ids)
+    assert same is value
+    assert [word in note for note in notes] == [True] * bool(word)
+
+
+def test_ids_that_are_not_there_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"'q' at row 1, column 'key'.*lacks 'y' of row 1"):
+        ordered(np.array([1, 2, 3]), "xqz", "xyz")
+
+
+def test_a_matrix_is_not_sorted() -> None:
+    with pytest.raises(UsageError, match=r"another order.*row 0"):
+        ordered(np.eye(3), "yxz", "xyz")
+
+
+def test_tables_are_matched_where_they_are_read(tmp_path: Path) -> None:
+    """The labels of another file, and of the same file, which needs no second look."""
+    contents = {
+        "features": "id,x,y,label\na,1,2.5,one\nb,3,4.5,two\n",
+        "labels": "id,label\nb,two\na,one\n",
+    }
+    sources = []
+    for role, content in contents.items():
+        path = tmp_path / role
+        path.write_text(content)
+        source = Source(role=role, kind="dataset", path=path, format="csv", inspected=False)
+        sources.append(looked_at(source))
+    with noting() as notes:
+        assert values_of(sources)["labels"].tolist() == ["one", "two"]
+    assert len(notes) == 1
+    own = [sources[0], sources[0].model_copy(update={"role": "labels"})]
+    with noting() as notes:
+        assert values_of(own)["labels"].tolist() == ["one", "two"]
+    assert not notes

@@ -1,0 +1,113 @@
+"""Inputs of which each row is the same point, brought into one order by the ids of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from models.arrays import Int
+from models.errors import UsageError
+from models.inputs.data import Value
+from models.inputs.label_sets import LabelSets
+from models.inputs.notes import note
+
+
+@dataclass(frozen=True, slots=True)
+class Ided:
+    """An input whose table has a column of ids, and how they are read."""
+
+    role: str
+    column: str
+    read: Callable[[], Sequence[str]]
+
+
+def in_one_order(
+    values: dict[str, Value], ided: Sequence[Ided], ids: Sequence[str] | None = None
+) -> dict[str, Value]:
+    """The values with the rows of all of `ided` in the order of the first, or of `ids` of a tree.
+
+    Only what has a value for each row is put in another order, which is noted; so is that no id of
+    an input is one of the others. An input of another length, or whose ids are not distinct, stays.
+    Ids are read only where there are two lists of them. O(N).
+
+    Raises UsageError `wrong-input` naming the first id that only one of two inputs has, and for
+    rows of a matrix in another order.
+    """
+    if len(ided) + (ids is not None) < 2:
+        return values
+    first, others = "the tree", list(ided)
+    if ids is None:
+        first = f"input {ided[0].role!r}"
+        ids, others = _distinct(ided[0]), list(ided[1:])
+    result = dict(values)
+    for other in others:
+        own = None if ids is None else _distinct(other)
+        if ids is not None and own is not None and len(own) == len(ids):
+            order = _order(ids, own, first, other)
+            if order is not None:
+                result[other.role] = _taken(result[other.role], order, first, other)
+    return result
+
+
+def _distinct(ided: Ided) -> Sequence[str] | None:
+    try:
+        ids = ided.read()
+    except UsageError as error:
+        if error.code not in ("missing-value", "wrong-input"):
+            raise
+        return None
+    return ids if len(set(ids)) == len(ids) else None
+
+
+def _order(ids: Sequence[str], own: Sequence[str], first: str, other: Ided) -> Int | None:
+    """(n_rows,) the row of `other` for each of `ids`; None where nothing is to be changed."""
+    if list(ids) == list(own):
+        return None
+    row_of = {text: row for row, text in enumerate(own)}
+    if row_of.keys().isdisjoint(ids):
+        note(
+            f"No id of input {other.role!r} (column {other.column!r}, {own[0][:80]!r} at row 0) is "
+            f"one of {first} ({ids[0][:80]!r} at row 0): their rows are taken in order."
+        )
+        return None
+    rows = [row_of.get(text, -1) for text in ids]
+    if -1 in rows:
+        known = set(ids)
+        row = next(row for row, text in enumerate(own) if text not in known)
+        lacks = ids[rows.index(-1)]
+        raise UsageError(
+            f"Input {other.role!r} has the id {own[row][:80]!r} at row {row}, column "
+            f"{other.column!r} (counted from 0), which {first} has not; it lacks {lacks[:80]!r} of "
+            f"row {rows.index(-1)} there. Rows are matched by their ids, which must be the same.",
+            code="wrong-input",
+            role=other.role,
+            row=row,
+        )
+    return np.array(rows, dtype=np.int64)
+
+
+def _taken(value: Any, order: Int, first: str, other: Ided) -> Value:
+    by_row = isinstance(value, (list, LabelSets)) or (
+        isinstance(value, np.ndarray) and value.ndim == 1
+    )
+    if not by_row:
+        row = int(np.flatnonzero(order != np.arange(len(order)))[0])
+        raise UsageError(
+            f"The rows of input {other.role!r} are in another order than in {first}, by the "
+            f"ids of column {other.column!r}; row {row} (counted from 0) is the first that "
+            "differs. Sort one of them.",
+            code="wrong-input",
+            role=other.role,
+            row=row,
+        )
+    note(
+        f"The rows of input {other.role!r} were put in the order of {first} by their ids (column "
+        f"{other.column!r})."
+    )
+    if isinstance(value, list):
+        return [value[row] for row in order.tolist()]
+    taken: Value = value.taken(order) if isinstance(value, LabelSets) else value[order]
+    return taken
