@@ -30,6 +30,7 @@ from models.running import packages
 from umbel import floors
 from workers import processes
 from workers.artifacts.keys import Keys
+from workers.child import confinement
 from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
@@ -66,6 +67,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
     port. Raises CannotStart for a data directory or an address in use, and for an address that
     other machines can reach while no keys are configured.
     """
+    confinement.close_memory()
     settings = Settings()
     data_dir = data_dir.absolute()
     keyless = not keys(settings) and not _stored_keys(settings, data_dir)
@@ -209,6 +211,8 @@ class _LocalService:
                 print("no keys configured: only this machine can call it", flush=True)
             if absent := ", ".join(packages.missing()):
                 print(f"not installed: {absent}; `umbel settings` names what waits", flush=True)
+            for state in confinement.states():
+                print(state, flush=True)
             if (kept := keep_in(os.environ, self._data_dir)) is not None:
                 print(kept, flush=True)
             threading.Thread(target=self._watch_ready, daemon=True).start()
