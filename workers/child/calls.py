@@ -96,7 +96,7 @@ CONDITIONS = {
     "clone": Condition(0, (0,), _NAMESPACES),
     # Only the question what it is.
     "personality": Condition(0, (0xFFFFFFFF,)),
-    # Only those of the process that calls.
+    # Only the limits of the process that calls.
     "prlimit64": Condition(0, (0,)),
     "setpriority": Condition(1, (0,)),
     # A pair of datagram sockets could send elsewhere, too.

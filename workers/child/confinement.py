@@ -3,7 +3,7 @@
 A job needs files, memory and threads. A filter of system calls (seccomp) allows these and refuses
 all others (`calls`): no socket, so that a hostile input that takes the process over reaches neither
 the network nor, by a socket in the file system, Redis; no namespaces, mounts or other processes.
-Where the kernel has Landlock, the process has a domain of its own besides: it can neither read nor
+Where the kernel has Landlock, the process has a separate domain besides: it can neither read nor
 write the memory of processes outside, nor send them signals. It gives up the capabilities that a
 worker which runs as root has, but for those on files. All of this holds for its threads and for
 all that it starts, and cannot be taken off.
@@ -121,7 +121,7 @@ def open_memory() -> None:
 def enclose() -> None:
     """Part this process from others, as far as the kernel can: call it before a thread starts.
 
-    Its memory is closed, it has no capability but those on files, and a domain of its own. Does
+    Its memory is closed, it has no capability but those on files, and a separate domain. Does
     nothing where `missing()`, and where it is done. Raises FatalError if the kernel refuses
     although it could.
     """
@@ -180,7 +180,7 @@ def _seccomp(operation: int, flags: int, argument: object) -> int:
 
 
 def _landlock_version() -> int:
-    """Of the kernel's interface; not above 0 where it has none."""
+    """The version of the interface of the kernel; not above 0 where it has none."""
     if not sys.platform.startswith("linux"):
         return 0
     return _call(LANDLOCK, None, ctypes.c_size_t(0), _LANDLOCK_VERSION)
