@@ -171,6 +171,7 @@ def _api(arguments: argparse.Namespace) -> int:
     from app.settings import Settings
     from workers import logs
     from workers.child.compiling import keep_in
+    from workers.child.confinement import close_memory
     from workers.errors import FatalError
     from workers.settings import wrong_settings
     from workers.stores.objects.address import blobs_at
@@ -197,6 +198,7 @@ def _api(arguments: argparse.Namespace) -> int:
     except FatalError as error:
         print(error, file=sys.stderr)
         return 2
+    close_memory()
     if arguments.api_processes > 1:
         return _keep_api(arguments, settings.shutdown_s)
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
@@ -278,6 +280,7 @@ def _settings(arguments: argparse.Namespace) -> int:
 
     from app.creation.waiting import sentences
     from app.settings import Settings, listed
+    from workers.child import confinement
     from workers.settings import wrong_settings
 
     try:
@@ -291,7 +294,7 @@ def _settings(arguments: argparse.Namespace) -> int:
     for row in rows:
         mark = "" if row["value"] == row["default"] else f"  (default: {row['default']})"
         print(f"{row['name']}={row['value']}{mark}\n    {row['description']}")
-    for sentence in sentences():
+    for sentence in (*sentences(), *confinement.states()):
         print(sentence)
     return 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import ipaddress
+import json
 import os
 import signal
 import socket
@@ -30,6 +31,7 @@ from models.running import packages
 from umbel import floors
 from workers import processes
 from workers.artifacts.keys import Keys
+from workers.child import confinement
 from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
@@ -66,6 +68,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
     port. Raises CannotStart for a data directory or an address in use, and for an address that
     other machines can reach while no keys are configured.
     """
+    confinement.close_memory()
     settings = Settings()
     data_dir = data_dir.absolute()
     keyless = not keys(settings) and not _stored_keys(settings, data_dir)
@@ -189,6 +192,7 @@ class _LocalService:
         self._apis = ApiProcesses(api_processes, listener, self._env)
         self._workers = [KeptProcess(self._start_worker) for _ in range(workers)]
         self._ready = threading.Event()
+        self._foreign = threading.Event()
         self._stop_requests = 0
         self._wakeup = Wakeup()
 
@@ -209,6 +213,8 @@ class _LocalService:
                 print("no keys configured: only this machine can call it", flush=True)
             if absent := ", ".join(packages.missing()):
                 print(f"not installed: {absent}; `umbel settings` names what waits", flush=True)
+            for state in confinement.states():
+                print(state, flush=True)
             if (kept := keep_in(os.environ, self._data_dir)) is not None:
                 print(kept, flush=True)
             threading.Thread(target=self._watch_ready, daemon=True).start()
@@ -224,6 +230,12 @@ class _LocalService:
             n_kept = None if self._ready.is_set() else 1
             kept = [*self._apis.kept[:n_kept], *self._workers[:n_kept]]
             pause = min(process.keep() for process in [self._kept_valkey, *kept] if process)
+            if self._foreign.is_set():
+                print(
+                    f"Another service answers at {self.url}; choose another --port.",
+                    file=sys.stderr,
+                )
+                return 1
             if not self._ready.is_set() and self._apis.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)
                 return 1
@@ -241,9 +253,14 @@ class _LocalService:
             with contextlib.closing(connection), contextlib.suppress(*failed):
                 connection.request("GET", "/readyz")
                 response = connection.getresponse()
+                body = response.read()
+                if not _is_of(self._apis.instance, body):
+                    self._foreign.set()
+                    self._wakeup.wake()
+                    return
                 if response.status == 200:
                     break
-                if not announced and COMPILING.encode() in response.read():
+                if not announced and COMPILING.encode() in body:
                     announced = True
                     print(COMPILING, flush=True)
             pause_s = (time.monotonic() - started) / _READY_POLL_SHARE
@@ -302,6 +319,17 @@ class _LocalService:
         if self._valkey is not None:
             self._valkey.stop()
         (self._data_dir / "url").unlink(missing_ok=True)
+
+
+def _is_of(instance: str, body: bytes) -> bool:
+    """Whether this answer of `/readyz` may come from the service of that name: one that has another
+    name, or is no answer of such a service, does not."""
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return False
+    # Before its limits are checked, a service refuses without a name.
+    return isinstance(answer, dict) and answer.get("instance", instance) == instance
 
 
 def _say(text: str, stream: TextIO | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from pydantic_settings import NoDecode
 
 from workers.settings import SHORTEST_SECRET, WorkerSettings
 
+_OWN_INSTANCE = secrets.token_hex(8)
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -37,6 +39,12 @@ class Settings(WorkerSettings):
         (),
         description="Folders of fonts for pictures, searched before the system's; they are for "
         "characters that the service's own font lacks.",
+    )
+    instance: str = Field(
+        "",
+        pattern=r"^[A-Za-z0-9._-]{0,64}$",
+        description="Name by which `/readyz` and `/v1/version` say which service answers, not a "
+        "secret; none: `umbel serve` and `umbel api` choose a random one at each start.",
     )
     root_path: str = Field(
         "", description="Path prefix that a proxy removes before it passes requests on."
@@ -122,6 +130,11 @@ class Settings(WorkerSettings):
         description="How often the bytes in the store are measured for the metrics; 0: never. "
         "A store of many objects is measured less often.",
     )
+
+    @property
+    def instance_id(self) -> str:
+        """`instance`, else a random name of this process."""
+        return self.instance or _OWN_INSTANCE
 
     @field_validator("metrics_token")
     @classmethod

@@ -16,12 +16,14 @@ from pydantic import ValidationError
 from workers import logs
 from workers.child import template
 from workers.child.compiling import keep_in
+from workers.child.confinement import close_memory
 from workers.errors import FatalError
 from workers.settings import WorkerSettings, wrong_settings
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run a worker until SIGTERM or SIGINT; exits 0."""
+    close_memory()
     parser = argparse.ArgumentParser(prog="umbel worker", description="Run one worker process.")
     parser.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
     queues = parser.parse_args(argv).queues.split(",")

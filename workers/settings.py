@@ -141,7 +141,7 @@ class WorkerSettings(BaseSettings):
     key_prefix: str = Field("umbel:", description="Prefix of every key in Redis.")
 
     lease_s: float = Field(
-        30.0, gt=0, description="A worker that is silent for longer has lost its job."
+        12.0, gt=0, description="A worker that is silent for longer has lost its job."
     )
     heartbeat_s: float = Field(2.0, gt=0, description="How often a worker renews its lease.")
     resend_s: float = Field(5.0, gt=0, description="A queued job is sent again after this time.")

@@ -30,7 +30,7 @@ from workers.errors import TransientError
 from workers.jobs.hints import message, sender
 from workers.processes import FolderInUse, FolderLock
 from workers.settings import WorkerSettings
-from workers.supervisor.supervisor import Supervisor
+from workers.supervisor.supervisor import Supervisor, attempt_of
 from workers.telemetry import traces
 from workers.webhooks.sender import Sender
 
@@ -78,7 +78,7 @@ class Worker:
         self._filled = self._pool.fill()
         self._assembly = assemble(settings, sender(settings), message)
         self._webhooks = Sender(self._assembly.ledger.webhooks, settings)
-        self._scratch, self._lock = _own_scratch(settings.scratch_dir)
+        self._scratch, self._lock, self._left = _own_scratch(settings.scratch_dir)
         self._supervisor = Supervisor(
             settings,
             self._assembly,
@@ -99,12 +99,23 @@ class Worker:
         self._thread("presence", self._report_presence)
         for slot in range(self._settings.quick_slots):
             self._thread(f"quick {slot}", self._run_quick)
+        self._thread("left", self._requeue_left)
         self._webhooks.start()
         while not stop.is_set():
             self._consume()
             # Celery returns only after an error it cannot handle; jobs must continue.
             stop.wait(1.0)
         threading.Event().wait()
+
+    def _requeue_left(self) -> None:
+        """Requeue the jobs of processes that have died on this machine: their leases still hold."""
+        for job_id, fence in self._left:
+            try:
+                self._assembly.ledger.process_died(job_id, fence)
+            except TransientError as error:
+                _log.warning("job %s waits for the end of its lease: %s", job_id, error)
+            except Exception:
+                _log.exception("job %s waits for the end of its lease", job_id)
 
     def _thread(self, name: str, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name=name, daemon=True).start()
@@ -240,16 +251,19 @@ def warm(pool: ChildPool, scratch: Path, timeout_s: float = 180.0) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _own_scratch(root: Path) -> tuple[Path, FolderLock]:
-    """A folder for this process alone; folders of processes that are gone are removed.
+def _own_scratch(root: Path) -> tuple[Path, FolderLock, list[tuple[str, str]]]:
+    """A folder for this process alone; folders of processes that are gone are removed, and the jobs
+    and fences of the attempts in them returned. The kernel holds the lock of one that is stopped.
 
     One process does this at a time, since a new folder that is not yet locked would look abandoned.
     """
     root.mkdir(parents=True, exist_ok=True)
     with (root / "lock").open("w") as door:
         fcntl.flock(door, fcntl.LOCK_EX)
+        left = []
         for other in root.glob("w-*"):
             with contextlib.suppress(FolderInUse, OSError), FolderLock(other):
+                left += [attempt_of(folder.name) for folder in other.glob("*_*-*")]
                 shutil.rmtree(other, ignore_errors=True)
         own = root / f"w-{os.getpid()}-{secrets.token_hex(4)}"
-        return own, FolderLock(own)
+        return own, FolderLock(own), left

@@ -1,11 +1,21 @@
-"""Paths of requests and addresses of our own resources, behind a proxy that removes a prefix."""
+"""Paths and hosts of requests, and our addresses behind a proxy that removes a prefix."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import MutableMapping
 from typing import Any
 
 from fastapi import Request
+
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?")
+
+
+def host_of(value: str) -> str | None:
+    """The name or address in a Host header, in small letters: `[::1]:80` gives `[::1]`; None where
+    it is not a name or an address, with or without a port."""
+    match = _HOST.fullmatch(value)
+    return None if match is None else match[1].lower()
 
 
 def path_of(scope: MutableMapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
+from app.http.addresses import host_of
 from app.http.problems import KINDS, MEDIA_TYPE
 from app.settings import Settings
 from workers.errors import problem
@@ -197,10 +198,22 @@ class Connection(HttpToolsProtocol):
             # RFC 9112, section 3.2.
             self._refuse("malformed", f"A request has one Host header, not {self._n_hosts}.")
             return
+        if (wrong := self._misdirected()) is not None:
+            self._refuse("malformed", wrong)
+            return
         self._in_body = True
         super().on_headers_complete()
         if self.server_state.draining:
             self.cycle.keep_alive = False
+
+    def _misdirected(self) -> str | None:
+        """What is wrong with the address that the request is sent to; None if nothing."""
+        if not self.url.startswith(b"/") and self.url != b"*":
+            return "The target of a request is a path, as `GET /v1/version`, not a whole address."
+        hosts = (value for name, value in self.headers if name == b"host")
+        if any(host and host_of(host.decode("latin-1")) is None for host in hosts):
+            return "The Host header is a name or an address, with or without a port: `host:port`."
+        return None
 
     def on_chunk_header(self) -> None:
         self._unparsed = 0
@@ -382,6 +395,7 @@ def _response(code: str, detail: str, headers: list[tuple[bytes, bytes]]) -> byt
         (b"content-length", str(len(body)).encode()),
         (b"x-request-id", request_id.encode()),
         (b"x-content-type-options", b"nosniff"),
+        (b"cross-origin-resource-policy", b"same-origin"),
         *([(b"retry-after", b"2")] if status == 503 else []),
         (b"connection", b"close"),
     ]

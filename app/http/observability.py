@@ -32,6 +32,7 @@ _log = logging.getLogger("umbel.requests")
 SAFE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
 }
 """Set unless a route sets its own; our pages have their own policy."""

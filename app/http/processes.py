@@ -7,6 +7,7 @@ keeps them: whichever is free takes the next connection, and one that is restart
 from __future__ import annotations
 
 import os
+import secrets
 import select
 import shutil
 import signal
@@ -22,6 +23,9 @@ from workers import processes
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """The variable with the folder through which processes of the API add up their metrics."""
+
+INSTANCE = "UMBEL_INSTANCE"
+"""The variable with the name by which `/readyz` says which service answers."""
 
 API_GRACE_S = 3.0
 """How much longer than `shutdown_s` the API may take to end."""
@@ -71,7 +75,7 @@ class KeptProcess:
 class ApiProcesses:
     """`n_processes` of the API that accept from `listener`.
 
-    env : gives their environment.
+    env : gives their environment. instance : the name that all of them answer with.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class ApiProcesses:
     ) -> None:
         self._listener = listener
         self._env = env
+        self.instance = os.environ.get(INSTANCE) or secrets.token_hex(8)
         self._metrics = tempfile.mkdtemp(prefix="umbel-metrics-") if n_processes > 1 else None
         self.kept = [KeptProcess(self._start) for _ in range(n_processes)]
 
@@ -105,6 +110,7 @@ class ApiProcesses:
     def _start(self) -> subprocess.Popen[bytes]:
         fd = self._listener.fileno()
         env = dict(self._env())
+        env[INSTANCE] = self.instance
         env.pop(METRICS_DIR, None)
         if self._metrics is not None:
             env[METRICS_DIR] = self._metrics

@@ -20,12 +20,11 @@ import hmac
 import ipaddress
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.http.addresses import path_of
+from app.http.addresses import host_of, path_of
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
 from app.http.sharing import SharedLinks, opens
@@ -162,7 +161,7 @@ class Gate:
                 "set UMBEL_API_KEYS to let others in.",
             )
         host = headers.get("host", "")
-        if _name(host) not in self._hosts:
+        if host_of(host) not in self._hosts:
             raise Refused(
                 "forbidden",
                 "Without keys this service is called by a loopback name (127.0.0.1, localhost, "
@@ -201,12 +200,3 @@ def is_loopback(scope: Scope) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_loopback
-
-
-def _name(host: str) -> str:
-    """The name in a Host header, without port: `[::1]:80` gives `[::1]`."""
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
-    return f"[{name}]" if ":" in name else name

@@ -1,4 +1,5 @@
-"""The embedded server as the local service keeps it: full disks, and servers that end at once."""
+"""The local service: the embedded server as it keeps it (full disks, servers that end at once), and
+whose answer it takes for its own."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from app.serve import _KeptServer
+from app.serve import _is_of, _KeptServer
 from tests.workers.waiting_kit import until
 from workers import embedded
 from workers.embedded import EmbeddedServer
@@ -140,3 +141,19 @@ def test_a_server_that_ends_at_once_is_started_less_and_less_often(
     assert pauses[1] > 0.4
     assert pauses[2] > 0.8
     assert pauses[3] > 1.6
+
+
+@pytest.mark.parametrize(
+    ("body", "own"),
+    [
+        (b'{"status": "ok", "instance": "a1"}', True),
+        (b'{"title": "There are too many requests"}', True),
+        (b'{"status": "ok", "instance": "b2"}', False),
+        (b'{"away": ["workers"], "instance": "b2"}', False),
+        (b'["a1"]', False),
+        (b"<html>another server</html>", False),
+        (b"", False),
+    ],
+)
+def test_an_answer_of_another_service_is_not_taken_for_ours(body: bytes, own: bool) -> None:
+    assert _is_of("a1", body) == own

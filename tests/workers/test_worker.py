@@ -250,16 +250,21 @@ def test_the_log_of_a_job_has_its_id_also_from_its_process(bench: WorkerProcess)
 def test_workers_started_together_leave_each_others_folders_alone(tmp_path: Path) -> None:
     (tmp_path / "w-1-left").mkdir()
     (tmp_path / "w-1-left" / "file").touch()
+    (tmp_path / "w-1-left" / "job_a1-f0").mkdir()
 
     def start(_: int) -> tuple[Path, FolderLock]:
-        return _own_scratch(tmp_path)
+        folder, lock, attempts = _own_scratch(tmp_path)
+        left.extend(attempts)
+        return folder, lock
 
+    left: list[tuple[str, str]] = []
     with ThreadPoolExecutor(8) as pool:
         own = list(pool.map(start, range(200)))
     assert sorted(tmp_path.glob("w-*")) == sorted(folder for folder, _ in own)
     for folder, lock in own:
         assert (folder / "lock").exists()
         lock.close()
+    assert left == [("job_a1", "f0")]
     _own_scratch(tmp_path)[1].close()
     assert len(list(tmp_path.glob("w-*"))) == 1
 

@@ -7,13 +7,11 @@ import subprocess
 
 from umbel import floors
 from workers import processes
+from workers.child.template import SECRET
 from workers.errors import TransientError
 
 LONGEST_S = 300.0
 """A process that takes longer is killed; the longest documents take a few seconds."""
-
-_SECRET = ("UMBEL_", "AWS_")
-"""Variables that start like this are not for the process."""
 
 
 def run_apart(module: str, document: bytes, *arguments: str) -> bytes:
@@ -21,9 +19,7 @@ def run_apart(module: str, document: bytes, *arguments: str) -> bytes:
 
     Raises TransientError if the process is killed.
     """
-    environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(_SECRET)
-    }
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(SECRET)}
     process = processes.spawn(
         floors.command(module, *arguments),
         env=environment,

@@ -200,8 +200,8 @@ class ChildPool:
         self._starter = ThreadPoolExecutor(1, "children")
         self._reaper = ThreadPoolExecutor(1, "reaper")
         self._closed = False
-        if (reason := confinement.missing()) is not None:
-            _log.warning("jobs may open sockets and look into other processes: %s", reason)
+        for sentence in confinement.states():
+            _log.warning(sentence)
 
     def fill(self) -> Future[None]:
         """Start the spare children; returns when they run."""

@@ -33,8 +33,9 @@ from models import compiled
 from models.registry import methods
 from workers import logs
 from workers.child.compiling import NEWS, alone
+from workers.child.confinement import close_memory
 from workers.child.run import run, trial
-from workers.child.template import LATER, OWNER
+from workers.child.template import LATER, OWNER, SECRET
 from workers.errors import FatalError
 from workers.processes import die_with_parent
 
@@ -140,21 +141,16 @@ _NICENESS = 5
 """The nice value of jobs and templates, which may compute for long: the API, Redis and heartbeats
 have priority."""
 
-_SECRET = ("UMBEL_", "AWS_", "OTEL_")
-"""Prefixes of variables that jobs do not need: addresses and credentials of Redis, the store and
-the collector of traces.
-
-A job that prints or forwards its environment reveals none of them. `models.simd.switch` has read
-its variable by then.
-"""
-
 
 def _forget() -> None:
-    for name in [name for name in os.environ if name.startswith(_SECRET)]:
+    """Remove the template's own variables, which jobs do not need; `models.simd.switch` has read
+    its variable by then."""
+    for name in [name for name in os.environ if name.startswith(SECRET)]:
         del os.environ[name]
 
 
 die_with_parent(int(os.environ[OWNER]))
+close_memory()
 os.nice(_NICENESS)
 LOG_LEVEL = os.environ.get("UMBEL_LOG_LEVEL", "INFO")
 NEWS_FILE = Path(os.environ[NEWS])

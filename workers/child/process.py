@@ -23,7 +23,7 @@ from typing import Any
 from models.errors import UsageError
 from models.running.crew import Piece
 from workers import logs
-from workers.child.confinement import confine
+from workers.child.confinement import confine, enclose, open_memory
 from workers.child.messages import ChildMessage, SupervisorMessage
 from workers.child.output import redirect
 from workers.child.run import opens_sockets, run, trial
@@ -75,9 +75,12 @@ def live(pipe: Connection, limits: ProcessLimits, output: Connection) -> None:
     die_with_parent(preload.PID)
     os.setsid()
     redirect(output)
+    open_memory()
     if limits.memory_bytes is not None:
         limits = replace(limits, memory_bytes=limits.memory_bytes + preload.left)
     _restrict(limits)
+    forget_peak = _peak_forgetter()
+    enclose()
     _rehearse(limits)
     link = _SupervisorLink(pipe)
     die_with_pipe(link.receive)
@@ -87,7 +90,7 @@ def live(pipe: Connection, limits: ProcessLimits, output: Connection) -> None:
     confine(sockets=sockets)
     while True:
         computed_before = time.process_time()
-        _forget_peak()
+        forget_peak()
         _bound_memory(limits)
         logs.set_ids(spec.request.id, spec.request.request_id)
         reporter = _Reporter(pipe)
@@ -128,10 +131,19 @@ class _Fresh:
         )
 
 
-def _forget_peak() -> None:
-    """Let `_peak_bytes` count from now."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
+def _peak_forgetter() -> Callable[[], None]:
+    """A function that lets `_peak_bytes` count from then on. Its file cannot be opened any more
+    when the process is enclosed."""
+    try:
+        descriptor = os.open("/proc/self/clear_refs", os.O_WRONLY)
+    except OSError:
+        return lambda: None
+
+    def forget() -> None:
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b"5")
+
+    return forget
 
 
 def _peak_bytes() -> int:

@@ -10,7 +10,8 @@ import os
 import secrets
 import signal
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -29,6 +30,14 @@ def pid() -> int | None:
 
 LATER = "UMBEL_TEMPLATE_LATER"
 """Environment variable that is set for a template that loads at first what the first job needs."""
+
+SECRET = ("UMBEL_", "AWS_", "OTEL_")
+"""Prefixes of variables that jobs do not need: addresses and credentials of Redis, the store and
+the collector of traces. A job that prints or forwards its environment reveals none of them."""
+
+LOG_LEVEL, PLAIN_LOOPS = "UMBEL_LOG_LEVEL", "UMBEL_PLAIN_LOOPS"
+_NEEDED = (OWNER, NEWS, LATER, LOG_LEVEL, PLAIN_LOOPS)
+"""Variables with such a prefix that the template reads before it removes them."""
 
 
 def compiling() -> bool:
@@ -74,5 +83,23 @@ def begin(threads: int, *, later: bool = False) -> ForkServerContext:
     os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["umbel.floors", "workers.child.preload"])
-    forkserver.ensure_running()
+    with _without_secrets():
+        forkserver.ensure_running()
     return context
+
+
+@contextmanager
+def _without_secrets() -> Iterator[None]:
+    """Start processes within that get no credentials: what a process is started with stays in its
+    memory, and in that of its forks, whatever it removes."""
+    hidden = {
+        name: value
+        for name, value in os.environ.items()
+        if name.startswith(SECRET) and name not in _NEEDED
+    }
+    for name in hidden:
+        del os.environ[name]
+    try:
+        yield
+    finally:
+        os.environ.update(hidden)

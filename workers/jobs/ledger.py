@@ -412,6 +412,11 @@ class Ledger:
             return False
         return True
 
+    def process_died(self, job_id: str, fence: str) -> None:
+        """Requeue at once a job whose worker's process is known to be dead, as when its lease has
+        run out. The attempt counts. Nothing happens where another attempt has the job."""
+        self._sweeper.process_died(job_id, fence)
+
     def sweep(self) -> int:
         """Handle once what is due: lost leases, queued jobs not taken, interrupted submissions; now
         and then what processes that died have left in the store, and what has expired.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 
 from workers.errors import TransientError
@@ -16,6 +17,10 @@ Waiting = Callable[[str], int]
 """waiting(queue): number of hints on the queue."""
 
 AT_ONCE = 100
+
+BACK_S = 5.0
+"""How long after this process has found Redis away no lease counts as lost: the heartbeats of
+workers that live arrive first."""
 _log = logging.getLogger(__name__)
 
 
@@ -42,13 +47,18 @@ class Sweeper:
         self._settings = settings
         self._hint = hint
         self._waiting = waiting
+        self._away_at = -BACK_S
 
     def sweep(self) -> int:
         """See `Ledger.sweep`."""
         n_taken = 0
         missing: dict[str, int] = {}
         while True:
-            due = self._records.due(AT_ONCE)
+            try:
+                due = self._records.due(AT_ONCE)
+            except TransientError:
+                self._away_at = time.monotonic()
+                raise
             for job in due:
                 try:
                     self._attend(job, missing)
@@ -65,22 +75,41 @@ class Sweeper:
             if self._lacks_hint(due.queue, missing):
                 self._hint(due.queue, due.job)
             return
+        if due.action == "lapsed" and time.monotonic() < self._away_at + BACK_S:
+            # While Redis was away no worker could renew its lease. It is due again soon.
+            return
         end = read_end(self._blobs, due.tenant, due.job)
         if end is not None:
             self._endings.settle(due.tenant, due.job, end)
         elif due.action == "cancel":
             self._endings.conclude(due.tenant, due.job, "cancelled")
         else:
-            outcome = self._records.release(
-                due.job,
-                due.fence,
-                spend=True,
-                due_s=self._settings.resend_s,
-                lapsed=True,
-            )
-            if outcome == "queued":
-                self._hint(due.queue, due.job)
-            self._endings.after_release(due.tenant, due.job, outcome)
+            self._requeue(due.tenant, due.job, due.queue, due.fence, lapsed=True)
+
+    def process_died(self, job_id: str, fence: str) -> None:
+        """Requeue a job, before its lease ends, whose worker is known to be dead."""
+        record = self._records.get(job_id)
+        if record is None or record.status != "running":
+            return
+        end = read_end(self._blobs, record.tenant, job_id)
+        if end is not None:
+            self._endings.settle(record.tenant, job_id, end)
+        else:
+            self._requeue(record.tenant, job_id, record.queue, fence, lapsed=False)
+
+    def _requeue(self, tenant: str, job_id: str, queue: str, fence: str, *, lapsed: bool) -> None:
+        """End the attempt of a lost worker; nothing happens where the fence is of another one."""
+        outcome = self._records.release(
+            job_id,
+            fence,
+            spend=True,
+            due_s=self._settings.resend_s,
+            lapsed=lapsed,
+            dead=not lapsed,
+        )
+        if outcome == "queued":
+            self._hint(queue, job_id)
+        self._endings.after_release(tenant, job_id, outcome)
 
     def _lacks_hint(self, queue: str, missing: dict[str, int]) -> bool:
         if queue not in missing:

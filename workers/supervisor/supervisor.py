@@ -194,7 +194,7 @@ class Supervisor:
         heartbeat = Heartbeat(
             lambda advance: ledger.beat(claim, advance), beat_s(settings), claim.request
         )
-        folder = self._scratch / f"{claim.request.id}-{claim.fence}"
+        folder = self._scratch / folder_of(claim.request.id, claim.fence)
         pieces = AttemptPieces(ledger.pieces, claim, settings)
 
         def keep(number: int) -> None:
@@ -434,6 +434,17 @@ class _Attempt(Interrupts):
             return advance
         left = elapsed * (1.0 - advance.fraction) / advance.fraction
         return advance.model_copy(update={"eta_s": round(left, 1)})
+
+
+def folder_of(job_id: str, fence: str) -> str:
+    """The name of the folder of an attempt."""
+    return f"{job_id}-{fence}"
+
+
+def attempt_of(folder: str) -> tuple[str, str]:
+    """The job and the fence of the attempt that has the folder of that name."""
+    job_id, _, fence = folder.partition("-")
+    return job_id, fence
 
 
 def _why(error: Exception) -> Problem | None:

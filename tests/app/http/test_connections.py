@@ -187,6 +187,49 @@ def test_a_request_has_one_host(patient: Running, header: bytes, status: int) ->
         assert status_of(answer) == status
 
 
+@pytest.mark.parametrize(
+    "target", ["http://127.0.0.1/livez", "http://evil.example/livez", "https://127.0.0.1/"]
+)
+def test_the_target_of_a_request_is_a_path(patient: Running, target: str) -> None:
+    with patient.connect(
+        f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    ) as connection:
+        answer = answer_of(connection)
+    problem_of(answer, 400, "malformed")
+    assert b"cross-origin-resource-policy: same-origin" in answer
+
+
+WRONG_HOSTS = [
+    b"evil.example@127.0.0.1",
+    b"evil.example:80@127.0.0.1:80",
+    b"@localhost",
+    b"127.0.0.1/evil",
+    b"127.0.0.1\\evil",
+    b"127.0.0.1#evil",
+    b"127.0.0.1?evil",
+    b"127.0.0.1,evil.example",
+    b"127.0.0.1 evil.example",
+    b"127.0.0.1:80:80",
+    b"127.0.0.1:http",
+    b"127.0.0.1%2f",
+    b"[::1]evil",
+    b"[::1%25lo]",
+    b"::1",
+    b"b\xc3\xbccher.example",
+]
+
+
+def test_a_host_is_a_name_or_an_address(patient: Running) -> None:
+    for host in WRONG_HOSTS:
+        with patient.connect(b"GET /livez HTTP/1.1\r\nHost: %s\r\n\r\n" % host) as connection:
+            problem_of(answer_of(connection), 400, "malformed")
+    for host in (b"127.0.0.1", b"umbel_api:8000", b"[::1]:80", b"EXAMPLE.org.:"):
+        with patient.connect(
+            b"GET /livez HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % host
+        ) as connection:
+            assert status_of(answer_of(connection)) == 200
+
+
 def test_nothing_after_a_request_without_a_host_is_answered(patient: Running) -> None:
     with patient.connect(b"GET /livez HTTP/1.1\r\n\r\n" + get("/livez")) as connection:
         answer = answer_of(connection)

@@ -12,12 +12,17 @@ from app.settings import Settings
 from tests.app.conftest import Api, Start, new_job, problem_of
 
 HOSTS = ["127.0.0.1", "127.0.0.1:9", "localhost:8000", "LOCALHOST", "[::1]:8000", "[::1]"]
-FOREIGN = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::2]", "[", "a@b"]
+FOREIGN = [
+    *("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", "[::2]", "[", "a@b"),
+    *("evil.example@127.0.0.1", "evil.example:1@localhost:8000", "127.0.0.1/x", "localhost#"),
+]
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_loopback_names_are_allowed(api: Api, host: str) -> None:
-    assert api.client.get("/v1/methods", headers={"Host": host}).status_code == 200
+    response = api.client.get("/v1/methods", headers={"Host": host})
+    assert response.status_code == 200
+    assert response.headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
 @pytest.mark.parametrize("host", FOREIGN)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.workers.child import calls_kit
 from tests.workers.child.process_kit import child_pool, outcome, spec
-from workers.child.confinement import missing
+from workers.child.confinement import missing, weaker
 from workers.child.pool import ChildPool
 from workers.child.run import opens_sockets
 from workers.stores.objects.blobs import Link
@@ -27,6 +32,7 @@ pytestmark = pytest.mark.skipif(missing() is not None, reason=f"not confined: {m
 def pool() -> Iterator[ChildPool]:
     """Children that know the methods of `extra`, on two threads."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("UMBEL_REDIS_URL", "redis://:secret@nowhere:1")
         patch.setenv("PYTHONPATH", os.pathsep.join([str(EXTRA), os.environ.get("PYTHONPATH", "")]))
         with child_pool(1, threads=2) as pool:
             pool.fill().result()
@@ -56,9 +62,9 @@ def test_a_job_opens_no_socket_and_no_other_process(pool: ChildPool, tmp_path: P
         tried = attempts(pool, tmp_path, port=internet.getsockname()[1], path=str(path))
     assert tried.pop("pair") == 1.0
     assert tried.pop("file") == 1.0
-    refused = {-float(errno) for errno in (1, 13)}
+    refused = {-float(error) for error in (1, 13)}
     assert {name: result for name, result in tried.items() if result not in refused} == {}
-    assert len(tried) == 8
+    assert len(tried) == 9
 
 
 def test_the_same_attempts_succeed_where_sockets_are_allowed(
@@ -99,3 +105,42 @@ def test_sockets_are_for_remote_inputs_and_for_fits_of_several_processes(tmp_pat
         }
     )
     assert opens_sockets(two.model_copy(update={"request": request}))
+
+
+@pytest.mark.parametrize("sockets", [False, True])
+def test_no_other_call_than_those_of_jobs_is_made(sockets: bool) -> None:
+    program = [sys.executable, calls_kit.__file__, str(sockets)]
+    path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(program, capture_output=True, check=True, env=environment)
+    results = json.loads(done.stdout)
+
+    assert len(results["named"]) > 60
+    assert set(results["named"].values()) == {errno.EPERM}
+    assert set(results["rest"].values()) == {errno.EPERM, errno.ENOSYS}
+    assert set(results["namespaces"]) == {errno.EPERM}
+    assert results["clone3"] == results["x32"] == results["negative"] == errno.ENOSYS
+    assert results["interrupt"] in (None, errno.EPERM)
+    assert results["limits"] == results["priority"] == errno.EPERM
+    assert results["datagrams"] == errno.EACCES
+    assert set(results["uses"].values()) == {0}
+    if weaker() is None:
+        assert results["memory"] == results["environment"] == errno.EACCES
+        assert results["signal"] == errno.EPERM
+
+
+def test_a_process_with_closed_memory_shows_it_to_no_other_of_its_user() -> None:
+    """Also where the kernel has no Landlock."""
+    code = (
+        "import os; from tests.workers.child.calls_kit import become_nobody, error_of\n"
+        "from workers.child.confinement import close_memory, open_memory\n"
+        "def look(): return [error_of(lambda: os.open(f'/proc/{os.getppid()}/{name}', how))\n"
+        "    for name, how in (('mem', os.O_RDWR), ('environ', os.O_RDONLY))]\n"
+        "become_nobody()\n"
+        "for change in (open_memory, close_memory):\n"
+        "    change()\n"
+        "    if os.fork() == 0: print(look(), flush=True); os._exit(0)\n"
+        "    os.wait()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.split("\n")[:2] == ["[0, 0]", "[13, 13]"]

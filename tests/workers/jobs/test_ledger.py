@@ -13,12 +13,14 @@ from models.errors import UsageError
 from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import Assembly
 from workers.errors import FatalError, Missing, StoreFull, StoreUnavailable, problem_of
+from workers.jobs import sweep
 from workers.model import Advance, Claim, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import attempt_files
 from workers.stores.redis.events import Events
-from workers.stores.redis.records import CANCEL_S, Records
+from workers.stores.redis.records import CANCEL_S, Due, Records
+from workers.telemetry.job_counts import counters
 
 
 def test_an_attempt_from_claim_to_result(assembly: Assembly, tmp_path: Path) -> None:
@@ -177,6 +179,51 @@ def test_giving_back_an_attempt(assembly: Assembly, sent: Sent, spend: bool) -> 
     record = ledger.get("ada", job.id)
     assert record is not None
     assert record.status == ("failed" if spend else "queued")
+
+
+def test_the_job_of_a_dead_worker_is_requeued_before_its_lease_ends(assembly: Assembly) -> None:
+    ledger, job = assembly.ledger, request()
+    ledger.submit(job)
+    first = ledger.claim(job.id, "w")
+    assert first is not None
+    ledger.process_died(job.id, "of another attempt")
+    ledger.process_died("job_nobody", first.fence)
+    assert ledger.beat(first) == "on"
+    ledger.process_died(job.id, first.fence)
+    assert ledger.beat(first) == "lost"
+    second = ledger.claim(job.id, "w")
+    assert second is not None
+    assert second.attempt == 2
+    # Twice is as once, and the attempt that has the job now keeps it.
+    ledger.process_died(job.id, first.fence)
+    assert ledger.beat(second) == "on"
+    counted = counters(assembly.job_counts.fields(), "attempts")
+    assert {outcome: number for (_, outcome), number in counted.items()} == {"lost": 1}
+
+
+def test_no_lease_lapses_just_after_redis_was_away(
+    assembly: Assembly, lapse: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger, job = assembly.ledger, request()
+    ledger.submit(job)
+    claim = ledger.claim(job.id, "w")
+    assert claim is not None
+    records = ledger._sweeper._records
+
+    def away(limit: int) -> list[Due]:
+        raise StoreUnavailable("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "due", away)
+        with pytest.raises(StoreUnavailable):
+            ledger.sweep()
+    lapse(job.id)
+    ledger.sweep()
+    assert ledger.beat(claim) == "on"
+    monkeypatch.setattr(sweep, "BACK_S", -1e9)
+    lapse(job.id)
+    ledger.sweep()
+    assert ledger.beat(claim) == "lost"
 
 
 @pytest.mark.parametrize("leave", ["give back", "forsake"])

@@ -357,12 +357,14 @@ class Records:
         spend: bool,
         due_s: float,
         lapsed: bool,
+        dead: bool = False,
         retry: Problem | None = None,
         why: Problem | None = None,
         wait: bool = False,
     ) -> Released:
         """End an attempt; with `lapsed`, only if its lease has run out.
 
+        dead : whether its worker is known to be dead, so that its lease does not count.
         retry : why the job is tried again, None for a lost worker. why : the record's error if
             this was the last attempt.
         wait : whether the job may be taken again only when it is due.
@@ -374,7 +376,7 @@ class Records:
             int(spend),
             self._settings.max_attempts,
             _ms(due_s),
-            int(lapsed),
+            2 if dead else int(lapsed),
             "" if why is None else json.dumps(why),
             int(wait),
             "" if retry is None else json.dumps(retry),

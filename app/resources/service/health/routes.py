@@ -43,7 +43,11 @@ async def get_livez() -> Health:
     operation_id="get_readyz",
     summary="Whether the service is ready",
     responses={
-        200: {"content": {"application/json": {"example": {"status": "ok"}}}},
+        200: {
+            "content": {
+                "application/json": {"example": {"status": "ok", "instance": "5f0c2b9e4d1a7c36"}}
+            }
+        },
         **responses("unavailable", "full"),
     },
 )
@@ -62,7 +66,7 @@ async def get_readyz(
 
     `warnings` names settings of Redis that may lose data. 503 names what cannot be reached, or says
     that the workers still compile what they need. 507 names what has no room left: what is stored
-    can still be read.
+    can still be read. `instance` says which service answers, also beside a problem.
     """
     away, full, n_workers = await to_thread.run_sync(_state, service)
     if workers and n_workers == 0 and "redis" not in full:
@@ -77,6 +81,7 @@ async def get_readyz(
             f"Not ready: {why}.",
             headers={"Retry-After": "2"},
             away=away,
+            instance=service.settings.instance_id,
         )
     if full:
         raise Refused(
@@ -84,9 +89,14 @@ async def get_readyz(
             f"No room left in: {', '.join(full)}. What is stored can be read.",
             headers={"Retry-After": "2"},
             full=full,
+            instance=service.settings.instance_id,
         )
     warnings = await to_thread.run_sync(_warnings, service)
-    return Health(warnings=list(warnings) or None, workers=None if workers else n_workers)
+    return Health(
+        warnings=list(warnings) or None,
+        workers=None if workers else n_workers,
+        instance=service.settings.instance_id,
+    )
 
 
 @router.get(

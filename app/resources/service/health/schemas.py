@@ -22,6 +22,11 @@ class Health(BaseModel):
     workers: int | None = Field(
         None, description="How many workers are alive; only of `/readyz?workers=false`."
     )
+    instance: str | None = Field(
+        None,
+        description="Which service answers: a random name of its start, the same in all processes "
+        "that `umbel serve` or `umbel api` has started; `/readyz` only.",
+    )
 
 
 class PluginBody(BaseModel):
@@ -57,6 +62,7 @@ class Version(BaseModel):
                     "api": "1",
                     "service": "1.0.0",
                     "python": "3.11.7",
+                    "instance": "5f0c2b9e4d1a7c36",
                     "waiting": [],
                     "plugins": [
                         {
@@ -74,6 +80,9 @@ class Version(BaseModel):
     api: str = Field(description="The version of this contract.")
     service: str = Field(description="The version of the software.")
     python: str
+    instance: str = Field(
+        description="Which service answers: a random name of its start, as in `/readyz`."
+    )
     waiting: list[WaitingValue] = Field(
         default=[],
         description="Maps (`by`) and forms of pictures (`form`) that are not accepted: a package "

@@ -9,6 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter
 
 from app.creation.waiting import beside_methods, waiting_values
+from app.http.dependencies import ServiceDep
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 from app.openapi.document import VERSION
@@ -24,7 +25,7 @@ router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
     summary="The version of the service",
     responses=responses("unauthenticated", "forbidden", "invalid-request"),
 )
-async def get_version() -> Version:
+async def get_version(service: ServiceDep) -> Version:
     """The version of the contract, of the service, and of Python under it; which maps and forms it
     does not have for lack of a package; and the methods of plug-ins."""
     plugged = await to_thread.run_sync(plugins)
@@ -32,6 +33,7 @@ async def get_version() -> Version:
         api=VERSION,
         service=version("umbel"),
         python=".".join(str(part) for part in sys.version_info[:3]),
+        instance=service.settings.instance_id,
         waiting=waiting_values(beside_methods()),
         plugins=[PluginBody.of(plugin) for plugin in plugged],
     )

@@ -53,6 +53,7 @@ class Intruder(Method[IntruderParams]):
             "program": lambda: program(connect),
             "trace": lambda: libc("ptrace", PTRACE_ATTACH, os.getppid(), 0, 0),
             "namespace": lambda: libc("unshare", CLONE_NEWUSER),
+            "secret": secret,
             "pair": lambda: [end.close() for end in socket.socketpair()],
             "file": lambda: os.stat("/"),
         }
@@ -90,6 +91,13 @@ def program(text: str) -> None:
     status = subprocess.run([sys.executable, "-c", text], capture_output=True, check=False)
     if status.returncode != 0:
         raise OSError(13 if b"PermissionError" in status.stderr else 999, "the program failed")
+
+
+def secret() -> None:
+    """Look for an address with a password in what the process was started with."""
+    with open("/proc/self/environ", "rb") as environment:
+        if b"UMBEL_REDIS_URL" not in environment.read():
+            raise PermissionError(13, "not there")
 
 
 def libc(name: str, *arguments: int) -> None:

@@ -1,6 +1,7 @@
 #!lua flags=allow-oom
 -- Requeue a job whose attempt is over. ARGV: id, fence, spend 0 or 1, max
--- attempts, ms until it is due, whether the lease must have expired (0 or 1), the problem that the
+-- attempts, ms until it is due, whose it was (0: the worker's that
+-- releases it; 1: a lost worker's, whose lease must have expired; 2: a dead one's), the problem that the
 -- job shows if this was its last attempt (JSON or ''), whether it may be taken only when it is due,
 -- why it is tried again (a problem as JSON, '' if its worker was lost).
 -- Returns 'lost', 'cancelled', 'exhausted' or 'queued'.
@@ -14,7 +15,7 @@ if h[2] ~= ARGV[3] then return 'lost' end
 if ARGV[7] == '1' and tonumber(h[3]) > now then return 'lost' end
 -- With a lease of 0 the attempt was released before, and only its end is missing.
 if h[3] ~= '0' then
-  local outcome = ARGV[7] == '1' and 'lost' or ARGV[4] == '0' and 'returned' or 'aborted'
+  local outcome = ARGV[7] ~= '0' and 'lost' or ARGV[4] == '0' and 'returned' or 'aborted'
   count('attempts ' .. h[6] .. ' ' .. outcome)
 end
 if h[4] then

@@ -21,8 +21,12 @@ def test_live(api: Api) -> None:
 def test_ready_needs_a_worker(api: Api) -> None:
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["away"] == ["workers"]
+    assert body["instance"] == api.client.get("/v1/version").json()["instance"] != ""
     api.service.ledger.worker_seen("w")
-    assert api.client.get("/readyz").json() == {"status": "ok"}
+    assert api.client.get("/readyz").json() == {
+        "status": "ok",
+        "instance": api.settings.instance_id,
+    }
 
 
 def test_workers_that_still_compile_are_announced(api: Api) -> None:
@@ -35,16 +39,27 @@ def test_workers_that_still_compile_are_announced(api: Api) -> None:
     assert body["detail"] == "Not ready: workers cannot be reached."
     api.service.ledger.worker_compiling("w")
     api.service.ledger.worker_seen("other")
-    assert api.client.get("/readyz").json() == {"status": "ok"}
+    assert api.client.get("/readyz").json() == {
+        "status": "ok",
+        "instance": api.settings.instance_id,
+    }
 
 
 def test_whether_requests_may_come_does_not_need_a_worker(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/readyz?workers=false"
-    assert api.client.get(path).json() == {"status": "ok", "workers": 0}
+    assert api.client.get(path).json() == {
+        "status": "ok",
+        "workers": 0,
+        "instance": api.settings.instance_id,
+    }
     api.service.ledger.worker_seen("w")
-    assert api.client.get(path).json() == {"status": "ok", "workers": 1}
+    assert api.client.get(path).json() == {
+        "status": "ok",
+        "workers": 1,
+        "instance": api.settings.instance_id,
+    }
 
     def away() -> None:
         raise StoreUnavailable("gone")
@@ -75,7 +90,10 @@ def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.Mon
     with monkeypatch.context() as patch:
         patch.setattr(api.service.blobs, "ping", full)
         assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["store"]
-    assert api.client.get("/readyz").json() == {"status": "ok"}
+    assert api.client.get("/readyz").json() == {
+        "status": "ok",
+        "instance": api.settings.instance_id,
+    }
 
 
 def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
@@ -97,7 +115,10 @@ def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
         redis.config_set("maxmemory", 0)
     assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
     api.service.ledger.worker_seen("w")
-    assert api.client.get("/readyz").json() == {"status": "ok"}
+    assert api.client.get("/readyz").json() == {
+        "status": "ok",
+        "instance": api.settings.instance_id,
+    }
 
 
 def test_metrics(api: Api) -> None:
