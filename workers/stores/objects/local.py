@@ -18,9 +18,11 @@ import asyncio
 import errno
 import os
 import shutil
+import stat
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 from workers.errors import NO_ROOM, AlreadyThere, Missing, StoreFull, StoreUnavailable
@@ -42,6 +44,7 @@ class LocalBlobs:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
+        self.place = self.root.as_uri()
         self._temporary = TemporaryFolder(self.root / ".tmp")
         self._synced: set[Path] = set()
         with _translated(str(root)):
@@ -93,12 +96,12 @@ class LocalBlobs:
         return sink.length
 
     def get(self, key: str) -> bytes:
-        with _translated(key):
-            return self._path(key).read_bytes()
+        with _translated(key), self._open(key) as source:
+            return source.read()
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         with _translated(key):
-            source = self._path(key).open("rb", buffering=0)
+            source = self._open(key)
             source.seek(start)
 
         def pieces() -> Iterator[bytes]:
@@ -118,14 +121,15 @@ class LocalBlobs:
     def size(self, key: str) -> int | None:
         try:
             with _translated(key):
-                return self._path(key).stat().st_size
+                return self._path(key).lstat().st_size
         except Missing:
             return None
 
     def local_path(self, key: str) -> Path:
         path = self._path(key)
         with _translated(key):
-            path.stat()
+            if not stat.S_ISREG(path.lstat().st_mode):
+                raise StoreUnavailable(f"{key} in the object store is no plain file")
         return path
 
     def link(self, key: str) -> Link | None:
@@ -145,13 +149,27 @@ class LocalBlobs:
                 with _translated(prefix), os.scandir(self.root / folder) as entries:
                     for entry in entries:
                         key = f"{folder}/{entry.name}" if folder else entry.name
-                        if not entry.is_dir(follow_symlinks=False):
+                        if entry.is_file(follow_symlinks=False):
                             files.append(key)
+                        elif not entry.is_dir(follow_symlinks=False):
+                            continue
                         elif key != self._temporary.path.name:
                             waiting.append(key)
             except Missing:
                 continue
             yield from files
+
+    def strays(self, prefix: str) -> Iterator[str]:
+        start = self._path(checked_prefix(prefix)) if prefix else self.root
+        for folder, inner, names in os.walk(start):
+            if Path(folder) == self.root and self._temporary.path.name in inner:
+                inner.remove(self._temporary.path.name)
+            for name in (*inner, *names):
+                path = Path(folder, name)
+                with suppress(FileNotFoundError):
+                    kind = path.lstat().st_mode
+                    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                        yield path.relative_to(self.root).as_posix()
 
     def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
         for key in self.keys(prefix):
@@ -187,6 +205,10 @@ class LocalBlobs:
             path = self._temporary.fresh()
             path.touch(exist_ok=False)
             path.unlink()
+
+    def _open(self, key: str) -> FileIO:
+        """The file of an object, which no link leads to."""
+        return FileIO(os.open(self._path(key), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK))
 
     def _path(self, key: str) -> Path:
         if key.partition("/")[0] == self._temporary.path.name:
