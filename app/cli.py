@@ -169,7 +169,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _api(arguments: argparse.Namespace) -> int:
     from app.http.environment_keys import keys
     from app.settings import Settings
-    from workers import logs
+    from workers import logs, privacy
     from workers.child.compiling import keep_in
     from workers.errors import FatalError
     from workers.settings import wrong_settings
@@ -177,6 +177,7 @@ def _api(arguments: argparse.Namespace) -> int:
     from workers.stores.objects.format import open_store
     from workers.stores.redis.address import require_usable
 
+    privacy.begin()
     try:
         settings = Settings()
         keys(settings)

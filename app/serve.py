@@ -28,7 +28,7 @@ from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, l
 from app.settings import Settings
 from models.running import packages
 from umbel import floors
-from workers import processes
+from workers import privacy, processes
 from workers.artifacts.keys import Keys
 from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
@@ -66,6 +66,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
     port. Raises CannotStart for a data directory or an address in use, and for an address that
     other machines can reach while no keys are configured.
     """
+    privacy.begin()
     settings = Settings()
     data_dir = data_dir.absolute()
     keyless = not keys(settings) and not _stored_keys(settings, data_dir)
@@ -87,6 +88,8 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
             f"The data directory {data_dir} cannot be used: {error.strerror}."
         ) from None
     with lock:
+        if n_open := privacy.tighten(data_dir):
+            _say(f"{n_open} files and folders in {data_dir} were open to other users, and are not")
         _open_store(settings, data_dir)
         with _listen(host, port) as listener:
             service = _LocalService(

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from workers import logs
+from workers import logs, privacy
 from workers.child import template
 from workers.child.compiling import keep_in
 from workers.errors import FatalError
@@ -25,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="umbel worker", description="Run one worker process.")
     parser.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
     queues = parser.parse_args(argv).queues.split(",")
+    privacy.begin()
     try:
         settings = WorkerSettings()
     except ValidationError as error:

@@ -55,6 +55,7 @@ def _copied(
     arguments: argparse.Namespace, copy: Callable[[Callable[[str | None], Blobs]], Copied]
 ) -> int:
     """Copy between the service's store, `store(None)`, and another one, and say what was done."""
+    from workers import privacy
     from workers.errors import FatalError, TransientError
     from workers.settings import WorkerSettings, wrong_settings
     from workers.stores.objects.address import blobs_at, require_apart
@@ -72,6 +73,7 @@ def _copied(
                 url = Path(place).absolute().as_uri()
         return blobs_at(settings.model_copy(update={"store_url": url}))
 
+    privacy.begin()
     try:
         settings = WorkerSettings()
         copied = copy(store)

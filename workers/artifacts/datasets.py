@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -16,6 +17,7 @@ from workers.model import Annotation, made_at, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import put_once
 from workers.stores.objects.streams import Stored, store
 from workers.stores.redis.index import Index
@@ -98,6 +100,7 @@ class Datasets:
         self._records = records
         self._index = index
         self._ensure = ensure
+        self._checks = Checks(blobs)
 
     async def receive(self, tenant: str, dataset_id: str, chunks: AsyncIterator[bytes]) -> Stored:
         """Stream an upload's content into the store.
@@ -257,6 +260,11 @@ class Datasets:
     def content_key(self, tenant: str, dataset_id: str) -> str:
         """The key of the bytes as uploaded."""
         return layout.dataset(tenant, dataset_id, CONTENT)
+
+    def content(self, dataset: Dataset) -> Path:
+        """A local file with its content. Missing where it is gone, Damaged where it is not what was
+        uploaded."""
+        return self._checks.path(self.content_key(dataset.tenant, dataset.id), dataset.sha256)
 
     def restore(self, tenant: str, dataset_id: str) -> bool:
         """List a dataset of the store; True if it was missing from the list."""

@@ -20,6 +20,7 @@ from workers.model import End, Request, sibling
 from workers.stores.erasure import erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import read_end, read_request
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
@@ -81,6 +82,7 @@ class Trees:
         self._records = records
         self._index = index
         self._ensure = ensure
+        self._checks = Checks(blobs)
         self._lock = threading.Lock()
         self._loaded: OrderedDict[tuple[str, str, str], Tree] = OrderedDict()
 
@@ -118,12 +120,13 @@ class Trees:
         """Local path of one of the result's files (`tree.arrow`, `predictions.arrow`, ...).
 
         `tree_id` may be the sibling of any job that has ended, whether it made a tree or not.
+        Raises Damaged where it is not what was published.
         """
         stored = self.stored(tenant, tree_id, name)
         if stored is None:
             return None
         try:
-            return self._blobs.local_path(stored.key)
+            return self._checks.path(stored.key, stored.sha256)
         except Missing:
             return None
 

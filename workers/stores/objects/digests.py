@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from workers.errors import Damaged, Missing
 from workers.stores.objects.blobs import Blobs
+
+_REMEMBERED = 10_000
 
 
 def digest_of(blobs: Blobs, key: str) -> tuple[int, str]:
@@ -31,6 +36,36 @@ def require_whole(blobs: Blobs, key: str, sha256: str) -> None:
     """
     if sha256 and (found := digest_of(blobs, key)[1]) != sha256:
         raise Damaged(key, f"its sha256 is {found}, not {sha256}")
+
+
+class Checks:
+    """Files compared with their digests, once for each state of a file. Threads may share it."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._lock = threading.Lock()
+        self._whole: OrderedDict[tuple[str, str, int, int, int, int], None] = OrderedDict()
+
+    def path(self, key: str, sha256: str) -> Path:
+        """As `Blobs.local_path`, of a file whose SHA-256 is this one; "" where it is not known.
+
+        Raises Missing, and Damaged. O(length), when the file is new or was changed.
+        """
+        path = self._blobs.local_path(key)
+        facts = path.stat()
+        state = (key, sha256, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+        with self._lock:
+            if not sha256 or state in self._whole:
+                return path
+        with path.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != sha256:
+            raise Damaged(key, f"its sha256 is {found}, not {sha256}")
+        with self._lock:
+            self._whole[state] = None
+            while len(self._whole) > _REMEMBERED:
+                self._whole.popitem(last=False)
+        return path
 
 
 def damaged_content(blobs: Blobs) -> Iterator[str]:

@@ -305,7 +305,7 @@ class LocalBlobs:
         folders.add(folder)
         while folder != self.root:
             try:
-                folder.mkdir()
+                folder.mkdir(0o700)
             except FileExistsError:
                 if folder in self._synced:
                     return
@@ -348,7 +348,7 @@ class LocalBlobs:
 
 def _mark(target: Path) -> None:
     try:
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError as error:
         raise AlreadyThere(target.name) from error
 
