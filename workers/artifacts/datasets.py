@@ -14,7 +14,7 @@ from workers.artifacts.annotations import newest
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
 from workers.formats.column_roles import Choice, Column
 from workers.model import Annotation, made_at, sibling
-from workers.stores.erasure import erase_job
+from workers.stores.erasure import drop_and_remove, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import Checks
@@ -295,8 +295,10 @@ class Datasets:
 
     def _remove(self, tenant: str, dataset_id: str) -> None:
         self._blobs.delete(layout.dataset(tenant, dataset_id, META))
-        self._index.drop(dataset_id)
-        self._blobs.delete_under(layout.dataset(tenant, dataset_id))
+        drop_and_remove(
+            lambda: self._index.drop(dataset_id),
+            lambda: self._blobs.delete_under(layout.dataset(tenant, dataset_id)),
+        )
 
     def _stored(self, tenant: str, dataset_id: str) -> Dataset | None:
         try:

@@ -17,7 +17,7 @@ from models.tree.tree import Kind, Tree
 from workers.artifacts import results
 from workers.errors import Missing
 from workers.model import End, Request, sibling
-from workers.stores.erasure import erase_job
+from workers.stores.erasure import drop_and_remove, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import Checks
@@ -194,12 +194,15 @@ class Trees:
         end = read_end(self._blobs, tenant, job_id)
         if end is not None:
             self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
-        self._index.drop(tree_id)
-        self._blobs.delete_under(layout.attempts(tenant, job_id))
-        self._blobs.delete_under(layout.editions_of(tenant, job_id))
-        self._blobs.delete_under(layout.shares_of(tree_id))
-        for own_id in (tree_id, sibling(tree_id, "md")):
-            self._blobs.delete_under(layout.annotations_of(tenant, own_id))
+
+        def remove() -> None:
+            self._blobs.delete_under(layout.attempts(tenant, job_id))
+            self._blobs.delete_under(layout.editions_of(tenant, job_id))
+            self._blobs.delete_under(layout.shares_of(tree_id))
+            for own_id in (tree_id, sibling(tree_id, "md")):
+                self._blobs.delete_under(layout.annotations_of(tenant, own_id))
+
+        drop_and_remove(lambda: self._index.drop(tree_id), remove)
         self._keep_bytes(tenant, tree_id, without=None)
         return True
 

@@ -185,7 +185,17 @@ class LocalBlobs:
         folder = self._path(checked_prefix(prefix))
         away = self._temporary.fresh()
         with suppress(Missing), _translated(prefix):
-            os.rename(folder, away)
+            try:
+                os.rename(folder, away)
+            except OSError as error:
+                if error.errno not in NO_ROOM:
+                    raise
+                # Not even for a name: what is removed in place is gone or removed again.
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+                else:
+                    folder.unlink()
+                return
             sync_paths([folder.parent])
             if away.is_dir():
                 shutil.rmtree(away, ignore_errors=True)
