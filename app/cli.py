@@ -169,10 +169,11 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _api(arguments: argparse.Namespace) -> int:
     from app.http.environment_keys import keys
     from app.settings import Settings
-    from workers import logs, privacy
+    from workers import logs
     from workers.child.compiling import keep_in
     from workers.errors import FatalError
     from workers.settings import wrong_settings
+    from workers.stores import privacy
     from workers.stores.objects.address import blobs_at
     from workers.stores.objects.format import open_store
     from workers.stores.redis.address import require_usable

@@ -28,12 +28,13 @@ from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, l
 from app.settings import Settings
 from models.running import packages
 from umbel import floors
-from workers import privacy, processes
+from workers import processes
 from workers.artifacts.keys import Keys
 from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
+from workers.stores import privacy
 from workers.stores.objects.address import blobs_at
 from workers.stores.objects.format import open_store
 

@@ -13,5 +13,5 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 - `main`, `worker`, `broker`: a worker process and its queues.
 - `assembly`, `settings`: the parts put together; settings, and limits of tenants.
 - `embedded`, `health`: a Valkey server of our own; a container's health check.
-- `errors`, `logs`, `processes`, `privacy`: what all of them use.
+- `errors`, `logs`, `processes`: what all of them use.
 """

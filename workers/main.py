@@ -13,11 +13,12 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from workers import logs, privacy
+from workers import logs
 from workers.child import template
 from workers.child.compiling import keep_in
 from workers.errors import FatalError
 from workers.settings import WorkerSettings, wrong_settings
+from workers.stores import privacy
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -55,9 +55,9 @@ def _copied(
     arguments: argparse.Namespace, copy: Callable[[Callable[[str | None], Blobs]], Copied]
 ) -> int:
     """Copy between the service's store, `store(None)`, and another one, and say what was done."""
-    from workers import privacy
     from workers.errors import FatalError, TransientError
     from workers.settings import WorkerSettings, wrong_settings
+    from workers.stores import privacy
     from workers.stores.objects.address import blobs_at, require_apart
 
     own = (arguments.data_dir / "store").absolute().as_uri()

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from workers.embedded import EmbeddedServer
-from workers.privacy import begin, tighten
 from workers.stores.objects.cache import Cache
 from workers.stores.objects.local import LocalBlobs
+from workers.stores.privacy import begin, tighten
 
 
 @pytest.fixture(autouse=True)
