@@ -314,7 +314,7 @@ def test_whatever_is_wrong_with_a_backup_is_named_and_not_restored(
     backup = LocalBlobs(tmp_path / "backup") if isinstance(blobs, LocalBlobs) else blobs
     finished(assembly, tmp_path)
     one, two = dataset(assembly, b"123"), dataset(assembly, b"456")
-    # Its own files: others would be those of the store.
+    # Copies: files that are linked would change in the store too.
     whole = {key: assembly.blobs.get(key) for key in assembly.blobs.keys("")}
     store = LocalBlobs(tmp_path / "source")
     for key, content in whole.items():
