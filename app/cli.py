@@ -174,10 +174,12 @@ def _api(arguments: argparse.Namespace) -> int:
     from workers.child.confinement import close_memory
     from workers.errors import FatalError
     from workers.settings import wrong_settings
+    from workers.stores import privacy
     from workers.stores.objects.address import blobs_at
     from workers.stores.objects.format import open_store
     from workers.stores.redis.address import require_usable
 
+    privacy.begin()
     try:
         settings = Settings()
         keys(settings)

@@ -36,6 +36,7 @@ from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
+from workers.stores import privacy
 from workers.stores.objects.address import blobs_at
 from workers.stores.objects.format import open_store
 
@@ -69,6 +70,7 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
     other machines can reach while no keys are configured.
     """
     confinement.close_memory()
+    privacy.begin()
     settings = Settings()
     data_dir = data_dir.absolute()
     keyless = not keys(settings) and not _stored_keys(settings, data_dir)
@@ -90,6 +92,8 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
             f"The data directory {data_dir} cannot be used: {error.strerror}."
         ) from None
     with lock:
+        if n_open := privacy.tighten(data_dir):
+            _say(f"{n_open} files and folders in {data_dir} were open to other users, and are not")
         _open_store(settings, data_dir)
         with _listen(host, port) as listener:
             service = _LocalService(

@@ -60,6 +60,15 @@ class AlreadyThere(Exception):
     """A create-only write found the key taken."""
 
 
+class Damaged(Exception):
+    """What is stored is not what was stored. key : of the object."""
+
+    def __init__(self, key: str, why: str) -> None:
+        super().__init__(f"{key} is damaged: {why}")
+        self.key = key
+        self.why = why
+
+
 class Missing(KeyError):
     """A key that is not in the store."""
 
@@ -111,6 +120,16 @@ def problem_of(error: BaseException) -> Problem:
             422,
             "The job ran out of the memory that a worker may use. Use fewer points or features, or "
             "a method that scales.",
+        )
+    if isinstance(error, Damaged):
+        return problem(
+            "damaged",
+            "What is stored is damaged",
+            500,
+            f"The object {error.key} in the store is not what was stored: {error.why}. Nothing was "
+            "made from it. Upload the data again or repeat the job that made it, or let the "
+            "operator restore a backup.",
+            where={"object": error.key},
         )
     if isinstance(error, StoreFull):
         return problem(

@@ -19,6 +19,7 @@ from workers.child.compiling import keep_in
 from workers.child.confinement import close_memory
 from workers.errors import FatalError
 from workers.settings import WorkerSettings, wrong_settings
+from workers.stores import privacy
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -27,6 +28,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="umbel worker", description="Run one worker process.")
     parser.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
     queues = parser.parse_args(argv).queues.split(",")
+    privacy.begin()
     try:
         settings = WorkerSettings()
     except ValidationError as error:

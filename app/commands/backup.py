@@ -57,7 +57,8 @@ def _copied(
     """Copy between the service's store, `store(None)`, and another one, and say what was done."""
     from workers.errors import FatalError, TransientError
     from workers.settings import WorkerSettings, wrong_settings
-    from workers.stores.objects.address import blobs_at
+    from workers.stores import privacy
+    from workers.stores.objects.address import blobs_at, require_apart
 
     own = (arguments.data_dir / "store").absolute().as_uri()
 
@@ -66,11 +67,13 @@ def _copied(
         if place is not None:
             url = place
             if "://" not in place:
+                require_apart(settings.store_url or own, Path(place).absolute().as_uri())
                 # It holds every tenant's data.
                 Path(place).mkdir(mode=0o700, parents=True, exist_ok=True)
                 url = Path(place).absolute().as_uri()
         return blobs_at(settings.model_copy(update={"store_url": url}))
 
+    privacy.begin()
     try:
         settings = WorkerSettings()
         copied = copy(store)

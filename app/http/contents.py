@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from starlette.responses import Response, StreamingResponse
@@ -10,6 +12,9 @@ from starlette.responses import Response, StreamingResponse
 from app.http.dependencies import Service
 from app.http.etags import matches, require_match
 from app.http.problems import Refused
+from workers.errors import Damaged
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.digests import require_whole
 
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})", re.IGNORECASE)
 
@@ -55,9 +60,37 @@ def byte_range(header: str | None, length: int) -> ByteRange | None:
 
 REFUSALS = (
     *("unauthenticated", "forbidden", "not-found", "precondition-failed"),
-    *("range-not-satisfiable", "unavailable"),
+    *("range-not-satisfiable", "unavailable", "damaged"),
 )
 """The problems of a route that serves a content."""
+
+
+CHECKED_FIRST = 16 << 20
+"""Contents up to this length are compared with their digest before the first byte is sent."""
+
+
+def _read(
+    blobs: Blobs, key: str, sha256: str, start: int, end: int, length: int
+) -> Iterator[bytes]:
+    """The bytes [start, end) of an object; Damaged, now or before the last of all bytes is given,
+    where its SHA-256 is another one. A part of a long one is not compared."""
+    if length <= CHECKED_FIRST:
+        require_whole(blobs, key, sha256)
+        return blobs.read(key, start, end)
+    pieces = blobs.read(key, start, end)
+    return _compared(pieces, key, sha256) if end - start == length else pieces
+
+
+def _compared(pieces: Iterator[bytes], key: str, sha256: str) -> Iterator[bytes]:
+    digest, waiting = hashlib.sha256(), b""
+    for piece in pieces:
+        digest.update(piece)
+        if waiting:
+            yield waiting
+        waiting = piece
+    if digest.hexdigest() != sha256:
+        raise Damaged(key, f"its sha256 is {digest.hexdigest()}, not {sha256}")
+    yield waiting
 
 
 def serve(
@@ -93,7 +126,7 @@ def serve(
     if part:
         headers["Content-Range"] = part.content_range
     return StreamingResponse(
-        service.blobs.read(key, start, end),
+        _read(service.blobs, key, sha256, start, end, length),
         status_code=206 if part else 200,
         headers=headers,
         media_type="application/octet-stream",

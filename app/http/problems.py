@@ -23,12 +23,14 @@ from app.http.addresses import path_of
 from app.http.problem_schemas import ProblemBody
 from models.errors import UsageError
 from workers.errors import (
+    Damaged,
     OverLimit,
     Problem,
     StoreFull,
     StoreUnavailable,
     TransientError,
     problem,
+    problem_of,
 )
 
 MEDIA_TYPE = "application/problem+json"
@@ -105,6 +107,11 @@ KINDS: dict[str, tuple[int, str, str]] = {
     "too-many-requests": (429, "Too many requests", "Tenant 'acme' may send 10 requests a second."),
     "headers-too-large": (431, "Headers too large", "A request may have at most 200 headers."),
     "internal": (500, "Internal error", "Quote the request id when you report this."),
+    "damaged": (
+        500,
+        "What is stored is damaged",
+        "The object datasets/acme/ds_x/content in the store is not what was stored.",
+    ),
     "unavailable": (503, "A part of the service is unavailable", "The store does not answer."),
     "full": (507, "No room left", "The store has 1024 bytes left; the upload has 2048."),
 }
@@ -198,6 +205,11 @@ def install(app: FastAPI) -> None:
     async def over_limit(request: Request, error: OverLimit) -> Response:
         refused = _quota_exceeded(error)
         return respond(request_id_of(request), refused.problem, refused.headers)
+
+    @app.exception_handler(Damaged)
+    async def damaged(request: Request, error: Damaged) -> Response:
+        logging.getLogger("umbel").error("%s", error)
+        return respond(request_id_of(request), problem_of(error))
 
     @app.exception_handler(TransientError)
     async def passing(request: Request, error: TransientError) -> Response:

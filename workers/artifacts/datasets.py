@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -13,9 +14,10 @@ from workers.artifacts.annotations import newest
 from workers.errors import AlreadyThere, Missing, Problem, TransientError
 from workers.formats.column_roles import Choice, Column
 from workers.model import Annotation, made_at, sibling
-from workers.stores.erasure import erase_job
+from workers.stores.erasure import drop_and_remove, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import put_once
 from workers.stores.objects.streams import Stored, store
 from workers.stores.redis.index import Index
@@ -98,6 +100,7 @@ class Datasets:
         self._records = records
         self._index = index
         self._ensure = ensure
+        self._checks = Checks(blobs)
 
     async def receive(self, tenant: str, dataset_id: str, chunks: AsyncIterator[bytes]) -> Stored:
         """Stream an upload's content into the store.
@@ -258,6 +261,11 @@ class Datasets:
         """The key of the bytes as uploaded."""
         return layout.dataset(tenant, dataset_id, CONTENT)
 
+    def content(self, dataset: Dataset) -> Path:
+        """A local file with its content. Missing where it is gone, Damaged where it is not what was
+        uploaded."""
+        return self._checks.path(self.content_key(dataset.tenant, dataset.id), dataset.sha256)
+
     def restore(self, tenant: str, dataset_id: str) -> bool:
         """List a dataset of the store; True if it was missing from the list."""
         if self._index.counted(dataset_id):
@@ -287,8 +295,10 @@ class Datasets:
 
     def _remove(self, tenant: str, dataset_id: str) -> None:
         self._blobs.delete(layout.dataset(tenant, dataset_id, META))
-        self._index.drop(dataset_id)
-        self._blobs.delete_under(layout.dataset(tenant, dataset_id))
+        drop_and_remove(
+            lambda: self._index.drop(dataset_id),
+            lambda: self._blobs.delete_under(layout.dataset(tenant, dataset_id)),
+        )
 
     def _stored(self, tenant: str, dataset_id: str) -> Dataset | None:
         try:

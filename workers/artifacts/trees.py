@@ -17,9 +17,10 @@ from models.tree.tree import Kind, Tree
 from workers.artifacts import results
 from workers.errors import Missing
 from workers.model import End, Request, sibling
-from workers.stores.erasure import erase_job
+from workers.stores.erasure import drop_and_remove, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import read_end, read_request
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
@@ -81,6 +82,7 @@ class Trees:
         self._records = records
         self._index = index
         self._ensure = ensure
+        self._checks = Checks(blobs)
         self._lock = threading.Lock()
         self._loaded: OrderedDict[tuple[str, str, str], Tree] = OrderedDict()
 
@@ -118,12 +120,13 @@ class Trees:
         """Local path of one of the result's files (`tree.arrow`, `predictions.arrow`, ...).
 
         `tree_id` may be the sibling of any job that has ended, whether it made a tree or not.
+        Raises Damaged where it is not what was published.
         """
         stored = self.stored(tenant, tree_id, name)
         if stored is None:
             return None
         try:
-            return self._blobs.local_path(stored.key)
+            return self._checks.path(stored.key, stored.sha256)
         except Missing:
             return None
 
@@ -191,12 +194,15 @@ class Trees:
         end = read_end(self._blobs, tenant, job_id)
         if end is not None:
             self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
-        self._index.drop(tree_id)
-        self._blobs.delete_under(layout.attempts(tenant, job_id))
-        self._blobs.delete_under(layout.editions_of(tenant, job_id))
-        self._blobs.delete_under(layout.shares_of(tree_id))
-        for own_id in (tree_id, sibling(tree_id, "md")):
-            self._blobs.delete_under(layout.annotations_of(tenant, own_id))
+
+        def remove() -> None:
+            self._blobs.delete_under(layout.attempts(tenant, job_id))
+            self._blobs.delete_under(layout.editions_of(tenant, job_id))
+            self._blobs.delete_under(layout.shares_of(tree_id))
+            for own_id in (tree_id, sibling(tree_id, "md")):
+                self._blobs.delete_under(layout.annotations_of(tenant, own_id))
+
+        drop_and_remove(lambda: self._index.drop(tree_id), remove)
         self._keep_bytes(tenant, tree_id, without=None)
         return True
 

@@ -6,5 +6,6 @@ Where the two differ the object store is right: Redis can be rebuilt from it
 - `objects`: an interface to files in a folder and to S3; start with `objects.blobs`.
 - `redis`: job records, lists, events and the queue of webhooks; start with `redis.records`.
 - `erasure`: removes a job from both.
+- `privacy`: files and folders that other users cannot open.
 - `backup`: copies of a whole store, and their restore.
 """

@@ -6,13 +6,18 @@ written in the opposite order: what a copied object refers to is there by then, 
 deleted meanwhile, and then the last step removes the referring object too. A job that runs is
 copied without its end and with its open marker: where the copy is restored, it runs again.
 
+A backup says of each of its objects the length and the SHA-256. All are read and compared when it
+is made again and when it is restored; a backup in which one differs or is missing, or which has
+others beside, is not restored.
+
 Left out: shares of running fits and checkpoints, which save time and no more.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -22,10 +27,12 @@ from typing import Any
 from workers.errors import FatalError, Missing
 from workers.model import now
 from workers.stores.objects import layout
+from workers.stores.objects.address import require_apart
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.digests import damaged_content, digest_of
 from workers.stores.objects.format import FORMAT, open_store, require_readable
 from workers.stores.objects.job_files import REQUEST
-from workers.stores.objects.layout import BACKUP_MARK
+from workers.stores.objects.layout import BACKUP_MARK, BACKUP_OBJECTS
 
 _CONTENT, _META = "/content", "/meta.json"
 
@@ -34,7 +41,7 @@ KeyGroup = tuple[str, Callable[[str], bool]]
 
 _GROUPS: tuple[KeyGroup, ...] = (
     ("open/", lambda _: True),
-    ("service/", lambda key: key != BACKUP_MARK),
+    ("service/", lambda key: _kept(key)),
     ("jobs/", lambda _: True),
     ("uploads/", lambda key: "/bytes/" not in key),
     # After uploads and jobs, of which datasets are made: what is gone there is here by now.
@@ -53,8 +60,14 @@ _CHANGING = "service/"
 """Objects here may be written again under the same key; all others are written once."""
 
 _SMALL = 1 << 20
+_NAMED = 20
+"""Damaged objects that a message names."""
 _THREADS = 8
 _AT_ONCE = 1000
+
+
+Digest = tuple[int, str]
+"""The length and the SHA-256 of an object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +83,25 @@ class Copied:
 def back_up(source: Blobs, target: Blobs) -> Copied:
     """Make `target` a copy of `source`, which may be at work.
 
-    What an earlier copy there has is not written again; what the source no longer has is removed.
-    O(objects), in time and for their keys in memory.
+    What an earlier copy there has is not written again, but for what is damaged there; what the
+    source no longer has is removed. Reads all of both, and O(objects) for their keys in memory.
 
     Raises ------
-    FatalError : the source is empty or of a newer version, or the target is a store and no copy.
+    FatalError : the source is empty, of a newer version, or has content that is not what was
+        uploaded or computed; the target is a store and no copy, or one of them is in the other.
     TransientError : one of them does not answer; call again to go on.
     """
+    require_apart(source.place, target.place)
     require_readable(source)
     if not _has_data(source):
         raise FatalError("The store is empty: nothing was copied, and nothing removed.")
     if target.size(BACKUP_MARK) is None and _has_data(target):
         raise FatalError("The target has data and is no backup; choose an empty place.")
+    if damaged := [*source.strays(""), *damaged_content(source)]:
+        raise FatalError(_damage("The store", damaged))
     target.put(BACKUP_MARK, b"{}")  # A backup, but not a whole one.
+    for key in [*target.strays("")]:
+        target.delete(key)
     n_written = sum(_copy(source, target, group) for group in _GROUPS)
     gone = [key for folder in _FOLDERS for key in _gone(source, target, folder)]
     # A job or an upload that is gone by now may have become a dataset since they were copied, and a
@@ -91,8 +110,10 @@ def back_up(source: Blobs, target: Blobs) -> Copied:
     for key in gone:
         target.delete(key)
     _remove_incomplete(target)
-    sizes = [size for folder in _FOLDERS for key, size in target.sizes(folder) if _kept(key)]
-    copied = Copied(len(sizes), sum(sizes), n_written, len(gone))
+    objects = _digests(target)
+    copied = Copied(len(objects), sum(size for size, _ in objects.values()), n_written, len(gone))
+    listed = _listed(objects)
+    target.put(BACKUP_OBJECTS, listed)
     target.put(
         BACKUP_MARK,
         json.dumps(
@@ -102,6 +123,7 @@ def back_up(source: Blobs, target: Blobs) -> Copied:
                 "format": FORMAT,
                 "objects": copied.n_objects,
                 "bytes": copied.n_bytes,
+                "listed": hashlib.sha256(listed).hexdigest(),
             }
         ).encode(),
     )
@@ -118,23 +140,25 @@ def restore(source: Blobs, target: Blobs) -> Copied:
         target is not empty.
     TransientError : one of them does not answer; call again to go on.
     """
+    require_apart(source.place, target.place)
     require_readable(source)
     whole = _mark(source)
     if not whole.get("objects"):
         raise FatalError("This is no backup, or one that was not completed; make it again.")
-    sizes = [size for folder in _FOLDERS for key, size in source.sizes(folder) if _kept(key)]
-    if (len(sizes), sum(sizes)) != (whole["objects"], whole["bytes"]):
-        raise FatalError(
-            f"The backup was made with {whole['objects']} objects of {whole['bytes']} bytes and "
-            f"has {len(sizes)} of {sum(sizes)}: it is damaged."
-        )
+    objects = _digests(source)
+    if damaged := [*source.strays(""), *_differences(source, whole, objects)]:
+        raise FatalError(_damage("The backup", damaged))
     if target.size(BACKUP_MARK) is None and _has_data(target):
         raise FatalError("The store to restore into is not empty; choose an empty one.")
     target.put(BACKUP_MARK, b"{}")  # So that it can be continued.
     n_written = sum(_copy(source, target, group) for group in reversed(_GROUPS))
+    # What was read a moment ago may have changed since.
+    there = _digests(target)
+    if damaged := [key for key, digest in objects.items() if there.get(key) != digest]:
+        raise FatalError(_damage("What was restored", damaged))
     target.delete(BACKUP_MARK)
     open_store(target)
-    return Copied(len(sizes), sum(sizes), n_written)
+    return Copied(len(objects), sum(size for size, _ in objects.values()), n_written)
 
 
 def _has_data(blobs: Blobs) -> bool:
@@ -142,7 +166,7 @@ def _has_data(blobs: Blobs) -> bool:
 
 
 def _kept(key: str) -> bool:
-    return key != BACKUP_MARK
+    return key not in (BACKUP_MARK, BACKUP_OBJECTS)
 
 
 def _mark(blobs: Blobs) -> dict[str, Any]:
@@ -153,23 +177,73 @@ def _mark(blobs: Blobs) -> dict[str, Any]:
     return mark if isinstance(mark, dict) else {}
 
 
+def _digests(blobs: Blobs) -> dict[str, Digest]:
+    """The length and digest of each object of a backup, read now."""
+    keys = [key for folder in _FOLDERS for key in blobs.keys(folder) if _kept(key)]
+    with ThreadPoolExecutor(_THREADS, "digest") as pool:
+        return dict(zip(keys, pool.map(lambda key: digest_of(blobs, key), keys), strict=True))
+
+
+def _listed(objects: Mapping[str, Digest]) -> bytes:
+    lines = (f"{size} {sha256} {key}\n" for key, (size, sha256) in sorted(objects.items()))
+    return "".join(lines).encode()
+
+
+def _differences(
+    backup: Blobs, whole: Mapping[str, Any], objects: Mapping[str, Digest]
+) -> list[str]:
+    """The objects of a backup that are not as its list has them.
+
+    A backup of a version that kept no list is held to its numbers, and to the digests of what was
+    uploaded and computed.
+    """
+    if "listed" not in whole:
+        has = (len(objects), sum(size for size, _ in objects.values()))
+        if has != (whole["objects"], whole["bytes"]):
+            return [
+                f"it was made with {whole['objects']} objects of {whole['bytes']} bytes and has "
+                f"{has[0]} of {has[1]}"
+            ]
+        return [*damaged_content(backup)]
+    try:
+        listed = backup.get(BACKUP_OBJECTS)
+    except Missing:
+        listed = b""
+    if hashlib.sha256(listed).hexdigest() != whole["listed"]:
+        return [BACKUP_OBJECTS]
+    expected = {}
+    for line in listed.decode().splitlines():
+        size, sha256, key = line.split(" ", 2)
+        expected[key] = (int(size), sha256)
+    foreign = {key for key in backup.keys("") if _kept(key) and key != "ping"} - expected.keys()
+    return sorted(foreign | {key for key, digest in expected.items() if objects.get(key) != digest})
+
+
+def _damage(what: str, names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (
+        f"{what} is damaged, so nothing was kept of this copy: {', '.join(names[:_NAMED])}{more}. "
+        "These differ from what was stored, are missing, or do not belong there."
+    )
+
+
 def _copy(source: Blobs, target: Blobs, group: KeyGroup) -> int:
     """Copy what the target lacks of a group; returns the number of objects written."""
     folder, belongs = group
     there = {} if folder == _CHANGING else dict(target.sizes(folder))
-    missing = (
-        (key, size) for key, size in source.sizes(folder) if belongs(key) and there.get(key) != size
-    )
+    missing = ((key, size) for key, size in source.sizes(folder) if belongs(key))
     n_written = 0
     with ThreadPoolExecutor(_THREADS, "copy") as pool:
         while batch := list(islice(missing, _AT_ONCE)):
-            n_written += sum(pool.map(lambda item: _copy_one(source, target, *item), batch))
+            n_written += sum(pool.map(lambda item: _copy_one(source, target, there, *item), batch))
     return n_written
 
 
-def _copy_one(source: Blobs, target: Blobs, key: str, size: int) -> bool:
-    """False if it was deleted meanwhile."""
+def _copy_one(source: Blobs, target: Blobs, there: Mapping[str, int], key: str, size: int) -> bool:
+    """False if the target has it, or it was deleted meanwhile."""
     try:
+        if there.get(key) == size and digest_of(source, key) == digest_of(target, key):
+            return False
         if size <= _SMALL:
             target.put(key, source.get(key))
         else:

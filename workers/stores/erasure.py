@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from workers.errors import StoreFull
 from workers.model import sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST
 from workers.stores.redis.records import Records
+
+ROOM_S = 5.0
+"""The embedded server looks for room every second."""
+
+_PAUSE_S = 0.25
 
 
 def erase_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
@@ -16,8 +26,31 @@ def erase_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
     job. While the record exists the removal can be repeated.
     """
     blobs.delete(layout.job(tenant, job_id, REQUEST))
-    records.drop(job_id)
-    erase_files(blobs, tenant, job_id)
+    drop_and_remove(lambda: records.drop(job_id), lambda: erase_files(blobs, tenant, job_id))
+
+
+def drop_and_remove(drop: Callable[[], object], remove: Callable[[], None]) -> None:
+    """Take something out of Redis, then out of the store.
+
+    Where Redis has no room even for that, the store comes first, and Redis gets a few seconds to
+    find the room.
+
+    Raises StoreFull if it finds none; what is in the store is gone by then.
+    """
+    try:
+        drop()
+    except StoreFull:
+        remove()
+        until = time.monotonic() + ROOM_S
+        while True:
+            with suppress(StoreFull):
+                drop()
+                return
+            if time.monotonic() > until:
+                drop()
+                return
+            time.sleep(_PAUSE_S)
+    remove()
 
 
 def erase_files(blobs: Blobs, tenant: str, job_id: str) -> None:

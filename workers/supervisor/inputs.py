@@ -30,7 +30,8 @@ def prepare(
     """The resolved inputs of `request`, with everything else that its child needs.
 
     Raises UsageError `input-deleted` for a deleted input, the problem of a dataset known to be
-    invalid, and StoreUnavailable where the store does not answer.
+    invalid, Damaged for one that is not what was stored, and StoreUnavailable where the store does
+    not answer. What is read in parts at an address is not compared with its digest.
     """
     inputs = _Inputs(request, blobs, datasets, trees)
     sources = [
@@ -178,7 +179,7 @@ class _Inputs:
         key = self.datasets.content_key(dataset.tenant, dataset.id)
         try:
             link = self._link(key, dataset.format) if in_parts else None
-            path = self.blobs.local_path(key) if link is None else None
+            path = self.datasets.content(dataset) if link is None else None
         except Missing as error:
             raise _deleted(role, dataset.id) from error
         return Source(

@@ -24,6 +24,7 @@ from workers.child.messages import ChildMessage
 from workers.child.pool import Child, ChildPool
 from workers.errors import (
     NO_ROOM,
+    Damaged,
     NoProcess,
     Problem,
     StoreFull,
@@ -266,7 +267,7 @@ class Supervisor:
             return attempt.end("cancelled")
         except OutOfTime:
             return attempt.end("failed", error=_too_long(self._settings.job_timeout_s))
-        except UsageError as error:
+        except (UsageError, Damaged) as error:
             return attempt.end("failed", error=problem_of(error))
         if outcome.error is not None:
             return attempt.end("failed", outcome)

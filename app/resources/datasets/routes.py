@@ -333,16 +333,18 @@ async def get_dataset_content(
 ) -> Response:
     """The bytes as uploaded, whole or in part."""
     dataset = await _find(service, tenant, dataset_id)
-    return serve(
-        service,
-        service.datasets.content_key(tenant, dataset_id),
-        length=dataset.bytes,
-        sha256=dataset.sha256,
-        name=dataset.id,
-        range_=range_,
-        if_range=if_range,
-        if_none_match=if_none_match,
-        if_match=if_match,
+    return await to_thread.run_sync(
+        lambda: serve(
+            service,
+            service.datasets.content_key(tenant, dataset_id),
+            length=dataset.bytes,
+            sha256=dataset.sha256,
+            name=dataset.id,
+            range_=range_,
+            if_range=if_range,
+            if_none_match=if_none_match,
+            if_match=if_match,
+        )
     )
 
 

@@ -93,16 +93,18 @@ async def get_model_content(
     stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
     if stored is None:
         raise not_found("model", model_id)
-    return serve(
-        service,
-        stored.key,
-        length=stored.size,
-        sha256=stored.sha256,
-        name=f"{model_id}.safetensors",
-        range_=range_,
-        if_range=if_range,
-        if_none_match=if_none_match,
-        if_match=if_match,
+    return await to_thread.run_sync(
+        lambda: serve(
+            service,
+            stored.key,
+            length=stored.size,
+            sha256=stored.sha256,
+            name=f"{model_id}.safetensors",
+            range_=range_,
+            if_range=if_range,
+            if_none_match=if_none_match,
+            if_match=if_match,
+        )
     )
 
 

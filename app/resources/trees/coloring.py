@@ -190,7 +190,7 @@ def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, t
 def _values(service: Service, dataset: Dataset) -> npt.NDArray[Any]:
     """(n_labels,) integers or strings, None for a row without a label."""
     try:
-        path = service.blobs.local_path(service.datasets.content_key(dataset.tenant, dataset.id))
+        path = service.datasets.content(dataset)
         value = catalogue.load(
             dataset.format, path, dataset.member, "labels", columns=dataset.columns or ()
         )

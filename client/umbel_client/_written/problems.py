@@ -48,6 +48,12 @@ class Contradiction(ProblemError):
     """
 
 
+class Damaged(ProblemError):
+    """What is stored is damaged (HTTP 500), as in: The object datasets/acme/ds_x/content in the
+    store is not what was stored.
+    """
+
+
 class DeadlineExceeded(UnusableInput):
     """The input cannot be used: deadline exceeded."""
 
@@ -365,6 +371,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/conflict": Conflict,
     "/problems/constant-targets": ConstantTargets,
     "/problems/contradiction": Contradiction,
+    "/problems/damaged": Damaged,
     "/problems/deadline-exceeded": DeadlineExceeded,
     "/problems/digest-mismatch": DigestMismatch,
     "/problems/disconnected-graph": DisconnectedGraph,
@@ -453,6 +460,7 @@ __all__ = [
     "Conflict",
     "ConstantTargets",
     "Contradiction",
+    "Damaged",
     "DeadlineExceeded",
     "DigestMismatch",
     "DisconnectedGraph",

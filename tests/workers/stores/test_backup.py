@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from workers.errors import FatalError
 from workers.model import Annotation, Claim, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.backup import back_up, restore
+from workers.stores.objects.address import require_apart
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.layout import BACKUP_MARK, FORMAT_MARK
+from workers.stores.objects.layout import BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK
 from workers.stores.objects.local import LocalBlobs
+from workers.stores.objects.s3 import S3Blobs
 
 
 class Acting:
@@ -37,7 +40,7 @@ class Acting:
 
 
 def contents(blobs: Blobs) -> dict[str, bytes]:
-    marks = {BACKUP_MARK, FORMAT_MARK, "ping"}
+    marks = {BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK, "ping"}
     return {key: blobs.get(key) for key in blobs.keys("") if key not in marks}
 
 
@@ -60,7 +63,7 @@ def dataset(assembly: Assembly, content: bytes = b"123") -> Dataset:
         shape=(1, 1),
         dtype="float64",
         bytes=len(content),
-        sha256="",
+        sha256=hashlib.sha256(content).hexdigest(),
         created_at=now(),
         problem=None,
     )
@@ -286,3 +289,116 @@ def test_a_name_that_changes_meanwhile_is_in_the_copy(
     assert (record.name, facts.name) == ("second", "second")
     assert [each.id for each in parts.datasets.page("ada", tags=["t"])[0]] == [kept.id]
     assert [each.id for each in parts.ledger.page("ada", tags=["t"])[0]] == [job]
+
+
+def flip(blobs: Blobs, key: str) -> None:
+    content = bytearray(blobs.get(key))
+    content[len(content) // 2] ^= 1
+    blobs.put(key, bytes(content))
+
+
+def swap(blobs: Blobs, first: str, second: str) -> None:
+    contents = blobs.get(first), blobs.get(second)
+    blobs.put(second, contents[0])
+    blobs.put(first, contents[1])
+
+
+def rename(blobs: Blobs, old: str, new: str) -> None:
+    blobs.put(new, blobs.get(old))
+    blobs.delete(old)
+
+
+def test_whatever_is_wrong_with_a_backup_is_named_and_not_restored(
+    assembly: Assembly, blobs: Blobs, tmp_path: Path
+) -> None:
+    backup = LocalBlobs(tmp_path / "backup") if isinstance(blobs, LocalBlobs) else blobs
+    finished(assembly, tmp_path)
+    one, two = dataset(assembly, b"123"), dataset(assembly, b"456")
+    # Copies: files that are linked would change in the store too.
+    whole = {key: assembly.blobs.get(key) for key in assembly.blobs.keys("")}
+    store = LocalBlobs(tmp_path / "source")
+    for key, content in whole.items():
+        store.put(key, content)
+    back_up(store, backup)
+    content, other = (f"datasets/ada/{facts.id}/content" for facts in (one, two))
+    meta = f"datasets/ada/{one.id}/meta.json"
+    result = next(key for key in backup.keys("attempts/"))
+    request_key = next(key for key in backup.keys("jobs/") if key.endswith("request.json"))
+    for number, (damage, named) in enumerate(
+        [
+            *((lambda key=key: flip(backup, key), key) for key in (content, meta, result)),
+            (lambda: flip(backup, request_key), request_key),
+            (lambda: backup.put(result, backup.get(result)[:-1]), result),
+            (lambda: swap(backup, content, other), content),
+            (lambda: rename(backup, content, f"{content}s"), content),
+            (lambda: backup.put("datasets/ada/ds_x/content", b"1"), "ds_x/content"),
+            (lambda: backup.put("elsewhere/x", b"1"), "elsewhere/x"),
+            (lambda: flip(backup, BACKUP_OBJECTS), BACKUP_OBJECTS),
+            (lambda: backup.delete(BACKUP_OBJECTS), BACKUP_OBJECTS),
+            (lambda: backup.put(BACKUP_OBJECTS, b""), BACKUP_OBJECTS),
+            (lambda: backup.put(BACKUP_MARK, backup.get(BACKUP_MARK)[:-1]), "no backup"),
+        ]
+    ):
+        kept = {key: backup.get(key) for key in backup.keys("")}
+        damage()
+        place = LocalBlobs(tmp_path / f"new{number}")
+        with pytest.raises(FatalError, match=named):
+            restore(backup, place)
+        assert contents(place) == {}
+        for key in backup.keys(""):
+            backup.delete(key)
+        for key, held in kept.items():
+            backup.put(key, held)
+    # Made again, a backup is whole again.
+    flip(backup, content)
+    assert back_up(store, backup).n_written == 1
+    restore(backup, LocalBlobs(tmp_path / "restored"))
+    assert contents(LocalBlobs(tmp_path / "restored")) == contents(store)
+    # What is damaged in the store does not replace the copy of what was not.
+    flip(store, content)
+    with pytest.raises(FatalError, match=content):
+        back_up(store, backup)
+    assert backup.get(content) == b"123"
+
+
+def test_no_link_in_a_backup_is_followed(assembly: Assembly, tmp_path: Path) -> None:
+    facts = dataset(assembly, b"123")
+    secret, folder = tmp_path / "secret", tmp_path / "elsewhere"
+    secret.write_bytes(b"123")
+    folder.mkdir()
+    (folder / "content").write_bytes(b"123")
+    backup = LocalBlobs(tmp_path / "backup")
+    back_up(assembly.blobs, backup)
+    own = backup.root / f"datasets/ada/{facts.id}/content"
+    for number, (place, target) in enumerate(
+        [(own, secret), (own.parent, folder), (backup.root / "jobs/ada", folder)]
+    ):
+        kept = tmp_path / f"kept{number}"
+        if place.exists():
+            place.rename(kept)
+        place.parent.mkdir(exist_ok=True)
+        place.symlink_to(target)
+        with pytest.raises(FatalError, match=place.relative_to(backup.root).as_posix()):
+            restore(backup, LocalBlobs(tmp_path / f"new{number}"))
+        assert not list(LocalBlobs(tmp_path / f"new{number}").keys("datasets/"))
+        place.unlink()
+        if kept.exists():
+            kept.rename(place)
+    restore(backup, LocalBlobs(tmp_path / "new"))
+
+
+def test_a_store_and_its_backup_are_apart(assembly: Assembly, s3: S3Blobs, tmp_path: Path) -> None:
+    finished(assembly, tmp_path)
+    store = assembly.blobs
+    assert isinstance(store, LocalBlobs)
+    (tmp_path / "link").symlink_to(store.root)
+    (tmp_path / "above").symlink_to(store.root.parent)
+    before = contents(store)
+    for place in ("link", "link/inner", "above", "store", "store/inner", "."):
+        for copy in (back_up, restore):
+            with pytest.raises(FatalError, match="choose a place outside"):
+                copy(store, LocalBlobs(tmp_path / place))
+    with pytest.raises(FatalError, match="choose a place outside"):
+        back_up(s3, s3)
+    require_apart("s3://a/b", "s3://a/bc")
+    assert contents(store) == before

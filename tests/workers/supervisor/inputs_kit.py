@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ class StoredInputs:
             "shape": None,
             "dtype": None,
             "bytes": len(content),
-            "sha256": "",
+            "sha256": hashlib.sha256(content).hexdigest(),
             "created_at": now(),
             "problem": None,
         }

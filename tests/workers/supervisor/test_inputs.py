@@ -15,8 +15,8 @@ from workers.artifacts import results
 from workers.artifacts.datasets import CONTENT
 from workers.assembly import Assembly
 from workers.child.run import run
-from workers.errors import problem
-from workers.model import Request, sibling
+from workers.errors import Damaged, problem, problem_of
+from workers.model import Request, new_id, sibling
 from workers.stores.objects import layout
 from workers.work.job import Spec
 from workers.work.sources import of_role
@@ -157,3 +157,25 @@ def test_a_job_opens_a_table_that_nobody_has_inspected(stored: StoredInputs) -> 
     assert "'word'" in sentence
     tree = results.load_tree(spec.folder / results.TREE, spec.folder / results.LEAF_OF_POINT)
     assert sorted(str(tree.name[leaf]) for leaf in tree.leaves) == ["ann", "bob", "cyd"]
+
+
+def test_no_job_reads_what_is_not_what_was_stored(stored: StoredInputs) -> None:
+    """Datasets and results; also after a job has read them whole."""
+    fitted, _ = stored.finished()
+    rows = stored.dataset(b"[[1, 2]]")
+    tree = stored.parts.trees.stored("ada", sibling(fitted.id, "tr"), results.TREE)
+    assert tree is not None
+    options = {"tree": sibling(fitted.id, "tr")}
+    predict = request(kind="predict", inputs={"logits": rows}, options=options)
+    for key, job in (
+        (tree.key, predict),
+        (stored.parts.datasets.content_key("ada", rows), fit(logits=rows)),
+    ):
+        stored.prepared(job)
+        content = bytearray(stored.parts.blobs.get(key))
+        content[1] ^= 1
+        stored.parts.blobs.put(key, bytes(content))
+        with pytest.raises(Damaged, match=key) as found:
+            stored.prepared(job.model_copy(update={"id": new_id("job")}))
+        shown = problem_of(found.value)
+        assert (shown["type"], shown["where"]) == ("/problems/damaged", {"object": key})

@@ -11,6 +11,7 @@ Start with `blobs`, the interface, and `layout`, which names every object.
 - `cache`: downloads from S3 on the local disk.
 - `streams`: uploads of unknown length.
 - `layout`: the keys of all objects.
+- `digests`: what is stored, compared with the digests kept of it.
 - `job_files`: a job's request, files and end.
 - `format`: which versions may work on the store.
 """

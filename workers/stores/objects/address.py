@@ -29,3 +29,29 @@ def blobs_at(settings: WorkerSettings) -> Blobs:
             link_s=settings.job_timeout_s,
         )
     raise FatalError(f"UMBEL_STORE_URL is {settings.store_url!r}; use file:/// or s3://")
+
+
+def require_apart(one: str, other: str) -> None:
+    """Raises FatalError where two places are the same, or one is in the other, links followed."""
+    first, second = urlsplit(one), urlsplit(other)
+    if first.scheme == second.scheme == "file":
+        paths = [Path(unquote(place.path)).resolve() for place in (first, second)]
+        inside = any(
+            _same(above, paths[1 - n]) for n in (0, 1) for above in (paths[n], *paths[n].parents)
+        )
+    else:
+        keys = [f"{place.path.strip('/')}/".lstrip("/") for place in (first, second)]
+        inside = first[:2] == second[:2] and first.query == second.query
+        inside = inside and (keys[0].startswith(keys[1]) or keys[1].startswith(keys[0]))
+    if inside:
+        raise FatalError(
+            "The store and its backup are the same place, or one lies in the other; choose a "
+            "place outside the store."
+        )
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return one == other

@@ -31,6 +31,14 @@ class Link(BaseModel):
 class Blobs(Protocol):
     """Raises `StoreUnavailable`, `StoreFull`, `Missing` and `AlreadyThere` of `workers.errors`."""
 
+    place: str
+    """Where it is, as the address of the settings; also with the endpoint of a store that is not
+    AWS."""
+
+    def strays(self, prefix: str) -> Iterator[str]:
+        """What lies under `prefix` and is no object: links, devices, pipes. None is followed."""
+        ...
+
     def put(self, key: str, data: bytes, *, create: bool = False) -> None:
         """Store `data`, durable on return. With `create`, AlreadyThere if the key is taken."""
         ...

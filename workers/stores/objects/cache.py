@@ -17,6 +17,8 @@ from workers.errors import StoreFull
 IN_USE_S = 600.0
 """A file requested within this time stays: its path may not have been opened yet."""
 
+_FLAGS = os.O_CREAT | os.O_EXCL | os.O_WRONLY
+
 
 class Cache:
     """Files in one folder, by key and version. Threads and processes may share it.
@@ -44,11 +46,11 @@ class Cache:
 
         Raises StoreFull if the disk is full.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(0o700, parents=True, exist_ok=True)
         path = self._path(key, version)
         temporary = self._folder / f"{path.name}.{secrets.token_hex(8)}.part"
         try:
-            with temporary.open("xb") as sink:
+            with os.fdopen(os.open(temporary, _FLAGS, 0o600), "wb") as sink:
                 for piece in pieces:
                     sink.write(piece)
             temporary.replace(path)

@@ -29,6 +29,7 @@ service/shares/<tr>/<sh>.<ms>        a link to a tree: its hash, tenant, what it
                                      that time (create-only)
 service/format                       the format of the store, and the version that wrote it
 service/backup                       only in a backup: what it has, once it is whole
+service/backup-objects               only in a backup: length, SHA-256 and key of each object
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ KEYS = "service/keys/"
 SHARES = "service/shares/"
 FORMAT_MARK = "service/format"
 BACKUP_MARK = "service/backup"
+BACKUP_OBJECTS = "service/backup-objects"
 
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:

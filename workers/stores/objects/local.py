@@ -18,9 +18,11 @@ import asyncio
 import errno
 import os
 import shutil
+import stat
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 from workers.errors import NO_ROOM, AlreadyThere, Missing, StoreFull, StoreUnavailable
@@ -42,6 +44,7 @@ class LocalBlobs:
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
+        self.place = self.root.as_uri()
         self._temporary = TemporaryFolder(self.root / ".tmp")
         self._synced: set[Path] = set()
         with _translated(str(root)):
@@ -93,12 +96,12 @@ class LocalBlobs:
         return sink.length
 
     def get(self, key: str) -> bytes:
-        with _translated(key):
-            return self._path(key).read_bytes()
+        with _translated(key), self._open(key) as source:
+            return source.read()
 
     def read(self, key: str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
         with _translated(key):
-            source = self._path(key).open("rb", buffering=0)
+            source = self._open(key)
             source.seek(start)
 
         def pieces() -> Iterator[bytes]:
@@ -118,14 +121,15 @@ class LocalBlobs:
     def size(self, key: str) -> int | None:
         try:
             with _translated(key):
-                return self._path(key).stat().st_size
+                return self._path(key).lstat().st_size
         except Missing:
             return None
 
     def local_path(self, key: str) -> Path:
         path = self._path(key)
         with _translated(key):
-            path.stat()
+            if not stat.S_ISREG(path.lstat().st_mode):
+                raise StoreUnavailable(f"{key} in the object store is no plain file")
         return path
 
     def link(self, key: str) -> Link | None:
@@ -145,13 +149,27 @@ class LocalBlobs:
                 with _translated(prefix), os.scandir(self.root / folder) as entries:
                     for entry in entries:
                         key = f"{folder}/{entry.name}" if folder else entry.name
-                        if not entry.is_dir(follow_symlinks=False):
+                        if entry.is_file(follow_symlinks=False):
                             files.append(key)
+                        elif not entry.is_dir(follow_symlinks=False):
+                            continue
                         elif key != self._temporary.path.name:
                             waiting.append(key)
             except Missing:
                 continue
             yield from files
+
+    def strays(self, prefix: str) -> Iterator[str]:
+        start = self._path(checked_prefix(prefix)) if prefix else self.root
+        for folder, inner, names in os.walk(start):
+            if Path(folder) == self.root and self._temporary.path.name in inner:
+                inner.remove(self._temporary.path.name)
+            for name in (*inner, *names):
+                path = Path(folder, name)
+                with suppress(FileNotFoundError):
+                    kind = path.lstat().st_mode
+                    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                        yield path.relative_to(self.root).as_posix()
 
     def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
         for key in self.keys(prefix):
@@ -167,7 +185,17 @@ class LocalBlobs:
         folder = self._path(checked_prefix(prefix))
         away = self._temporary.fresh()
         with suppress(Missing), _translated(prefix):
-            os.rename(folder, away)
+            try:
+                os.rename(folder, away)
+            except OSError as error:
+                if error.errno not in NO_ROOM:
+                    raise
+                # Not even for a name: what is removed in place is gone or removed again.
+                if folder.is_dir():
+                    shutil.rmtree(folder)
+                else:
+                    folder.unlink()
+                return
             sync_paths([folder.parent])
             if away.is_dir():
                 shutil.rmtree(away, ignore_errors=True)
@@ -187,6 +215,10 @@ class LocalBlobs:
             path = self._temporary.fresh()
             path.touch(exist_ok=False)
             path.unlink()
+
+    def _open(self, key: str) -> FileIO:
+        """The file of an object, which no link leads to."""
+        return FileIO(os.open(self._path(key), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK))
 
     def _path(self, key: str) -> Path:
         if key.partition("/")[0] == self._temporary.path.name:
@@ -283,7 +315,7 @@ class LocalBlobs:
         folders.add(folder)
         while folder != self.root:
             try:
-                folder.mkdir()
+                folder.mkdir(0o700)
             except FileExistsError:
                 if folder in self._synced:
                     return
@@ -326,7 +358,7 @@ class LocalBlobs:
 
 def _mark(target: Path) -> None:
     try:
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError as error:
         raise AlreadyThere(target.name) from error
 

@@ -54,6 +54,7 @@ class S3Blobs:
         stream_bytes: int = 1 << 30,
         link_s: float = _LONGEST_LINK_S,
     ) -> None:
+        self.place = f"s3://{bucket}/{prefix}" + (f"?{endpoint}" if endpoint else "")
         address: dict[str, Any] = {}
         if endpoint is not None:
             address = {"endpoint": endpoint, "virtual_hosted_style_request": False}
@@ -205,6 +206,9 @@ class S3Blobs:
     def keys(self, prefix: str) -> Iterator[str]:
         for key, _ in self.sizes(prefix):
             yield key
+
+    def strays(self, prefix: str) -> Iterator[str]:
+        return iter(())
 
     def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
         whole = checked_prefix(prefix) if prefix else ""

@@ -42,7 +42,8 @@ class TemporaryFolder:
         self._mark = boot_mark() if mark is None else mark
 
     def make(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        self.path.mkdir(0o700, exist_ok=True)
 
     def fresh(self) -> Path:
         """A name that is not in use, for a file that exists for a moment only."""
@@ -88,7 +89,7 @@ class TemporaryFile:
         self.path = path
         self.length = 0
         self._lock = threading.Lock()
-        self.number = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        self.number = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         self._open = True
 
     def write(self, batch: bytes) -> None:

@@ -12,6 +12,7 @@ import time
 import numpy as np
 import pytest
 
+from app.http import contents
 from app.resources.datasets import submission as uploads
 from tests.app.conftest import Api, Live, Start, new_job, problem_of
 from workers.formats import json as json_format
@@ -313,3 +314,23 @@ def test_documents_are_json_lines(api: Api) -> None:
         dataset = answer.json()
         assert (dataset["format"], dataset["role"]) == ("jsonl", "documents")
         assert dataset["status"] == "inspecting"
+
+
+def test_a_content_that_is_not_what_was_uploaded_is_not_served(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for rows in ("1,2", "3,4"):
+        made = api.client.post("/v1/datasets", content=f"x,y\n{rows}\n".encode(), headers=CSV)
+        paths.append(f"/v1/datasets/{made.json()['id']}/content")
+    key = layout.dataset("local", paths[0].split("/")[3], "content")
+    assert api.client.get(paths[0]).content == b"x,y\n1,2\n"
+    api.service.blobs.put(key, b"x,y\n1,3\n")
+    for headers in ({}, {"Range": "bytes=0-2"}):
+        shown = problem_of(api.client.get(paths[0], headers=headers), 500, "damaged")
+        assert key in shown["detail"]
+    assert api.client.get(paths[1]).content == b"x,y\n3,4\n"
+    # A long one is broken off before its end.
+    monkeypatch.setattr(contents, "CHECKED_FIRST", 0)
+    assert api.client.get(paths[0]).content == b""
+    assert api.client.get(paths[1]).content == b"x,y\n3,4\n"
