@@ -167,14 +167,7 @@ def measured_features(data: Data, metric: DistanceMetric) -> MeasuredFeatures:
     require_filled(features, "features", pairwise=data.pairwise)
     _require_something(features, "features")
     require_squares(np.nan_to_num(features) if features.dtype.kind == "f" else features)
-    n_empty = int(np.isnan(features).sum()) if features.dtype.kind == "f" else 0
-    notes: tuple[str, ...] = ()
-    if n_empty:
-        notes = (
-            f"{n_empty:,} empty value(s) of 'features' were left out: distances are over the "
-            "columns in which both rows have a value, as by R's dist.",
-        )
-    return MeasuredFeatures(metric, features, notes)
+    return MeasuredFeatures(metric, features)
 
 
 def _require_something(values: Array, role: str) -> None:
@@ -183,8 +176,7 @@ def _require_something(values: Array, role: str) -> None:
         row = int(bare[0])
         raise UsageError(
             f"Row {row} of input {role!r} (counted from 0) has no value in any column that is "
-            "compared, so nothing says where it belongs; leave the row out. 'hac' and 'hdbscan' "
-            "take such rows of a fit as noise.",
+            "compared, so nothing says where it belongs; leave the row out.",
             code="no-distance",
             role=role,
             row=row,

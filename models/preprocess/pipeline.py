@@ -79,6 +79,11 @@ class Pipeline:
         """Whether the rows may have empty values."""
         return bool(self.steps) and isinstance(self.steps[0], Missing)
 
+    @property
+    def pairwise(self) -> bool:
+        """Whether empty values stay, to be left out of distances."""
+        return self.fills and self.steps[0].fill == "pairwise"
+
     def filled(self, features: Matrix | Rows) -> tuple[str, ...]:
         """Warnings of the empty values that applying it to the rows fills. One pass, O(N D)."""
         first = self.steps[0] if self.steps else None
@@ -169,6 +174,13 @@ def fit(
     if any(isinstance(step, Missing) for step in steps_given[1:]):
         raise UsageError(
             "Step 'missing' comes first: the other steps take no empty values and leave none.",
+            code="wrong-parameter",
+            parameter="preprocess",
+        )
+    if len(steps_given) > 1 and Pipeline(tuple(steps_given), (), 0).pairwise:
+        raise UsageError(
+            "Step 'missing' with 'pairwise' is the only step: the others take no empty values. "
+            "Fill these by their mean or median, or leave the other steps out.",
             code="wrong-parameter",
             parameter="preprocess",
         )

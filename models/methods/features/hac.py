@@ -206,6 +206,7 @@ class HAC(Method[HACParams]):
     }
     one_of = ("features", "distances", "similarity", ITEMS)
     outputs = ("tree", "model")
+    takes_gaps = True
     placing = "the leaf of the nearest point of the fit"
     advice = (
         "For points with features, connectivity 'knn' or the method 'scc' handles millions of "

@@ -206,6 +206,7 @@ class Hdbscan(Method[HdbscanParams]):
     }
     one_of = ("features", "distances", ITEMS)
     outputs = ("tree", "model")
+    takes_gaps = True
     placing = (
         "the cluster of the point that it joins by mutual reachability, if it is dense enough "
         "(`approximate_predict` of the library hdbscan), else to the leaf of noise, or where "
