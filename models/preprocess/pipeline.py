@@ -157,6 +157,12 @@ def reads_documents(requested: Sequence[Mapping[str, Any]]) -> bool:
     return bool(requested) and requested[0].get("step") == "words"
 
 
+def leaves_gaps(requested: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the steps leave empty values, for distances that do without them."""
+    first = requested[0] if requested else {}
+    return first.get("step") == "missing" and first.get("fill") == "pairwise"
+
+
 def columns_are_words(requested: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps make features of documents with columns that stand for words."""
     return reads_documents(requested) and all(step.keeps_columns for step in parsed(requested))
@@ -177,7 +183,7 @@ def fit(
             code="wrong-parameter",
             parameter="preprocess",
         )
-    if len(steps_given) > 1 and Pipeline(tuple(steps_given), (), 0).pairwise:
+    if len(steps_given) > 1 and leaves_gaps(requested):
         raise UsageError(
             "Step 'missing' with 'pairwise' is the only step: the others take no empty values. "
             "Fill these by their mean or median, or leave the other steps out.",

@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.images import as_matrix
 from models.inputs.notes import noting
@@ -18,7 +17,7 @@ from models.method import Checkpoint, Fitted, Method, handed_on
 from models.parameters import Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE
-from models.registry import method, methods
+from models.registry import method, require_distances
 from models.running.crew import Crew
 from models.running.progress import Progress
 from workers.artifacts.results import Stage
@@ -120,15 +119,8 @@ def prepared_inputs(
     """
     seed = int(plan.params.get("seed", 0))
     preparation, inputs, warnings = fit_inputs(plan.preprocess, values, seed)
-    if preparation.pairwise and not method(plan.method).takes_gaps:
-        able = ", ".join(repr(each.id) for each in methods().values() if each.takes_gaps)
-        raise UsageError(
-            f"Method {plan.method!r} does not measure distances over the columns in which both "
-            f"rows have a value; of the step 'missing' it takes 'mean' and 'median'. 'pairwise' is "
-            f"for {able}.",
-            code="wrong-parameter",
-            parameter="preprocess",
-        )
+    if preparation.pairwise:
+        require_distances(plan.method)
     if TERMS in method(plan.method).inputs:
         inputs = dict(preparation.with_words(inputs, inputs))
     return preparation, inputs, warnings

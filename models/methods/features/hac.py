@@ -13,7 +13,9 @@ squared distance for 'euclidean', and the mean over the graph's edges for the ot
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
 Items, rows of a table with columns of several kinds, are compared by Gower's distance
-(`models.numerics.gower`), then merged as given distances are, at 8 N^2 bytes more.
+(`models.numerics.gower`), and features whose empty values distances leave out over the columns in
+which both rows have one (`models.numerics.shared_columns`). They are then merged as given distances
+are, at 8 N^2 bytes more (`models.graphs.measured`).
 
 Constraints, in any combination, with every linkage and every input: a graph of which only groups
 that an edge joins may merge, pairs of points that must or cannot link, and a known tree.
