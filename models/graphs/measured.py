@@ -1,4 +1,4 @@
-"""Points that are compared by pairs: the distances of all of them, and those of new rows to them.
+"""Points that are compared by pairs: all their distances, and the distances of new rows to them.
 
 These are items, rows of a table of columns of several kinds, by Gower's distance
 (`models.numerics.gower`), and features by any metric, over the columns in which both rows have a
