@@ -222,6 +222,8 @@ class Method(ABC, Generic[P]):
         value; `device` "cuda" has its own.
     advice : what to use instead, for the message that refuses data that are too large.
     resumes : whether it uses `Run.checkpoint`.
+    takes_gaps : whether 'features' may have empty values, which its distances leave out
+        (`Data.pairwise`).
     placing : where a model puts a new row, to be read after "a row goes to".
     classifies : whether its predictions give labels, and take `PredictionOptions`.
     example : params with which the contract tests' small data takes well under a second.
@@ -241,6 +243,7 @@ class Method(ABC, Generic[P]):
     needs_of_values: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
     advice: ClassVar[str] = ""
     resumes: ClassVar[bool] = False
+    takes_gaps: ClassVar[bool] = False
     placing: ClassVar[str] = ""
     classifies: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}

@@ -89,3 +89,13 @@ HeldOut = Annotated[
         description="Share of the rows kept out of the fit, to measure likelihood on.",
     ),
 ]
+Weights = Annotated[
+    dict[str, Annotated[float, Field(ge=0, le=1e6)]] | None,
+    Field(
+        max_length=256,
+        description=(
+            "With the input 'items': the weights of columns in the distance, by name; 1 for the "
+            "others, 0 leaves a column out."
+        ),
+    ),
+]

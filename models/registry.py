@@ -77,6 +77,20 @@ def method(method_id: str) -> Method[Any]:
     return found
 
 
+def require_distances(method_id: str) -> None:
+    """Raises UsageError for a method that cannot leave empty values out of distances, with those
+    that can."""
+    if not method(method_id).takes_gaps:
+        able = ", ".join(repr(each.id) for each in methods().values() if each.takes_gaps)
+        raise UsageError(
+            f"Method {method_id!r} does not measure distances over the columns in which both "
+            f"rows have a value; of the step 'missing' it takes 'mean' and 'median'. 'pairwise' is "
+            f"for {able}.",
+            code="wrong-parameter",
+            parameter="preprocess",
+        )
+
+
 def waiting() -> dict[str, list[str]]:
     """By package that is not installed, what of the methods waits for it: ids, and values of
     parameters as `tcs-cs with solver=scs`."""

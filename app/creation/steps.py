@@ -13,10 +13,7 @@ from app.http.problems import Refused, field_errors, place_in, refused_at
 from models import registry
 from models.errors import UsageError
 from models.method import Input, Method, Shapes
-from models.preprocess.pipeline import (
-    ROLE,
-    parsed,
-)
+from models.preprocess.pipeline import ROLE, leaves_gaps, parsed
 from workers.model import MethodStep
 from workers.webhooks.addresses import Guard, NotAllowed, parse
 
@@ -112,6 +109,11 @@ def check_shapes(
 
     Raises Refused `wrong-shape`; UsageError `too-large` with the estimate and what to use instead.
     """
+    if leaves_gaps(preprocess):
+        try:
+            registry.require_distances(method_id)
+        except UsageError as error:
+            raise refused_at("wrong-input", error.detail, "preprocess", 0, "fill") from None
     shapes, room = inputs.shapes, service.settings.job_memory_bytes
     if not preprocess:
         try:

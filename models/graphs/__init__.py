@@ -4,6 +4,7 @@
 - `cells`: the neighbours among many points, and among rows too many to be held.
 - `lengths`: distances between pairs of rows.
 - `nearest_points`: the points of a fit that are nearest to new rows.
+- `measured`: points that are compared by pairs: items, and features with empty values.
 - `graph`: the graph of nearest neighbours, joined to one piece.
 - `spanning`: the minimum spanning tree of all points.
 - `spectra`: leading eigenvectors of an affinity graph.

@@ -70,9 +70,12 @@ class Data:
     integers or of `str` objects, or as `LabelSets` if a row has several or none; a graph of labels
     as (n_edges, 2) integers or `str` objects; names as a list of `str`; a hierarchy as a `Tree`;
     `base` as an `Earlier`; a role that takes several as a tuple of matrices.
+
+    pairwise : whether 'features' may have empty values, NaN, which distances leave out.
     """
 
     values: Mapping[str, Value]
+    pairwise: bool = False
 
     def __contains__(self, role: str) -> bool:
         return role in self.values
@@ -231,6 +234,17 @@ def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: i
         if bad.size:
             row, column = int(bad[0, 0]), int(bad[0, 1])
             _refuse(role, first_row + row + start, column, part[row, column])
+
+
+def require_filled(values: npt.NDArray[Any], role: str, *, pairwise: bool) -> None:
+    """As `require_finite`; with `pairwise`, empty values (NaN) are none that it refuses."""
+    if not pairwise:
+        require_finite(values, role)
+    elif values.dtype.kind == "f":
+        infinite = np.argwhere(np.isinf(values))
+        if infinite.size:
+            row, column = int(infinite[0, 0]), int(infinite[0, 1])
+            _refuse(role, row, column, float(values[row, column]))
 
 
 def _refuse(role: str, row: int, column: int, value: float) -> None:

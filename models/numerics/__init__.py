@@ -1,7 +1,7 @@
 """Numerical functions that know nothing of methods or trees; start with `distances`.
 
 - `distances`: condensed distances, metrics; `gower`: distances of rows of columns of several
-  kinds; `row_order`: rows in an order of their values.
+  kinds; `shared_columns`: of rows with empty values; `row_order`: rows in an order of their values.
 - `agglomeration`: exact agglomerative clustering of distances and of points.
 - `softmax`, `adam`, `proximal`, `transport`: log softmax, the optimizer, penalties and their
   proximal steps, balanced assignment.

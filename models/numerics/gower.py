@@ -8,28 +8,25 @@ out.
 Source: Gower, "A General Coefficient of Similarity and Some of Its Properties" (1971), with the
 rules of `daisy` of the R package cluster for missing values and for columns of one number.
 
-Cost: O(N^2 D) time and 8 N^2 bytes for the distances of N rows.
+Cost: O(M N D) time for the distances of M rows to N.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from models.arrays import Arrays, Float, row_blocks
+from models.arrays import Float
 from models.errors import UsageError, listed
 from models.inputs.items import ItemColumn, ItemTable
-from models.running.progress import Progress, silent
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ROLE = "items"
-AT_ONCE = 1 << 20
-"""Pairs of rows that are compared at a time."""
 
 Taken: TypeAlias = Literal["number", "category", "date"]
 
@@ -214,29 +211,9 @@ class Gower:
             )
         return total / weight
 
-    def distances(self, table: ItemTable, progress: Progress = silent) -> Float:
-        """(n, n) distances of all rows. Raises UsageError as `between`."""
-        values = self.values(table)
-        n_rows = values.shape[1]
-        bare = np.flatnonzero(np.isnan(values).all(axis=0))
-        if bare.size:
-            raise UsageError(
-                f"Row {bare[0]} of input {ROLE!r} (counted from 0) has no value in any column that "
-                "is compared. Leave such rows out, or fill their values.",
-                code="no-distance",
-                role=ROLE,
-                row=int(bare[0]),
-            )
-        out = np.empty((n_rows, n_rows))
-        for block in row_blocks(n_rows, n_rows, AT_ONCE):
-            progress(block.start / n_rows, "measuring distances")
-            out[block] = self.between(values[:, block], values, block.start, "Two rows")
-        np.fill_diagonal(out, 0.0)
-        return out
-
-    def model(self, table: ItemTable) -> tuple[Arrays, dict[str, Any]]:
-        """What a model keeps to measure new rows: arrays and facts."""
-        facts = [
+    def facts(self) -> list[dict[str, Any]]:
+        """What a model keeps of the columns."""
+        return [
             {
                 "name": column.name,
                 "kind": column.kind,
@@ -247,14 +224,12 @@ class Gower:
             }
             for column in self.columns
         ]
-        return {"points": self.values(table)}, {"columns": facts}
 
     @classmethod
-    def kept(cls, facts: Mapping[str, Any]) -> Gower:
-        """As `model` gave its facts."""
+    def kept(cls, facts: Sequence[Mapping[str, Any]]) -> Gower:
+        """As `facts` gave them."""
         columns = (
-            GowerColumn(**{**column, "categories": tuple(column["categories"])})
-            for column in facts["columns"]
+            GowerColumn(**{**column, "categories": tuple(column["categories"])}) for column in facts
         )
         return cls(tuple(columns))
 

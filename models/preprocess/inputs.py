@@ -39,6 +39,11 @@ class Preparation:
         return bool(self.pipelines) and self.pipelines[0].reads_documents
 
     @property
+    def pairwise(self) -> bool:
+        """Whether empty values of features stay, to be left out of distances."""
+        return any(pipeline.pairwise for pipeline in self.pipelines)
+
+    @property
     def explained(self) -> dict[str, float]:
         """The share of the variance that each projection keeps, by its name."""
         return {

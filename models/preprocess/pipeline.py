@@ -79,6 +79,11 @@ class Pipeline:
         """Whether the rows may have empty values."""
         return bool(self.steps) and isinstance(self.steps[0], Missing)
 
+    @property
+    def pairwise(self) -> bool:
+        """Whether empty values stay, to be left out of distances."""
+        return self.fills and self.steps[0].fill == "pairwise"
+
     def filled(self, features: Matrix | Rows) -> tuple[str, ...]:
         """Warnings of the empty values that applying it to the rows fills. One pass, O(N D)."""
         first = self.steps[0] if self.steps else None
@@ -152,6 +157,12 @@ def reads_documents(requested: Sequence[Mapping[str, Any]]) -> bool:
     return bool(requested) and requested[0].get("step") == "words"
 
 
+def leaves_gaps(requested: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the steps leave empty values, for distances that do without them."""
+    first = requested[0] if requested else {}
+    return first.get("step") == "missing" and first.get("fill") == "pairwise"
+
+
 def columns_are_words(requested: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps make features of documents with columns that stand for words."""
     return reads_documents(requested) and all(step.keeps_columns for step in parsed(requested))
@@ -169,6 +180,13 @@ def fit(
     if any(isinstance(step, Missing) for step in steps_given[1:]):
         raise UsageError(
             "Step 'missing' comes first: the other steps take no empty values and leave none.",
+            code="wrong-parameter",
+            parameter="preprocess",
+        )
+    if len(steps_given) > 1 and leaves_gaps(requested):
+        raise UsageError(
+            "Step 'missing' with 'pairwise' is the only step: the others take no empty values. "
+            "Fill these by their mean or median, or leave the other steps out.",
             code="wrong-parameter",
             parameter="preprocess",
         )

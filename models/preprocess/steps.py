@@ -103,20 +103,24 @@ def _documents(blocks: Iterable[Any]) -> list[str]:
 
 
 class Missing(_Step):
-    """Empty values (NaN) replaced by a number of their column, learned from the values of the fit.
+    """Empty values (NaN) replaced by a number of their column, learned from the values of the fit,
+    or left out of distances.
 
     The first step, and only on dense features. Without it an empty value is refused.
     """
 
     step: Literal["missing"]
-    fill: Literal["mean", "median"] = Field(
+    fill: Literal["mean", "median", "pairwise"] = Field(
         "median",
         description="What replaces an empty value: the mean or the median of the column's values "
-        "in the fit.",
+        "in the fit. 'pairwise' leaves it empty, for methods that measure distances ('hac' and "
+        "'hdbscan'): over the columns in which both rows have a value, sums scaled up as by R's "
+        "dist. It is then the only step.",
     )
 
     def fit(self, blocks: Blocks, seed: int) -> tuple[Arrays, tuple[str, ...]]:
-        """Raises UsageError as `require_filled_rows`, and for a column without any value.
+        """Raises UsageError as `require_filled_rows`, and for a column without any value. Nothing
+        is learned where values stay empty.
 
         O(N D) time; for the median, 8 N bytes and a pass over the rows for every 2^24 / N columns.
         """
@@ -137,6 +141,8 @@ class Missing(_Step):
                 role="features",
                 column=int(bare[0]),
             )
+        if self.fill == "pairwise":
+            return {}, self.notes(empty)
         fill = total / (n_rows - empty) if self.fill == "mean" else _medians(blocks, n_rows)
         if not np.isfinite(fill).all():
             raise UsageError(
@@ -152,14 +158,20 @@ class Missing(_Step):
         assert not isinstance(rows, sp.csr_array)
         rows = _real(rows)
         here = empty_values(rows)
-        if not here.any():
+        if self.fill == "pairwise" or not here.any():
             return rows
         return np.where(here, learned["fill"].astype(rows.dtype), rows)
 
     def notes(self, empty: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        """The warning of the filled values. empty : their number in each column."""
+        """The warning of values filled or left out. empty : their number in each column."""
         if not empty.any():
             return ()
+        if self.fill == "pairwise":
+            return (
+                f"missing: {empty.sum():,} empty value(s) of 'features' were left out (columns "
+                f"counted from 0): {by_column(empty)}. Distances are over the columns in which "
+                "both rows have a value, sums scaled up as by R's dist.",
+            )
         return (
             f"missing: {empty.sum():,} empty value(s) of 'features' were replaced by the "
             f"{self.fill} of their column (counted from 0): {by_column(empty)}.",

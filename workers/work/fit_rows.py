@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.inputs.data import Data, Value
+from models.inputs.data import Data, Value, require_finite
 from models.inputs.images import as_matrix
 from models.inputs.rows import Rows
 from models.preprocess.inputs import Preparation, fit_inputs
@@ -49,6 +49,8 @@ def prepared(
         ready = preparation.apply(values)
     else:
         preparation, ready, _ = fit_inputs(steps, values, seed)
+    if preparation.pairwise:
+        require_finite(Data(ready).matrix(ROLE), ROLE)
     return {**ready, **preparation.with_words({}, ready)} if ROLE in ready else ready
 
 

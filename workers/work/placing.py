@@ -55,7 +55,8 @@ def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Dat
 
     Raises UsageError for rows that cannot be prepared as in the fit.
     """
-    data = Data(Preparation(model.prepared).apply(values))
+    preparation = Preparation(model.prepared)
+    data = Data(preparation.apply(values), pairwise=preparation.pairwise)
     for stage, following in pairwise(model.stages):
         used = method(stage.method)
         role = handed_on(used, method(following.method))

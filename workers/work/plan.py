@@ -17,7 +17,7 @@ from models.method import Checkpoint, Fitted, Method, handed_on
 from models.parameters import Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE
-from models.registry import method
+from models.registry import method, require_distances
 from models.running.crew import Crew
 from models.running.progress import Progress
 from workers.artifacts.results import Stage
@@ -86,7 +86,10 @@ def run_plan(
     fitted: Fitted | None = None
     for number, step in enumerate(steps):
         used, is_first = method(step.method), number == 0
-        data = Data(first_inputs(plan, inputs) if fitted is None else _after(plan, fitted, inputs))
+        data = Data(
+            first_inputs(plan, inputs) if fitted is None else _after(plan, fitted, inputs),
+            pairwise=is_first and preparation.pairwise,
+        )
         params = used.Params.model_validate(step.params)
         step_progress = StepProgress(progress, number, len(steps))
         # What one step hands to the next needs no notes: nobody sent it.
@@ -110,9 +113,14 @@ def run_plan(
 def prepared_inputs(
     plan: Plan, values: Mapping[str, Value]
 ) -> tuple[Preparation, dict[str, Value], list[str]]:
-    """(the preparation, the inputs of the first step, warnings)."""
+    """(the preparation, the inputs of the first step, warnings).
+
+    Raises UsageError where empty values are to be left out by a method that measures no distances.
+    """
     seed = int(plan.params.get("seed", 0))
     preparation, inputs, warnings = fit_inputs(plan.preprocess, values, seed)
+    if preparation.pairwise:
+        require_distances(plan.method)
     if TERMS in method(plan.method).inputs:
         inputs = dict(preparation.with_words(inputs, inputs))
     return preparation, inputs, warnings
@@ -146,7 +154,7 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
     curves = {name: [*curve] for name, curve in result.fitted.curves.items()}
     features, tree = result.inputs.get(ROLE), result.fitted.tree
     # Where leaves are tasks or classes, rows belong to them independently of their features.
-    own = {"tasks", "labels"} & result.inputs.keys()
+    own = {"tasks", "labels"} & result.inputs.keys() or result.preparation.pairwise
     if features is not None and tree.kind == "hierarchy" and not own:
         matrix = feature_matrix(as_matrix(features[0] if isinstance(features, tuple) else features))
         # A tree grown from an earlier job also has that job's points, whose features are not here.

@@ -13,7 +13,9 @@ squared distance for 'euclidean', and the mean over the graph's edges for the ot
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
 Items, rows of a table with columns of several kinds, are compared by Gower's distance
-(`models.numerics.gower`), then merged as given distances are, at 8 N^2 bytes more.
+(`models.numerics.gower`), and features whose empty values distances leave out over the columns in
+which both rows have one (`models.numerics.shared_columns`). They are then merged as given distances
+are, at 8 N^2 bytes more (`models.graphs.measured`).
 
 Constraints, in any combination, with every linkage and every input: a graph of which only groups
 that an edge joins may merge, pairs of points that must or cannot link, and a known tree.
@@ -65,7 +67,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -75,12 +77,19 @@ from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.measured import (
+    ITEMS_INPUT,
+    bytes_of_measured,
+    check_metric,
+    kept,
+    measured,
+    place_measured,
+)
 from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.graphs.spanning.tree import bytes_to_span
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
-from models.inputs.items import MOST_COLUMNS
 from models.inputs.pairs import CANNOT, MUST
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
@@ -97,6 +106,7 @@ from models.methods.features.linkage.constrained_pairs import (
     merges_under,
 )
 from models.methods.features.linkage.constraints import (
+    CONSTRAINT_INPUTS,
     GRAPH,
     Constraints,
     merge_warnings,
@@ -110,15 +120,9 @@ from models.methods.features.linkage.graph_linkage import (
     agglomerate,
 )
 from models.methods.features.linkage.grouped_tree import grouped_tree
-from models.methods.features.linkage.items import (
-    Items,
-    bytes_of_items,
-    check_metric,
-    place_items,
-)
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, presence_warnings
 from models.numerics.gower import ROLE as ITEMS
-from models.parameters import Params
+from models.parameters import Params, Weights
 from models.running import memory
 from models.running.progress import subprogress
 from models.tree.build import from_merges
@@ -167,57 +171,12 @@ class HACParams(Params):
         le=1000,
         description="With 'knn': number of nearest neighbours that each point is joined to.",
     )
-    weights: dict[str, Annotated[float, Field(ge=0, le=1e6)]] | None = Field(
-        None,
-        max_length=MOST_COLUMNS,
-        description=(
-            "With the input 'items': the weights of columns in the distance, by name; 1 for the "
-            "others, 0 leaves a column out."
-        ),
-    )
+    weights: Weights = None
 
     @property
     def distance(self) -> DistanceMetric:
         """The metric of features."""
         return "euclidean" if self.metric == "gower" else self.metric
-
-
-CONSTRAINT_INPUTS = {
-    "graph": Input(
-        required=False,
-        sparse=True,
-        fit_only=True,
-        description=(
-            "Which points are neighbours, of which only groups that an edge joins merge: a square "
-            "matrix, dense or sparse, whose values other than 0 are edges, or pairs of points, by "
-            "their numbers from 0 or, as text, by their names."
-        ),
-    ),
-    "must_link": Input(
-        required=False,
-        fit_only=True,
-        description=(
-            "Pairs of points, by number or name, that are one group from the start, together with "
-            "all that other pairs link to them."
-        ),
-    ),
-    "cannot_link": Input(
-        required=False,
-        fit_only=True,
-        description=(
-            "Pairs of points, by number or name, of which groups merge only where nothing else may."
-        ),
-    ),
-    "hierarchy": Input(
-        required=False,
-        fit_only=True,
-        description=(
-            "A known tree that the result refines. Each leaf bears the name of one or several "
-            "points, without the input 'names' a point's number; points that it does not name may "
-            "be anywhere."
-        ),
-    ),
-}
 
 
 class HAC(Method[HACParams]):
@@ -243,19 +202,13 @@ class HAC(Method[HACParams]):
                 "largest value of the matrix minus the similarity."
             ),
         ),
-        ITEMS: Input(
-            required=False,
-            description=(
-                "A table with a row per point, which are compared by Gower's distance: numbers and "
-                "dates by their range, categories and booleans as equal or not, over the columns "
-                "in which both rows have a value; texts are left out."
-            ),
-        ),
+        ITEMS: ITEMS_INPUT,
         **CONSTRAINT_INPUTS,
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     one_of = ("features", "distances", "similarity", ITEMS)
     outputs = ("tree", "model")
+    takes_gaps = True
     placing = "the leaf of the nearest point of the fit"
     advice = (
         "For points with features, connectivity 'knn' or the method 'scc' handles millions of "
@@ -290,7 +243,7 @@ class HAC(Method[HACParams]):
             )
         if role != "features" or GRAPH in shapes or CANNOT in shapes:
             kinds = GRAPH in shapes or CANNOT in shapes
-            table = bytes_of_items(n_points, n_columns) if role == ITEMS else 0
+            table = bytes_of_measured(n_points, n_columns) if role == ITEMS else 0
             return table + bytes_of_pairs(n_points, kinds=kinds, grouped=MUST in shapes)
         if MUST in shapes and keeps_all_distances(params.linkage, role, alone=True):
             return bytes_of_pairs(n_points, kinds=False, grouped=True)
@@ -306,8 +259,9 @@ class HAC(Method[HACParams]):
     def _check(self, data: Data, params: HACParams) -> None:
         role = _role(data)
         check_metric(role, params.metric, params.weights)
-        if role == ITEMS:
-            n_points = n_columns = Items.of(data, params.weights).table.n_items
+        pairs = measured(data, params.distance, params.weights)
+        if pairs is not None:
+            n_points = n_columns = pairs.n_points
         else:
             values = require_points(data, role)
             n_points, n_columns = values.shape
@@ -318,6 +272,8 @@ class HAC(Method[HACParams]):
                 code="wrong-parameter",
                 parameter="metric",
             )
+        if pairs is not None:
+            self._require_pairs(role, pairs.points.shape, params)
         if role != "features":
             _check_square(role, n_points, n_columns, params)
         names = data.leaf_names(n_points, "point")
@@ -330,15 +286,31 @@ class HAC(Method[HACParams]):
                     parameter="connectivity",
                 )
             require_index(n_points, params.distance)
-        if role != ITEMS:
+        if pairs is None:
             require_finite(values, role)
-        if role == "features" and (
-            params.connectivity == "knn" or GRAPH in data or params.linkage in EUCLIDEAN_ONLY
+        if (
+            role == "features"
+            and pairs is None
+            and (params.connectivity == "knn" or GRAPH in data or params.linkage in EUCLIDEAN_ONLY)
         ):
             require_squares(values)
         constraints = read_constraints(data, names)
         if constraints is not None:
-            self._require_room(constraints, role, (n_points, n_columns), params)
+            given = role if pairs is None else "distances"
+            self._require_room(constraints, given, (n_points, n_columns), params)
+
+    def _require_pairs(self, role: str, shape: tuple[int, ...], params: HACParams) -> None:
+        """Raises UsageError for points whose distances are all measured, where that would not fit,
+        or where they are to be neighbours."""
+        if role == "features" and params.connectivity == "knn":
+            raise UsageError(
+                "Connectivity 'knn' finds neighbours among features without empty values; use "
+                "'none', or fill empty values by their mean or median.",
+                code="wrong-parameter",
+                parameter="connectivity",
+            )
+        needed = bytes_of_measured(*shape) + bytes_of_pairs(shape[0], kinds=False, grouped=False)
+        memory.require(self.id, needed, self.advice)
 
     def _require_room(
         self, constraints: Constraints, role: str, shape: tuple[int, ...], params: HACParams
@@ -358,10 +330,11 @@ class HAC(Method[HACParams]):
         memory.require(self.id, needed, self.advice)
 
     def _fit(self, data: Data, params: HACParams, run: Run) -> Fitted:
-        items = Items.of(data, params.weights) if ITEMS in data else None
-        if items is not None:
-            square = items.distances(subprogress(run.progress, 0.0, 0.05))
-            others = {role: value for role, value in data.values.items() if role != ITEMS}
+        given = _role(data)
+        pairs = measured(data, params.distance, params.weights)
+        if pairs is not None:
+            square = pairs.square(subprogress(run.progress, 0.0, 0.05))
+            others = {role: value for role, value in data.values.items() if role != given}
             data = Data({**others, "distances": square})
         role = _role(data)
         values = np.asarray(data.dense(role))
@@ -382,6 +355,8 @@ class HAC(Method[HACParams]):
             _refuse_overflow(role)
         if role == "features":
             notes += presence_warnings(values, params.distance)
+        if pairs is not None and given == "features":
+            notes += presence_warnings(np.nan_to_num(pairs.points), params.distance)
         if constraints is None:
             notes += _tie_warnings(values, role, height)
         n_inversions = _n_inversions(merges, height)
@@ -403,17 +378,20 @@ class HAC(Method[HACParams]):
                 else f"Linkage {params.linkage!r} treats the distances derived from the given "
                 "similarity as Euclidean; this is not checked.",
             )
+        model = model_of(values, role, params.distance)
         return Fitted(
             tree=tree,
-            model=model_of(values, role, params.distance) if items is None else items.model(),
+            model=model if pairs is None else pairs.with_points(model),
             metrics={"n_inversions": float(n_inversions), **merged.metrics},
-            warnings=notes if items is None else (*items.gower.warnings, *notes),
+            warnings=notes if pairs is None else (*pairs.warnings, *notes),
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest point; every probability is 1."""
-        place = place_items if model.facts["role"] == ITEMS else place_nearest
-        return place(self.id, model, tree, data)
+        pairs = kept(model)
+        if pairs is not None:
+            return place_measured(self.id, pairs, tree, data)
+        return place_nearest(self.id, model, tree, data)
 
 
 def _role(data: Data) -> str:

@@ -34,7 +34,8 @@ Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
 
 Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time with few features, and less than all
 pairs where points lie in groups. For given distances, and for 'braycurtis', 'hamming' and
-'jaccard', which no search tree supports, O(N^2) time and 4 N^2 bytes.
+'jaccard', which no search tree supports, O(N^2) time and 4 N^2 bytes; 8 N^2 bytes more for items
+and for features with empty values, of which all distances are measured (`models.graphs.measured`).
 
 New rows are placed as by that library's `approximate_predict` (`density.placing`), at O(N D) each,
 also for metrics that it leaves out; with distances, each comes with those to all points. The model
@@ -55,6 +56,14 @@ from pydantic import Field
 from models.arrays import Array, Float, Int
 from models.clusters.placing import by_size, reorder
 from models.errors import UsageError
+from models.graphs.measured import (
+    ITEMS_INPUT,
+    bytes_of_measured,
+    check_metric,
+    distances_to,
+    kept,
+    measured,
+)
 from models.graphs.spanning.rows import SpanningTree, condensed_rows, core_distances, tree_by_rows
 from models.graphs.spanning.tree import METRICS, bytes_to_span, spanning_tree
 from models.inputs.checks import refuse_clusters, require_points, require_squares
@@ -75,13 +84,16 @@ from models.node_names.by_input import POINT_NAMES, by_points
 from models.numerics.distances import (
     BY_PAIRS,
     FLAT,
+    DistanceMetric,
     as_metric,
     flat_exactly,
     pairwise,
     presence_warnings,
 )
 from models.numerics.distances import condensed as condensed_distances
-from models.parameters import Params
+from models.numerics.gower import ROLE as ITEMS
+from models.parameters import Params, Weights
+from models.running import memory
 from models.running.progress import Progress, subprogress
 from models.tree.parents import under
 from models.tree.tree import Tree
@@ -96,6 +108,7 @@ HdbscanMetric = Literal[
     "braycurtis",
     "hamming",
     "jaccard",
+    "gower",
 ]
 
 FEW_FEATURES = 10
@@ -121,9 +134,11 @@ class HdbscanParams(Params):
         description=(
             "Distance between points, as SciPy's pdist defines it; 'jaccard' takes values other "
             "than 0 as present. It applies to the input "
-            "'features' and must stay 'euclidean' with 'distances'."
+            "'features' and must stay 'euclidean' with 'distances'; 'items' are compared by "
+            "'gower', which applies to them alone."
         ),
     )
+    weights: Weights = None
     cluster_selection_method: Literal["eom", "leaf"] = Field(
         "eom",
         description=(
@@ -164,6 +179,11 @@ class HdbscanParams(Params):
         ),
     )
 
+    @property
+    def distance(self) -> DistanceMetric:
+        """The metric of features."""
+        return "euclidean" if self.metric == "gower" else self.metric
+
 
 class Hdbscan(Method[HdbscanParams]):
     """See the module's docstring."""
@@ -181,10 +201,12 @@ class Hdbscan(Method[HdbscanParams]):
             required=False,
             description="Square symmetric matrix of distances between points, zero diagonal.",
         ),
+        ITEMS: ITEMS_INPUT,
         "names": POINT_NAMES,
     }
-    one_of = ("features", "distances")
+    one_of = ("features", "distances", ITEMS)
     outputs = ("tree", "model")
+    takes_gaps = True
     placing = (
         "the cluster of the point that it joins by mutual reachability, if it is dense enough "
         "(`approximate_predict` of the library hdbscan), else to the leaf of noise, or where "
@@ -197,8 +219,10 @@ class Hdbscan(Method[HdbscanParams]):
         if role is None:
             return 0
         n_points, n_columns = shapes[role]
-        by_tree = role == "features" and params.metric not in BY_PAIRS
-        few = by_tree and params.metric != "canberra" and n_columns <= FEW_FEATURES
+        by_tree = role == "features" and params.distance not in BY_PAIRS
+        if role == ITEMS:
+            n_columns = max(n_columns, FEW_FEATURES + 1)
+        few = by_tree and params.distance != "canberra" and n_columns <= FEW_FEATURES
         most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
             raise UsageError(
@@ -208,17 +232,28 @@ class Hdbscan(Method[HdbscanParams]):
                 role=role,
             )
         if by_tree:
-            copies = 16 * n_points * n_columns if params.metric in ("cosine", "correlation") else 0
+            copies = (
+                16 * n_points * n_columns if params.distance in ("cosine", "correlation") else 0
+            )
             copies += 40 * n_points * n_columns if params.noise == "nearest" else 0
             min_samples = params.min_samples or params.min_cluster_size
             return copies + bytes_to_span(n_points, n_columns, min_samples) + 200 * n_points
         copied = 8 * n_points * n_columns if role == "features" else 0
+        if role == ITEMS:
+            copied = bytes_of_measured(n_points, n_columns)
         return 4 * n_points * n_points + copied + 400 * n_points
 
     def _check(self, data: Data, params: HdbscanParams) -> None:
         role = _role(data)
-        values = require_points(data, role)
-        n_points, n_columns = values.shape
+        check_metric(role, params.metric, params.weights)
+        pairs = measured(data, params.distance, params.weights)
+        if pairs is None:
+            values = require_points(data, role)
+            n_points, n_columns = values.shape
+        else:
+            n_points = n_columns = pairs.n_points
+            needed = bytes_of_measured(*pairs.points.shape) + 4 * n_points**2
+            memory.require(self.id, needed, self.advice)
         if role == "distances" and n_points != n_columns:
             raise UsageError(
                 f"Input 'distances' has {n_points} rows and {n_columns} columns; it must be "
@@ -226,7 +261,7 @@ class Hdbscan(Method[HdbscanParams]):
                 code="wrong-shape",
                 role=role,
             )
-        if role == "distances" and params.metric != "euclidean":
+        if role == "distances" and params.distance != "euclidean":
             raise UsageError(
                 "Parameter 'metric' applies to the input 'features'; leave it out when 'distances' "
                 "are given.",
@@ -245,11 +280,21 @@ class Hdbscan(Method[HdbscanParams]):
             refuse_clusters(params.min_cluster_size, n_points, "point(s)", "min_cluster_size")
         if (params.min_samples or 0) >= n_points:
             refuse_clusters(params.min_samples or 0, n_points, "point(s)", "min_samples")
+        if pairs is not None:
+            return
         require_finite(values, role)
         if role == "features":
             require_squares(values)
 
     def _fit(self, data: Data, params: HdbscanParams, run: Run) -> Fitted:
+        own = _role(data)
+        pairs = measured(data, params.distance, params.weights)
+        notes = list[str]()
+        if pairs is not None:
+            notes += pairs.warnings
+            square = pairs.square(subprogress(run.progress, 0.0, 0.05))
+            others = {role: value for role, value in data.values.items() if role != own}
+            data = Data({**others, "distances": square})
         role = _role(data)
         values = data.dense(role)
         n_points = len(values)
@@ -258,8 +303,8 @@ class Hdbscan(Method[HdbscanParams]):
         run.progress(0.9, "building the tree")
         label = _by_size(clustering.label)
         condensed = clustering.condensed
-        given, notes = label, list[str]()
-        if params.noise == "nearest":
+        given = label
+        if params.noise == "nearest" and (label >= 0).any():
             given = _with_nearest(values, role, params, min_samples, label)
             notes += _given_warnings(label, given)
         tree = _with_points(
@@ -267,16 +312,19 @@ class Hdbscan(Method[HdbscanParams]):
         )
         n_clusters = int(label.max(initial=-1)) + 1
         if n_clusters == 0:
-            notes = [
+            notes.append(
                 "No cluster was found: all points are noise. Lower 'min_cluster_size' or "
                 "'min_samples', or set 'allow_single_cluster'."
-            ]
+            )
         if role == "features":
-            notes += presence_warnings(values, params.metric)
+            notes += presence_warnings(values, params.distance)
+        elif pairs is not None and own == "features":
+            notes += presence_warnings(np.nan_to_num(pairs.points), params.distance)
         gives = None if params.noise == "keep" else Given(params.noise_within)
+        model = model_of(data, role, params.distance, min_samples, condensed, label, tree, gives)
         return Fitted(
             tree=by_points(tree, data.names()),
-            model=model_of(data, role, params.metric, min_samples, condensed, label, tree, gives),
+            model=model if pairs is None else pairs.with_points(model),
             metrics={"n_clusters": float(n_clusters), "n_noise": float((given < 0).sum())},
             point_columns={
                 "probability": clustering.probability,
@@ -287,11 +335,16 @@ class Hdbscan(Method[HdbscanParams]):
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the cluster, with the strength as its probability; the leaf of noise has 1."""
-        return place(self.id, model, tree, data)
+        pairs = kept(model)
+        if pairs is None:
+            return place(self.id, model, tree, data)
+        distances, notes = distances_to(pairs, data, self.id)
+        placed = place(self.id, model, tree, Data({"distances": distances}))
+        return replace(placed, warnings=(*placed.warnings, *notes))
 
 
 def _role(data: Data) -> str:
-    return "features" if "features" in data else "distances"
+    return next(role for role in Hdbscan.one_of if role in data)
 
 
 def _clustering(
@@ -305,22 +358,22 @@ def _clustering(
         params.allow_single_cluster,
     )
     within = subprogress(run.progress, 0.05, 0.8)
-    if role == "features" and params.metric in FLAT:
-        points = flat_exactly(values, params.metric)
+    if role == "features" and params.distance in FLAT:
+        points = flat_exactly(values, params.distance)
         tree = spanning_tree(points, min_samples, run.threads, within)
-    elif role == "features" and params.metric in METRICS:
-        tree = spanning_tree(values, min_samples, run.threads, within, params.metric)
+    elif role == "features" and params.distance in METRICS:
+        tree = spanning_tree(values, min_samples, run.threads, within, params.distance)
     else:
-        tree = _tree_of_pairs(values, role, params.metric, min_samples, within)
+        tree = _tree_of_pairs(values, role, params.distance, min_samples, within)
     linkage = tree.linkage()
-    if role == "features" and params.metric in FLAT:
-        linkage[:, 2] = as_metric(linkage[:, 2], params.metric)
+    if role == "features" and params.distance in FLAT:
+        linkage[:, 2] = as_metric(linkage[:, 2], params.distance)
     run.progress(0.8, "clustering")
     return along(linkage, chosen)
 
 
 def _tree_of_pairs(
-    values: Array, role: str, metric: HdbscanMetric, min_samples: int, progress: Progress
+    values: Array, role: str, metric: DistanceMetric, min_samples: int, progress: Progress
 ) -> SpanningTree:
     """By the distances of all pairs, which are stored."""
     progress(0.0, "measuring distances")
@@ -342,8 +395,8 @@ def _with_nearest(
     if role == "distances":
         search, cores = of_pairs(values, noise, inside), given_cores(core_of_pairs(values, rank))
     else:
-        search = of_features(values[noise], values, inside, params.metric)
-        cores = cores_of_features(values, rank, params.metric)
+        search = of_features(values[noise], values, inside, params.distance)
+        cores = cores_of_features(values, rank, params.distance)
     found = nearest_clusters(cores(noise), search, inside, cores, label)
     given = label.copy()
     given[noise] = found.within(params.noise_within)

@@ -11,12 +11,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.arrays import Float
 from models.errors import UsageError
+from models.graphs import measured as module
+from models.graphs.measured import measured
+from models.inputs.data import Data
 from models.inputs.items import ItemColumn, ItemTable, ranked
-from models.numerics import gower as module
 from models.numerics.gower import Gower
 
 Values = list[Any]
+
+
+def distances(table: ItemTable, weights: dict[str, float] | None) -> Float:
+    points = measured(Data({"items": table}), "euclidean", weights)
+    assert points is not None
+    return points.square()
 
 
 def column(name: str, kind: Any, values: Values) -> ItemColumn:
@@ -83,7 +92,7 @@ def test_each_pair_is_its_definition(
     seed: int, n: int, missing: float, weights: dict[str, float]
 ) -> None:
     table, columns = drawn(seed, n, missing)
-    found = Gower.of(table, weights).distances(table)
+    found = distances(table, weights)
     for i in range(n):
         for j in range(n):
             assert found[i, j] == pytest.approx(literal(columns, weights, i, j), abs=1e-12)
@@ -91,13 +100,11 @@ def test_each_pair_is_its_definition(
 
 def test_the_order_of_columns_and_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     table, _ = drawn(1, 40, 0.2)
-    whole = Gower.of(table, None).distances(table)
+    whole = distances(table, None)
     monkeypatch.setattr(module, "AT_ONCE", 64)
-    np.testing.assert_array_equal(Gower.of(table, None).distances(table), whole)
+    np.testing.assert_array_equal(distances(table, None), whole)
     turned = ItemTable(table.columns[::-1])
-    np.testing.assert_allclose(
-        Gower.of(turned, None).distances(turned), whole, rtol=1e-12, atol=1e-15
-    )
+    np.testing.assert_allclose(distances(turned, None), whole, rtol=1e-12, atol=1e-15)
 
 
 def test_daisys_rules_on_a_literal_table() -> None:
@@ -109,7 +116,7 @@ def test_daisys_rules_on_a_literal_table() -> None:
             column("d", "date", [day(0), day(0), day(0), day(0)]),
         )
     )
-    found = Gower.of(table, None).distances(table)
+    found = distances(table, None)
     upper: list[list[float]] = [
         [0, (0.5 + 1 + 0) / 3, (0 + 0) / 2, (1 + 0) / 2],
         [0, 0, (1 + 0) / 2, (0.5 + 0) / 2],
@@ -157,11 +164,11 @@ def test_what_has_no_distance_is_refused(
 ) -> None:
     table = ItemTable(tuple(column(name, *each) for name, each in columns.items()))
     with pytest.raises(UsageError, match=message):
-        Gower.of(table, weights).distances(table)
+        distances(table, weights)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1.0, 1.7e308])
 def test_ranges_of_any_size(scale: float) -> None:
     table = ItemTable((column("x", "number", [-scale, 0.0, scale]),))
-    found = Gower.of(table, None).distances(table)
+    found = distances(table, None)
     np.testing.assert_allclose(found, [[0, 0.5, 1], [0.5, 0, 0.5], [1, 0.5, 0]], rtol=1e-12)

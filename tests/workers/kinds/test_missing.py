@@ -45,6 +45,44 @@ def test_a_fit_and_predictions_are_those_of_filled_rows(tmp_path: Path, method: 
     assert "1 in column 1" in counted
 
 
+PAIRWISE = [{"step": "missing", "fill": "pairwise"}]
+
+
+@pytest.mark.parametrize("method", ["hac", "hdbscan"])
+def test_empty_values_are_left_out_of_distances(tmp_path: Path, method: str) -> None:
+    jobs = JobsInFolder(tmp_path)
+    extra: dict[str, Any] = {"method": method, "preprocess": PAIRWISE}
+    apart, _ = jobs.run("fit", {"features": POINTS}, **extra)
+    assert apart.error is not None
+    assert "Rows 1 and 2 of input 'features'" in apart.error["detail"]
+    points, new = (np.column_stack([each, np.arange(len(each))]) for each in (POINTS, NEW))
+    fitted, folder = jobs.run("fit", {"features": points}, **extra)
+    assert fitted.error is None, fitted.error
+    assert any("2 empty value(s) of 'features' were left out" in note for note in fitted.warnings)
+    tree = tree_of(folder)
+    given = {"tree": tree, "features": new}
+    outcome, placed = jobs.run("predict", given, method=method, options={"tree": "tr_x"})
+    assert outcome.error is None, outcome.error
+    assert any("1 empty value(s) of 'features' were left out" in note for note in outcome.warnings)
+    assert len(predicted(placed)) == 2
+    # What else shows the rows of the fit takes no empty values.
+    shown, _ = jobs.run(
+        "heatmap",
+        {"tree": tree, "features": points},
+        options={"tree": "tr_x", "of_fit": "features", "preprocess": PAIRWISE},
+        params={"what": "features", "cut": None},
+    )
+    assert shown.error is not None
+    assert "row 1, column 1" in shown.error["detail"]
+    for more, message in (
+        ({"method": "kmeans", "params": {"n_clusters": 2}}, "'pairwise' is for 'hac', 'hdbscan'"),
+        ({"preprocess": [*PAIRWISE, {"step": "standardize"}]}, "is the only step"),
+    ):
+        refused, _ = jobs.run("fit", {"features": points}, **{**extra, **more})
+        assert refused.error is not None
+        assert message in refused.error["detail"]
+
+
 def test_without_the_step_an_empty_value_is_refused(tmp_path: Path) -> None:
     outcome, _ = JobsInFolder(tmp_path).run("fit", {"features": POINTS}, method="hac")
     assert outcome.error is not None

@@ -294,6 +294,7 @@ class FeaturesMethods(Generic[R]):
         *,
         features: Input | None = None,
         distances: Input | None = None,
+        items: Items | None = None,
         names: Input | None = None,
         min_cluster_size: int = 5,
         min_samples: int | None = None,
@@ -307,7 +308,9 @@ class FeaturesMethods(Generic[R]):
             "braycurtis",
             "hamming",
             "jaccard",
+            "gower",
         ] = "euclidean",
+        weights: Mapping[str, Any] | None = None,
         cluster_selection_method: Literal["eom", "leaf"] = "eom",
         cluster_selection_epsilon: float = 0.0,
         max_cluster_size: int | None = None,
@@ -329,7 +332,7 @@ class FeaturesMethods(Generic[R]):
     ) -> R:
         """HDBSCAN: clusters of any shape and density; points outside all clusters are noise.
 
-        Leaves: tree, model. Exactly one of features, distances must be given.
+        Leaves: tree, model. Exactly one of features, distances, items must be given.
 
         Source: Hierarchical Density Estimates for Data Clustering, Visualization, and Outlier
         Detection (2015, ACM TKDD 10(1)).
@@ -337,6 +340,9 @@ class FeaturesMethods(Generic[R]):
         features : optional. One row per point.
         distances : optional. Square symmetric matrix of distances between points, zero
             diagonal.
+        items : optional. A table with a row per point, which are compared by Gower's distance:
+            numbers and dates by their range, categories and booleans as equal or not, over the
+            columns in which both rows have a value; texts are left out.
         names : optional. One name per point. A leaf of several points is named after the first
             three of them.
         min_cluster_size : Smallest size of a cluster.
@@ -344,7 +350,10 @@ class FeaturesMethods(Generic[R]):
             values give more noise. Default: 'min_cluster_size'.
         metric : Distance between points, as SciPy's pdist defines it; 'jaccard' takes values
             other than 0 as present. It applies to the input 'features' and must stay
-            'euclidean' with 'distances'.
+            'euclidean' with 'distances'; 'items' are compared by 'gower', which applies to them
+            alone.
+        weights : With the input 'items': the weights of columns in the distance, by name; 1 for
+            the others, 0 leaves a column out.
         cluster_selection_method : Which clusters of the condensed tree are chosen: 'eom' the
             most stable clusters, 'leaf' the leaves of the tree, which are smaller and more even
             in size.
@@ -366,11 +375,13 @@ class FeaturesMethods(Generic[R]):
             "hdbscan",
             features=features,
             distances=distances,
+            items=items,
             names=names,
             params={
                 "min_cluster_size": min_cluster_size,
                 "min_samples": min_samples,
                 "metric": metric,
+                "weights": weights,
                 "cluster_selection_method": cluster_selection_method,
                 "cluster_selection_epsilon": cluster_selection_epsilon,
                 "max_cluster_size": max_cluster_size,

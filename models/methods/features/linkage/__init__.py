@@ -6,6 +6,5 @@
 - `constraints`: what a user knows of the merges; `clades`: the clades of a known tree.
 - `constrained_pairs`, `constrained_edges`: merging under constraints, among all pairs and along a
   graph; `grouped_tree`: the tree of merges of groups.
-- `items`: tables of columns of several kinds, by Gower's distance.
 - `loops`: the compiled merging.
 """

@@ -27,12 +27,51 @@ from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
 from models.inputs.data import Data, require_finite
 from models.inputs.pairs import CANNOT, MUST, join, read_pairs
+from models.method import Input
 from models.methods.features.linkage.clades import ROLE as TREE
 from models.methods.features.linkage.clades import Clades, known_clades
 
 GRAPH = "graph"
 CONSTRAINTS = (GRAPH, MUST, CANNOT, TREE)
 """The roles of constraints."""
+
+CONSTRAINT_INPUTS = {
+    GRAPH: Input(
+        required=False,
+        sparse=True,
+        fit_only=True,
+        description=(
+            "Which points are neighbours, of which only groups that an edge joins merge: a square "
+            "matrix, dense or sparse, whose values other than 0 are edges, or pairs of points, by "
+            "their numbers from 0 or, as text, by their names."
+        ),
+    ),
+    MUST: Input(
+        required=False,
+        fit_only=True,
+        description=(
+            "Pairs of points, by number or name, that are one group from the start, together with "
+            "all that other pairs link to them."
+        ),
+    ),
+    CANNOT: Input(
+        required=False,
+        fit_only=True,
+        description=(
+            "Pairs of points, by number or name, of which groups merge only where nothing else may."
+        ),
+    ),
+    TREE: Input(
+        required=False,
+        fit_only=True,
+        description=(
+            "A known tree that the result refines. Each leaf bears the name of one or several "
+            "points, without the input 'names' a point's number; points that it does not name may "
+            "be anywhere."
+        ),
+    ),
+}
+"""The inputs of constraints."""
 
 EDGE, ACROSS, APART = 1, 2, 4
 """The kinds of a pair: the graph joins it; it has rows in different parts; it cannot link."""

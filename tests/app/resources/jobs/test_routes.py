@@ -352,6 +352,22 @@ def test_unknown_steps(api: Api, steps: list[dict[str, object]]) -> None:
     problem_of(api.client.post("/v1/jobs", json=body), 422, "invalid-request")
 
 
+@pytest.mark.parametrize("method", ["hac", "hdbscan", "kmeans"])
+def test_empty_values_are_left_out_by_methods_of_distances_alone(api: Api, method: str) -> None:
+    body = {
+        "method": method,
+        "inputs": {"features": [[1.0, None], [3.0, 1.0]]},
+        "preprocess": [{"step": "missing", "fill": "pairwise"}],
+    }
+    answer = api.client.post("/v1/jobs", json=body)
+    if method == "kmeans":
+        body["params"] = {"n_clusters": 2}
+        problem = problem_of(api.client.post("/v1/jobs", json=body), 422, "wrong-input")
+        assert "'pairwise' is for 'hac', 'hdbscan'" in problem["detail"]
+    else:
+        assert answer.status_code == 202, answer.text
+
+
 def test_preparation_requires_features(api: Api) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(preprocess=[{"step": "l2"}]))
     assert "features" in problem_of(answer, 422, "wrong-input")["detail"]

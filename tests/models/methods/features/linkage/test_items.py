@@ -10,11 +10,11 @@ import pytest
 
 from models import registry
 from models.errors import UsageError
+from models.graphs.measured import measured
 from models.inputs.data import Data
 from models.inputs.items import ItemColumn, ItemTable, ranked
 from models.method import Fitted
 from models.methods.features.hac import HACParams
-from models.numerics.gower import Gower
 
 METHOD = registry.method("hac")
 
@@ -42,7 +42,9 @@ def fit(items: ItemTable, **params: Any) -> Fitted:
 def test_the_tree_is_that_of_the_distances(linkage: str, metric: str) -> None:
     items, weights = table(50), {"age": 2.0}
     fitted = fit(items, linkage=linkage, metric=metric, weights=weights)
-    square = Gower.of(items, weights).distances(items)
+    points = measured(Data({"items": items}), "euclidean", weights)
+    assert points is not None
+    square = points.square()
     other = METHOD.fit(Data({"distances": square}), HACParams(linkage=linkage))
     assert (fitted.tree.parent == other.tree.parent).all()
     np.testing.assert_array_equal(fitted.tree.height, other.tree.height)
