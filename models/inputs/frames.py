@@ -32,8 +32,8 @@ FAR = 64.0
 ORDINARY = 16
 """Spreads between 2^-ORDINARY and 2^ORDINARY are not scaled."""
 
-ROOM = 50
-"""Single precision has room for squares of values between 2^-ROOM and 2^ROOM."""
+ROOM = 100
+"""Single precision has room for values between 2^-ROOM and 2^ROOM."""
 
 MOST = 1023
 """The exponent of the largest power of two."""
@@ -116,7 +116,7 @@ class Frame:
 
     def scaled_back(self, values: Array) -> Array:
         """Differences of rows in the frame, or distances, in the unit of the rows; in double
-        precision where single precision has no room for the squares of the unit."""
+        precision where single precision has no room for them."""
         if self.exponent == 0:
             return values
         kind = values.dtype if abs(self.exponent) <= ROOM else np.dtype(np.float64)
