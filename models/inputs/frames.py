@@ -22,8 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.arrays import Array, Float, Int, row_blocks
+from models.arrays import Array, Float, Int, Single, row_blocks
+from models.errors import UsageError
 from models.inputs.checks import Points, blocks
+from models.inputs.data import Data
 from models.inputs.rows import Rows, widened
 
 FAR = 64.0
@@ -32,11 +34,20 @@ FAR = 64.0
 ORDINARY = 16
 """Spreads between 2^-ORDINARY and 2^ORDINARY are not scaled."""
 
+LARGEST = 40
+"""Rows are not scaled up so far that any of the sample exceeds 2^LARGEST."""
+
+SQUARES = 30
+"""Single precision has room for squares of values between 2^-SQUARES and 2^SQUARES."""
+
 ROOM = 100
 """Single precision has room for values between 2^-ROOM and 2^ROOM."""
 
 MOST = 1023
 """The exponent of the largest power of two."""
+
+_AT_ONCE = 1 << 15
+"""Values that are moved at a time."""
 
 _STRETCHES, _LENGTH = 15, 17
 """The sample: stretches of rows, at equal distances."""
@@ -44,17 +55,23 @@ _STRETCHES, _LENGTH = 15, 17
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """origin : (D,) what is subtracted. exponent : rows are then divided by 2^exponent."""
+    """origin : (D,) what is subtracted. exponent : rows are then divided by 2^exponent.
+    wide : whether squares of rows need double precision.
+    """
 
     origin: Float
     exponent: int
+    wide: bool = False
 
     @classmethod
-    def of(cls, points: Points, *, moves: bool = True, scales: bool = True) -> Frame:
+    def of(
+        cls, points: Points, *, moves: bool = True, scaled_beyond: int | None = ORDINARY
+    ) -> Frame:
         """The frame of dense or sparse rows, or of rows that are read; the plain one for rows that
         are not finite.
 
-        moves, scales : whether it may move and scale rows; sparse rows are never moved.
+        moves : whether it may move rows; sparse rows are never moved. scaled_beyond : spreads
+        between 2^-scaled_beyond and 2^scaled_beyond are not scaled; None: none is.
         """
         n_columns = points.shape[1]
         plain = cls(np.zeros(n_columns), 0)
@@ -76,22 +93,30 @@ class Frame:
             return cls(2 * origin, 0) if moves and widest == 0 else plain
         far = np.abs(origin) / FAR > np.where(reach > 0, reach, widest)
         exponent = min(int(np.frexp(widest)[1]) + 1, MOST)
-        kept = not scales or abs(exponent) <= ORDINARY
-        return cls(2 * origin if far.any() else plain.origin, 0 if kept else exponent)
+        # Rows far larger than the typical one have room, too.
+        most = int(np.frexp(np.abs(sample - origin).max())[1]) + 1
+        exponent = max(exponent, min(0, most - LARGEST))
+        kept = scaled_beyond is None or abs(exponent) <= scaled_beyond
+        wide = kept and abs(exponent) > SQUARES and _kind(points.dtype) == np.float32
+        return cls(2 * origin if far.any() else plain.origin, 0 if kept else exponent, wide)
+
+    def kind(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """Of rows in the frame that had this type."""
+        return np.dtype(np.float64) if self.wide else _kind(dtype)
 
     def columns(self, chosen: Int) -> Frame:
         """The frame of some columns."""
-        return Frame(self.origin[chosen], self.exponent)
+        return Frame(self.origin[chosen], self.exponent, self.wide)
 
     @property
     def is_plain(self) -> bool:
         """Whether rows stay as they are."""
-        return self.exponent == 0 and not self.origin.any()
+        return self.exponent == 0 and not self.wide and not self.origin.any()
 
     def block(self, values: Array) -> Float:
         """(n, D) dense rows in the frame."""
         wide = values.astype(np.float64)
-        if self.is_plain:
+        if self.exponent == 0 and not self.origin.any():
             return wide
         with np.errstate(over="ignore", under="ignore"):
             moved: Float = np.ldexp(wide, -self.exponent) - np.ldexp(self.origin, -self.exponent)
@@ -99,18 +124,22 @@ class Frame:
 
     def rows(self, points: Points) -> Points:
         """The rows in the frame: as given where it is plain, else in double precision, or in single
-        precision where that is theirs."""
+        precision where that is theirs and has room."""
         if self.is_plain:
             return points
         if isinstance(points, Rows):
             return FramedRows(points, self)
         if isinstance(points, sp.csr_array):
             data = np.ldexp(points.data.astype(np.float64), -self.exponent)
-            data = data.astype(_kind(points.dtype), copy=False)
+            data = data.astype(self.kind(points.dtype), copy=False)
             return sp.csr_array((data, points.indices, points.indptr), shape=points.shape)
-        out = np.empty(points.shape, dtype=_kind(points.dtype))
+        return self.array(points)
+
+    def array(self, points: Array) -> Array:
+        """Dense rows in the frame, copied."""
+        out = np.empty(points.shape, dtype=self.kind(points.dtype))
         with np.errstate(over="ignore"):
-            for block in row_blocks(len(points), points.shape[1]):
+            for block in row_blocks(len(points), points.shape[1], _AT_ONCE):
                 out[block] = self.block(points[block])
         return out
 
@@ -124,6 +153,11 @@ class Frame:
             scaled: Array = np.ldexp(values.astype(np.float64), self.exponent).astype(kind)
         return scaled
 
+    @property
+    def shift(self) -> Single:
+        """(D,) the origin in the unit of the frame: added to rows in it, they are only scaled."""
+        return np.ldexp(self.origin, -self.exponent).astype(np.float32)
+
     def back(self, positions: Array) -> Float:
         """(n, D) positions in the frame, as rows lie."""
         wide = positions.astype(np.float64)
@@ -134,24 +168,71 @@ class Frame:
         return placed
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """How far rows lie from 0, seen as directions. column : that with the largest median.
+    median, spread : its median and the largest spread of a column. share : the spread over the
+    length of the medians: about the angle between rows, where it is small; infinite for rows about
+    0.
+    """
+
+    column: int
+    median: float
+    spread: float
+    share: float
+
+    @classmethod
+    def of(cls, points: Points) -> Aside:
+        """Of dense rows or rows that are read, by a sample."""
+        sample = _sample(points)
+        sample = sample[np.isfinite(sample).all(axis=1)]
+        top = float(np.abs(sample).max(initial=0.0))
+        if top == 0:
+            return cls(0, 0.0, 0.0, np.inf)
+        sample = sample / top
+        median = np.sort(sample, axis=0)[(len(sample) - 1) // 2]
+        spread = float(_typical(np.abs(sample - median)).max())
+        column, length = int(np.abs(median).argmax()), float(np.linalg.norm(median))
+        share = spread / length if length > 0 and spread > 0 else np.inf
+        return cls(column, float(median[column] * top), spread * top, share)
+
+    @property
+    def reason(self) -> str:
+        """What lies where, as the beginning of a sentence."""
+        return (
+            f"Input 'features' lies far from 0 for its spread: column {self.column} (counted from "
+            f"0) has the median {self.median:g}, and the columns spread by {self.spread:.2g} at "
+            "most, so that seen from 0 all rows lie in nearly one direction"
+        )
+
+    def require_directions(self, least: float) -> None:
+        """Raises UsageError naming the column where `share` is below `least`."""
+        if self.share < least:
+            raise UsageError(
+                f"{self.reason}, and their cosines are rounding. {CENTRE}",
+                code="no-distance",
+                role="features",
+                column=self.column,
+            )
+
+
+CENTRE = 'Centre the columns first (`preprocess: [{"step": "standardize"}]`).'
+
+
 class FramedRows(Rows):
     """Rows that are moved and scaled when they are read."""
 
     def __init__(self, rows: Rows, frame: Frame) -> None:
         self._rows, self._frame = rows, frame
         self.shape, self.far = rows.shape, rows.far
-        self.dtype = np.dtype(np.float32) if rows.bfloat16 else _kind(rows.dtype)
+        self.dtype = frame.kind(rows.dtype)
 
     def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        return self._framed(self._rows.values(start, stop))
+        return self._frame.array(self._rows.values(start, stop))
 
     def take(self, rows: Int) -> npt.NDArray[Any]:
         values = self._rows.take(rows)
-        return self._framed(widened(values) if self._rows.bfloat16 else values)
-
-    def _framed(self, values: Array) -> Array:
-        with np.errstate(over="ignore"):
-            return self._frame.block(values).astype(self.dtype, copy=False)
+        return self._frame.array(widened(values) if self._rows.bfloat16 else values)
 
 
 def _kind(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -163,7 +244,8 @@ def _sample(points: Points) -> Float:
     """(at most 255, D) some rows; of sparse ones (n, 1) the values that are stored."""
     if isinstance(points, sp.csr_array):
         step = -(-max(1, points.nnz) // (_STRETCHES * _LENGTH))
-        return points.data[::step, None].astype(np.float64)
+        stored: Float = points.data[::step, None].astype(np.float64)
+        return stored
     n_points = points.shape[0]
     starts = np.linspace(0, max(0, n_points - _LENGTH), _STRETCHES).astype(np.int64)
     parts = [slice(at, min(at + _LENGTH, n_points)) for at in np.unique(starts)]
@@ -191,3 +273,23 @@ def _reach(points: Points, origin: Float) -> Float:
         part = rows.data[:, None] if isinstance(rows, sp.csr_array) else rows
         reach = np.maximum(reach, np.abs(part / 2 - origin[: reach.size]).max(axis=0, initial=0.0))
     return reach
+
+
+def with_room(data: Data) -> Data:
+    """The data, with the features in double precision where single precision has no room for their
+    squares; the same data where it has."""
+    features = data.values.get("features")
+    matrices = features if isinstance(features, tuple) else (features,)
+    wide = [_wide(matrix) for matrix in matrices]
+    if all(new is old for new, old in zip(wide, matrices, strict=True)):
+        return data
+    return Data(
+        {**data.values, "features": tuple(wide) if isinstance(features, tuple) else wide[0]}
+    )
+
+
+def _wide(matrix: Any) -> Any:
+    numbers = isinstance(matrix, (np.ndarray, sp.csr_array, Rows)) and len(matrix.shape) == 2
+    if not numbers or matrix.dtype.kind != "f":
+        return matrix
+    return Frame.of(matrix, moves=False, scaled_beyond=None).rows(matrix)
