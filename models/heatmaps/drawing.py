@@ -360,6 +360,7 @@ def _features(
         values = scaled[:, order].astype(np.float32)
     else:
         values = _stored(frame.columns(chosen).back(values)[:, order])
+        notes += _hidden(values, columns, names)
     low, high = float(values.min()), float(values.max())
     if terms.scale == "standard":
         most = float(np.quantile(np.abs(values), 1 - EXTREME)) or 1.0
@@ -379,11 +380,27 @@ def _features(
 
 
 def _stored(values: Float) -> Array:
-    """The values in single precision where that rounds them by less than a step of a tile."""
-    single = values.astype(np.float32)
-    step = (float(values.max()) - float(values.min())) / STEPS
-    lost = float(np.abs(single - values).max())
-    return single if lost <= step / 4 or float(np.abs(values).max()) == 0 else values
+    """The values in single precision where that rounds those of each column by less than a step of
+    their range."""
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    lost = np.abs(single - values).max(axis=0)
+    return single if (lost <= np.ptp(values, axis=0) / STEPS / 4).all() else values
+
+
+def _hidden(values: Array, columns: Int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """A warning where the columns differ so much that all values of some are one step."""
+    wide = values.astype(np.float64)
+    spread = np.ptp(wide, axis=0)
+    hidden = np.flatnonzero((spread > 0) & (spread < (wide.max() - wide.min()) / STEPS))
+    if not hidden.size:
+        return ()
+    first = int(columns[hidden[0]])
+    name = first if names is None else repr(names[first])
+    return (
+        f"{hidden.size} column(s), the first of them {name}, differ by less than one step of the "
+        "whole range, so that they have one colour: 'scale' 'standard' shows each on its own.",
+    )
 
 
 def _distances(

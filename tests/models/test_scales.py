@@ -1,0 +1,248 @@
+"""Whatever measures distances, angles or spreads gives one answer on any scale and offset, or
+refuses the input with its reason.
+
+Rows are multiples of 2^-10, and offsets and scales powers of two, so that rows are exact in every
+variant that their type can hold.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import adjusted_rand_score
+
+from models.errors import UsageError
+from models.heatmaps.drawing import heatmap
+from models.heatmaps.options import HeatmapTerms
+from models.inputs.data import Data
+from models.inputs.frames import Frame
+from models.inputs.rows import ArrayRows
+from models.items.placement import placement
+from models.items.rankings import ranked, vectors
+from models.levels import silhouette
+from models.maps.mapping import mapped
+from models.maps.options import MapTerms
+from models.metrics.catalogue import evaluate
+from models.metrics.nodes import report_on_nodes
+from models.registry import method
+from models.running.progress import silent
+from models.tree.cut import cut
+from models.tree.tree import Tree
+from tests.contract.contract_kit import EXAMPLES
+from umbel.testing.examples import Example
+
+RNG = np.random.default_rng(5)
+GROUP = RNG.permutation(np.arange(60) % 3)
+ROWS = np.round((RNG.normal(size=(60, 4)) + 6 * np.eye(3, 4)[GROUP]) * 2**10) / 2**10
+COLUMN = np.array([2.0**30, 0.0, 0.0, 0.0])
+
+Variant = tuple[str, float, Any]
+VARIANTS: list[Variant] = [
+    ("float64", 1.0, 2.0**30),
+    ("float64", 1.0, COLUMN),
+    ("float64", 2.0**-100, 0.0),
+    ("float64", 2.0**-23, 2.0**-3),
+    ("float64", 2.0**100, 2.0**120),
+    ("float32", 1.0, 2.0**10),
+    ("float32", 2.0**-100, 0.0),
+    ("float32", 2.0**100, 0.0),
+]
+"""Type, scale and offset."""
+
+
+def variant(rows: Any, each: Variant) -> Any:
+    dtype, scale, offset = each
+    return (rows * scale + offset).astype(dtype)
+
+
+LINEAR = frozenset(
+    {"blr", "bsvm", "corrmnl", "hblr", "hmmc", "hsvm", "mlr", "mmc", "msvm", "ot", "rmlr"}
+    | {"rr-lr", "rr-svm", "td-svm"}
+)
+"""Weights are regularised from 0 on the scale that is given: offsets and scales change them."""
+COUNTED = frozenset({"lda", "multinomial"})
+"""Counts have a unit, and 0."""
+TASKS = frozenset({"ghhc-mtl", "mtrl", "stl"})
+"""Priors of weights and targets have a unit."""
+SLOW = frozenset(
+    {"bisecting-kmeans", "bvmf", "deepect", "ghhc", "hvmf", "hyphc", "treevae", "tvmf"}
+)
+"""Only some variants."""
+TRAINED = frozenset({"deepect", "hyphc", "treevae"})
+"""Heights come from training, of which rounding changes the way."""
+PARAMS: dict[str, dict[str, Any]] = {
+    "hyphc": {"affinity": "rbf", "max_iter": 1000, "n_init": 1, "batch_size": 512},
+    # The order 'shuffled' is that of the bits of the values.
+    "perch": {"order": "given"},
+}
+
+TAKEN = [
+    example
+    for example in EXAMPLES
+    if "features" in example.roles and example.method.id not in LINEAR | COUNTED | TASKS
+]
+
+
+def test_exceptions_are_methods() -> None:
+    known = {example.method.id for example in EXAMPLES}
+    assert known >= LINEAR | COUNTED | TASKS | SLOW | TRAINED
+
+
+def fitted(example: Example, rows: Any) -> tuple[Any, Any, Any]:
+    """(the fit, the clusters, the leaves of the same rows predicted)."""
+    data: Any = example.data()
+    data.values["features"] = rows
+    if "labels" in data.values:
+        data.values["labels"] = np.where(GROUP == 2, -1, GROUP)
+    fit = example.fit(data, **PARAMS.get(example.method.id, {}))
+    try:
+        flat = cut(fit.tree, k=3).cluster_of_point
+    except UsageError:
+        flat = fit.tree.leaf_of_point
+    leaf = None
+    if example.method.predicts:
+        assert fit.model is not None
+        leaf = example.method.predict(fit.model, fit.tree, data).leaf
+    return fit, flat, leaf
+
+
+def fitted_or_refused(example: Example, rows: Any) -> tuple[Any, Any, Any] | UsageError:
+    try:
+        return fitted(example, rows)
+    except UsageError as error:
+        return error
+
+
+def power(tree: Tree, expected: Tree, scale: float) -> float:
+    """By which power of the scale the heights have changed."""
+    high, own = tree.height.max(), expected.height.max()
+    return 0.0 if own == 0 else float(np.log2(high / own) / np.log2(scale))
+
+
+@pytest.mark.parametrize("example", TAKEN, ids=str)
+def test_a_method_answers_alike_or_refuses(example: Example) -> None:
+    name, rows = example.method.id, ROWS
+    if example.method.family == "sphere":
+        rows = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
+    base, flat, leaf = fitted(example, rows)
+    for each in VARIANTS[1::3] if name in SLOW else VARIANTS:
+        dtype, scale, offset = each
+        result = fitted_or_refused(example, variant(rows, each))
+        if isinstance(result, UsageError):
+            assert result.code in {"not-unit", "no-distance"}, (each, result)
+            assert {"row", "column"} & result.where.keys()
+            continue
+        other, own, predicted = result
+        assert adjusted_rand_score(flat, own) > 0.99, each
+        if leaf is not None:
+            kept = (leaf == base.tree.leaf_of_point).mean()
+            assert (predicted == other.tree.leaf_of_point).mean() >= kept - 0.02, each
+        if name in TRAINED:
+            continue
+        exact = 1e-6 if dtype == "float64" and not np.any(offset) else 1e-3
+        if scale == 1.0:
+            np.testing.assert_allclose(
+                np.sort(other.tree.height), np.sort(base.tree.height), rtol=exact, atol=exact
+            )
+        else:
+            raised = power(other.tree, base.tree, scale)
+            assert abs(raised - round(raised)) < exact, (each, raised)
+
+
+def tree_of(rows: Any) -> Tree:
+    hac = method("hac")
+    return hac.fit(Data({"features": rows}), hac.Params(linkage="average")).tree
+
+
+TREE = tree_of(ROWS)
+
+
+@pytest.mark.parametrize("each", VARIANTS, ids=str)
+def test_what_goes_with_a_tree_answers_alike(each: Variant) -> None:
+    dtype, scale, _ = each
+    rows = variant(ROWS, each)
+    single = 1e-4 if dtype == "float32" else 1e-6
+    # Levels.
+    curve = dict(silhouette.curve(TREE, ROWS))
+    assert dict(silhouette.curve(TREE, rows)) == pytest.approx(curve, abs=single)
+    # Examples.
+    placed = placement(TREE, 60)
+    first = [
+        ranked(placed, 0, "central", 60, known=vectors(matrix, TREE, placed)[0])
+        for matrix in (ROWS, rows, ArrayRows(rows))
+    ]
+    for other in first[1:]:
+        assert (other.item == first[0].item).all()
+        assert other.score == pytest.approx(first[0].score * scale, rel=1e-4)
+    report = report_on_nodes(TREE, features=ROWS)
+    assert (report_on_nodes(TREE, features=rows).exemplars == report.exemplars).all()
+    # Metrics.
+    wanted = ["silhouette", "davies_bouldin", "calinski_harabasz", "cophenetic_correlation"]
+    expected = evaluate(TREE, metrics=wanted, features=ROWS, cut={"k": 3}).metrics
+    measured = evaluate(TREE, metrics=wanted, features=rows, cut={"k": 3}).metrics
+    assert measured == pytest.approx(expected, rel=1e-4)
+    # Maps, by `pca` alone: others need packages.
+    by_pca = mapped(ROWS, MapTerms(by="pca"), 1, silent)
+    other_map = mapped(rows, MapTerms(by="pca"), 1, silent)
+    assert other_map.neighbours_kept == pytest.approx(by_pca.neighbours_kept, abs=0.02)
+    apart, others = (pdist(one.positions.astype(float)) for one in (by_pca, other_map))
+    assert others / others.max() == pytest.approx(apart / apart.max(), abs=1e-4)
+    if not other_map.warnings:
+        assert others.max() == pytest.approx(apart.max() * scale, rel=1e-4)
+    # Heat maps.
+    for terms in ({"what": "features", "scale": "none"}, {"what": "features"}):
+        drawn, own = (
+            heatmap(TREE, {"k": 3}, matrix, None, HeatmapTerms(**terms), silent)
+            for matrix in (ROWS, rows)
+        )
+        assert own.columns is not None
+        assert drawn.columns is not None
+        assert own.columns["between"] == pytest.approx(drawn.columns["between"], rel=1e-4)
+        assert own.columns["deviation"] == pytest.approx(
+            [scale * one for one in drawn.columns["deviation"]], rel=1e-4
+        )
+        if terms == {"what": "features"}:
+            assert own.values == pytest.approx(drawn.values, abs=1e-3)
+        else:
+            offset = np.broadcast_to(each[2], 4)[own.columns["column"]]
+            place = [drawn.columns["column"].index(one) for one in own.columns["column"]]
+            given = np.asarray(own.values, dtype=np.float64) - offset
+            assert given == pytest.approx(
+                drawn.values[:, place] * scale, abs=1e-3 * scale * float(np.ptp(drawn.values))
+            )
+    far = HeatmapTerms(what="distances", metric="euclidean")
+    drawn, own = (heatmap(TREE, {"k": 3}, one, None, far, silent) for one in (ROWS, rows))
+    assert own.high == pytest.approx(drawn.high * scale, rel=1e-4)
+
+
+def test_a_frame_moves_by_a_value_and_scales_by_a_power_of_two() -> None:
+    for matrix in (ROWS, ROWS.astype(np.float32), ArrayRows(ROWS)):
+        assert Frame.of(matrix).rows(matrix) is matrix
+    rows = ROWS + 2.0**40
+    frame = Frame.of(rows)
+    moved = np.asarray(frame.rows(rows))
+    assert squareform(pdist(moved)) == pytest.approx(squareform(pdist(ROWS)), abs=0)
+    assert (frame.back(moved) == rows).all()
+    read: Any = frame.rows(ArrayRows(rows))
+    assert (read.read(3, 9) == moved[3:9]).all()
+    assert (read.take(np.array([1, 5])) == moved[[1, 5]]).all()
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.vstack([np.full((3000, 4), 7.0), ROWS + 2.0**30]),
+        np.vstack([ROWS, np.full((1, 4), 2.0**60)]),
+        np.full((60, 4), 2.0**30),
+        np.full((60, 4), 1e308) * np.where(np.arange(60) % 2, 1, -1)[:, None],
+        ROWS * 2.0**-1060,
+    ],
+    ids=["equal", "one far", "all equal", "largest", "denormal"],
+)
+def test_frames_of_odd_rows_are_finite(rows: Any) -> None:
+    framed = np.asarray(Frame.of(rows).rows(rows))
+    assert np.isfinite(framed).all()
+    assert len(np.unique(framed, axis=0)) == len(np.unique(rows, axis=0))
