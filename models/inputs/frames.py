@@ -78,14 +78,14 @@ class Frame:
         if 0 in points.shape:
             return plain
         moves &= not isinstance(points, sp.csr_array)
-        sample = _sample(points)
+        sample = sampled(points)
         sample = sample[np.isfinite(sample).all(axis=1)]
         if not len(sample):
             return plain
         # Halves, since differences may overflow.
         sample = sample / 2
         origin = np.sort(sample, axis=0)[(len(sample) - 1) // 2] if moves else plain.origin
-        reach = _typical(np.abs(sample - origin))
+        reach = typical(np.abs(sample - origin))
         if not reach.any():
             reach = _reach(points, origin)
         widest = float(reach.max())
@@ -184,14 +184,14 @@ class Aside:
     @classmethod
     def of(cls, points: Points) -> Aside:
         """Of dense rows or rows that are read, by a sample."""
-        sample = _sample(points)
+        sample = sampled(points)
         sample = sample[np.isfinite(sample).all(axis=1)]
         top = float(np.abs(sample).max(initial=0.0))
         if top == 0:
             return cls(0, 0.0, 0.0, np.inf)
         sample = sample / top
         median = np.sort(sample, axis=0)[(len(sample) - 1) // 2]
-        spread = float(_typical(np.abs(sample - median)).max())
+        spread = float(typical(np.abs(sample - median)).max())
         column, length = int(np.abs(median).argmax()), float(np.linalg.norm(median))
         share = spread / length if length > 0 and spread > 0 else np.inf
         return cls(column, float(median[column] * top), spread * top, share)
@@ -240,7 +240,7 @@ def _kind(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype == np.float32 or dtype.itemsize <= 2 else np.float64)
 
 
-def _sample(points: Points) -> Float:
+def sampled(points: Points) -> Float:
     """(at most 255, D) some rows; of sparse ones (n, 1) the values that are stored."""
     if isinstance(points, sp.csr_array):
         step = -(-max(1, points.nnz) // (_STRETCHES * _LENGTH))
@@ -256,7 +256,7 @@ def _sample(points: Points) -> Float:
     return wide
 
 
-def _typical(apart: Float) -> Float:
+def typical(apart: Float) -> Float:
     """(D,) the median of the values other than 0 in each column; 0 where there are none."""
     count = (apart > 0).sum(axis=0)
     order = np.sort(apart, axis=0)

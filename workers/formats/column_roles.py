@@ -309,9 +309,14 @@ def _is_id(seen: Seen) -> bool:
     name = seen.name.strip()
     if _is_saved(seen) or _INDEX.fullmatch(name):
         return True
-    if seen.kind != "date" and (_ID.fullmatch(name) or _ID.fullmatch(name.lower())):
+    if seen.kind != "date" and is_id_name(name):
         return True
     return seen.kind == "text" and _NAME.fullmatch(name) is not None
+
+
+def is_id_name(name: str) -> bool:
+    """Whether ids of rows are called so."""
+    return bool(_ID.fullmatch(name) or _ID.fullmatch(name.lower()))
 
 
 def _is_label(seen: Seen) -> bool:

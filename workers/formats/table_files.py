@@ -191,6 +191,7 @@ def _numbers(at: int, name: str, column: pa.ChunkedArray, *, gaps: bool) -> npt.
     if column.null_count and not gaps:
         empty = column.combine_chunks().is_null().to_numpy(zero_copy_only=False)
         raise missing(int(np.flatnonzero(empty)[0]), at, name=name)
+    batches.require_kept(column, 0, at, shown(name))
     try:
         values: npt.NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy()
     except pa.ArrowInvalid:
