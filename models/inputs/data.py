@@ -205,7 +205,7 @@ def require_two_axes(value: object, role: str) -> None:
 
 def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
     """Raises UsageError naming the row and column of the first value that is NaN or infinite;
-    EmptyValue for a NaN in features; and as `require_exact`.
+    EmptyValue for a NaN in features; of features also as `require_exact`.
 
     first_row : the number of the first of these rows.
 
@@ -213,7 +213,8 @@ def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: i
     for sparse rows O(number of stored values).
     """
     if values.dtype.kind != "f":
-        _require_exact(values, role, block, first_row)
+        if role == "features":
+            _require_exact(values, role, block, first_row)
         return
     if isinstance(values, sp.csr_array):
         odd = np.flatnonzero(~np.isfinite(values.data))
