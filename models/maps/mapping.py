@@ -73,18 +73,19 @@ def _nearest(rows: Array | Rows, sample: Int, k: int) -> tuple[Int, Float]:
     queries = _wide(take(rows, sample))
     n_points = rows.shape[0]
     n_found = min(k + 1 + SPARE, n_points)
-    index, found = np.empty((sample.size, 0), dtype=np.int64), np.empty((sample.size, 0))
+    index = np.full((sample.size, n_found), -1, dtype=np.int64)
+    found = np.full(index.shape, np.inf)
     for block, values in blocks(rows, sample.size):
         wide = _wide(values)
         squares = wide @ queries.T
         squares *= -2.0
         squares += np.einsum("nd,nd->n", wide, wide)[:, None]
-        own = np.broadcast_to(np.arange(block.start, block.stop), squares.T.shape)
-        index, found = np.hstack([index, own]), np.hstack([found, squares.T])
-        if index.shape[1] > n_found:
-            best = np.argpartition(found, n_found - 1, axis=1)[:, :n_found]
-            index = np.take_along_axis(index, best, axis=1)
-            found = np.take_along_axis(found, best, axis=1)
+        (nearer,) = np.nonzero((squares < found.max(axis=1)).any(axis=0))
+        own = np.broadcast_to(np.arange(block.start, block.stop), (nearer.size, len(wide)))
+        every = np.hstack([found[nearer], squares[:, nearer].T])
+        best = np.argpartition(every, n_found - 1, axis=1)[:, :n_found]
+        found[nearer] = np.take_along_axis(every, best, axis=1)
+        index[nearer] = np.take_along_axis(np.hstack([index[nearer], own]), best, axis=1)
     apart = _wide(scattered(rows, index.ravel()))
     apart -= np.repeat(queries, index.shape[1], axis=0)
     squares = np.einsum("nd,nd->n", apart, apart).reshape(index.shape)
