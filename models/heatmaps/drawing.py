@@ -380,8 +380,8 @@ def _features(
 
 
 def _stored(values: Float) -> Array:
-    """The values in single precision where that rounds those of each column by less than a step of
-    their range."""
+    """The values in single precision where that rounds no column by more than a step of its
+    range."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
     lost = np.abs(single - values).max(axis=0)

@@ -1,7 +1,7 @@
 """Whole numbers that double precision would round: they are refused where they are to be measured.
 
-Every integer up to 2^53 is exact. A larger one is accepted where it is a double as it is, or is
-written with at most 15 significant digits, which no two doubles share.
+Every integer up to 2^53 is exact. A larger one is accepted where it is a double, or is written
+with at most 15 significant digits, which no two doubles share.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class Frame:
         return cls(2 * origin if far.any() else plain.origin, 0 if kept else exponent, wide)
 
     def kind(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """Of rows in the frame that had this type."""
+        """The type in the frame of rows that had this type."""
         return np.dtype(np.float64) if self.wide else _kind(dtype)
 
     def columns(self, chosen: Int) -> Frame:
@@ -183,7 +183,7 @@ class Aside:
 
     @classmethod
     def of(cls, points: Points) -> Aside:
-        """Of dense rows or rows that are read, by a sample."""
+        """How far dense rows, or rows that are read, lie from 0, by a sample."""
         sample = sampled(points)
         sample = sample[np.isfinite(sample).all(axis=1)]
         top = float(np.abs(sample).max(initial=0.0))
@@ -236,7 +236,7 @@ class FramedRows(Rows):
 
 
 def _kind(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Of rows in a frame: float32 where that holds their differences, else float64."""
+    """The type of rows in a frame: float32 where that holds their differences, else float64."""
     return np.dtype(np.float32 if dtype == np.float32 or dtype.itemsize <= 2 else np.float64)
 
 

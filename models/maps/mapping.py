@@ -68,8 +68,8 @@ def neighbours_kept(rows: Array | Rows, positions: Array, seed: int) -> float | 
 
 
 def _nearest(rows: Array | Rows, sample: Int, k: int) -> tuple[Int, Float]:
-    """(S, k) the other points nearest to those of the sample, and their squared distances, nearest
-    first. Products give a few more candidates, which differences then put in order."""
+    """(S, k) the points nearest to each of the sample but itself, and their squared distances,
+    nearest first. Products give a few more candidates, which differences then put in order."""
     queries = _wide(take(rows, sample))
     n_points = rows.shape[0]
     n_found = min(k + 1 + SPARE, n_points)

@@ -83,6 +83,8 @@ def fitted(example: Example, rows: Any) -> tuple[Any, Any, Any]:
     try:
         flat = cut(fit.tree, k=3).cluster_of_point
     except UsageError:
+        flat = np.zeros(60)
+    if len(set(flat)) == 1:
         flat = fit.tree.leaf_of_point
     leaf = None
     if example.method.predicts:

@@ -4,6 +4,7 @@ refuses the input with its reason.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import adjusted_rand_score
 
+from models import registry
 from models.errors import UsageError
 from models.heatmaps.drawing import heatmap
 from models.heatmaps.options import HeatmapTerms
@@ -27,6 +29,7 @@ from models.metrics.nodes import report_on_nodes
 from models.registry import method
 from models.running.progress import silent
 from models.tree.tree import Tree
+from scripts import write_scales
 from tests.contract.contract_kit import EXAMPLES
 from tests.models.scales_kit import (
     COUNTED,
@@ -51,6 +54,13 @@ def test_exceptions_are_methods() -> None:
     assert known >= LINEAR | COUNTED | TASKS | SLOW | TRAINED
 
 
+def test_the_page_has_every_method() -> None:
+    page = write_scales.PATH.read_text("utf-8")
+    table = page.partition(write_scales.BEGIN)[2].partition(write_scales.END)[0]
+    assert set(re.findall(r"^\| `([\w-]+)`", table, re.MULTILINE)) == registry.built_in().keys()
+    assert "differs" not in table
+
+
 def power(tree: Tree, expected: Tree, scale: float) -> float:
     """By which power of the scale the heights have changed."""
     high, own = tree.height.max(), expected.height.max()
@@ -73,6 +83,9 @@ def test_a_method_answers_alike_or_refuses(example: Example) -> None:
         if leaf is not None:
             kept = (leaf == base.tree.leaf_of_point).mean()
             assert (predicted == other.tree.leaf_of_point).mean() >= kept - 0.02, each
+        if base.features is not None:
+            apart, others = (pdist(one.features.astype(float)) for one in (base, other))
+            assert others / others.max() == pytest.approx(apart / apart.max(), abs=1e-6), each
         if name in TRAINED:
             continue
         exact = 1e-6 if dtype == "float64" and not np.any(offset) else 1e-3
