@@ -54,22 +54,22 @@ def rounded(
     column: int,
     *,
     name: str | None = None,
-    role: str = "features",
+    role: str | None = None,
     line: int | None = None,
 ) -> UsageError:
-    """The error for a number that would be rounded."""
+    """The error for a number that would be rounded. role : None for a file of no known role."""
     own = f"column {column}" if name is None else f"column {name}"
     of_file = "" if line is None else f"; line {line} of the file"
     place: dict[str, Any] = {"row": row, "column": column}
-    if line is not None:
-        place["line"] = line
+    place |= {"line": line} if line is not None else {}
+    place |= {"role": role} if role is not None else {}
+    subject = "The file" if role is None else f"Input {role!r}"
     return UsageError(
-        f"Input {role!r} has {written!s:.60} at row {row}, {own} (counted from 0{of_file}), which "
+        f"{subject} has {written!s:.60} at row {row}, {own} (counted from 0{of_file}), which "
         f"double precision rounds to {int(float(str(written)))}: integers are exact up to 2^53. "
         "Subtract what the column has in common, or leave it out; the ids of rows are chosen by "
         "?id_column=, and other features by ?columns=.",
         code="unusable-input",
-        role=role,
         **place,
     )
 

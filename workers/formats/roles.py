@@ -392,7 +392,7 @@ def _matrix_of_lists(rows: object, role: str | None, *, gaps: bool) -> npt.NDArr
         )
     for row, at in np.argwhere(np.abs(matrix) > LARGEST).tolist():
         if isinstance(rows[row][at], int) and not is_kept(str(rows[row][at])):
-            raise rounded(rows[row][at], row, at, role=role or "features")
+            raise rounded(rows[row][at], row, at, role=role)
     strange = np.argwhere(~np.isfinite(matrix)).tolist()
     place = next(((row, at) for row, at in strange if rows[row][at] is not None), None)
     if place is not None:

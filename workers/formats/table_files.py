@@ -32,7 +32,7 @@ MOST_SEEN = 2000
 
 _BY_BATCHES = frozenset({"xlsx", "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
-_INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*", re.ASCII)
+_INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-stream": arrow.open_stream,
     "arrow-file": arrow.open_file,

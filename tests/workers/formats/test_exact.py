@@ -23,24 +23,24 @@ from workers.formats.column_roles import UNCHOSEN, Choice
 BIG = 2**60 + 1
 
 
-def table(values: list[Any], kind: Any = None) -> pa.Table:
-    return pa.table({"a": [0.5, 1.5, 2.5], "big": pa.array(values, kind)})
+def table(values: list[Any], kind: Any, name: str) -> pa.Table:
+    return pa.table({"a": [0.5, 1.5, 2.5], name: pa.array(values, kind)})
 
 
-def written(format: str, values: list[Any], kind: Any = None) -> bytes:
-    """A table of a column `a` and a column `big` of these three values."""
+def written(format: str, values: list[Any], kind: Any = None, name: str = "big") -> bytes:
+    """A table of a column `a` and a column of these three values."""
     out = io.BytesIO()
     match format:
         case "csv":
-            return b"a,big\n" + b"".join(b"0.5,%s\n" % str(x).encode() for x in values)
+            return f"a,{name}\n".encode() + b"".join(b"0.5,%s\n" % str(x).encode() for x in values)
         case "json":
-            return json.dumps([{"a": 0.5, "big": x} for x in values]).encode()
+            return json.dumps([{"a": 0.5, name: x} for x in values]).encode()
         case "jsonl":
-            return b"".join(json.dumps({"a": 0.5, "big": x}).encode() + b"\n" for x in values)
+            return b"".join(json.dumps({"a": 0.5, name: x}).encode() + b"\n" for x in values)
         case "parquet":
-            pq.write_table(table(values, kind), out)
+            pq.write_table(table(values, kind, name), out)
         case "arrow-file":
-            feather.write_feather(table(values, kind), out, compression="uncompressed")
+            feather.write_feather(table(values, kind, name), out, compression="uncompressed")
     return out.getvalue()
 
 
@@ -68,6 +68,9 @@ def test_a_rounded_feature_is_refused_by_name_and_an_id_is_not(format: str, tmp_
     ids = written(format, [BIG, BIG + 1, BIG + 2])
     assert loaded(path, format, ids, Choice(id="big")).shape == (3, 1)
     assert loaded(path, format, ids, Choice(features=("a",))).shape == (3, 1)
+    # Ids that nobody chose.
+    named = written(format, [BIG, BIG + 1, BIG + 2], name="user_id")
+    assert loaded(path, format, named).shape == (3, 1)
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow-file"])
