@@ -19,6 +19,7 @@ from models.answers.confusions import Confusions
 from models.arrays import Array, Arrays, Float, Int, Mask
 from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes
+from models.inputs.frames import with_room
 from models.parameters import Params
 from models.running import memory, packages
 from models.running.crew import Alone, Crew, Piece
@@ -330,6 +331,7 @@ class Method(ABC, Generic[P]):
         """
         self._check_inputs(data)
         progress(0.0, "checking")
+        data = self._with_room(data)
         self.check_size(data.shapes(), params, memory.available())
         with packages.refusing(f"Method {self.id!r}", parameter="method"):
             self._check(data, params)
@@ -359,7 +361,7 @@ class Method(ABC, Generic[P]):
         threads: int = 1,
     ) -> Arrays:
         """Compute one piece of a fit on the same data and params, possibly on another machine."""
-        return self._piece(data, params, piece, progress, threads)
+        return self._piece(self._with_room(data), params, piece, progress, threads)
 
     @final
     def predict(
@@ -381,7 +383,7 @@ class Method(ABC, Generic[P]):
                 code="cannot-predict",
             )
         with packages.refusing(f"Method {self.id!r}", parameter="method"):
-            return self._predict(model, tree, data)
+            return self._predict(model, tree, self._with_room(data))
 
     @final
     def logits(self, model: Model, data: Data) -> Array:
@@ -389,7 +391,7 @@ class Method(ABC, Generic[P]):
         if "logits" not in self.outputs:
             raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
         self._check_inputs(data, predicting=True)
-        return self._logits(model, data)
+        return self._logits(model, self._with_room(data))
 
     @final
     def transform(self, model: Model, data: Data) -> Array:
@@ -456,6 +458,10 @@ class Method(ABC, Generic[P]):
             for role, wanted in self.inputs.items()
             if wanted.required and not (predicting and wanted.fit_only)
         ]
+
+    def _with_room(self, data: Data) -> Data:
+        """The data, with features in double precision where single has no room for squares."""
+        return data if self.classifies else with_room(data)
 
     def _check_inputs(self, data: Data, *, predicting: bool = False) -> None:
         unknown = sorted(set(data.values) - set(self.inputs))

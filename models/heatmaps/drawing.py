@@ -20,8 +20,9 @@ from scipy.spatial.distance import squareform
 from models.arrays import Array, Float, Int, Matrix
 from models.errors import UsageError
 from models.heatmaps.options import MOST_ROWS, HeatmapTerms
-from models.heatmaps.tiles import PooledRange, n_levels, tile
+from models.heatmaps.tiles import STEPS, PooledRange, n_levels, tile
 from models.inputs.checks import Points, blocks, require_columns, require_usable
+from models.inputs.frames import Frame
 from models.running import memory
 from models.running.progress import Progress
 from models.tree.clusters import clusters
@@ -338,6 +339,8 @@ def _features(
         )
     groups = largest_groups(tree, tips, GROUPS)
     progress(0.05, "comparing columns")
+    frame = Frame.of(rows)
+    rows = frame.rows(rows)
     of_groups = moments(rows, groups.of_point, groups.node.size)
     chosen = most_distinctive(of_groups.between, terms.n_columns)
     if chosen.size < n_columns:
@@ -353,7 +356,11 @@ def _features(
     progress(0.8, "ordering columns")
     order, merges = column_tree(scaled)
     columns = chosen[order]
-    values = (scaled if terms.scale == "standard" else values)[:, order].astype(np.float32)
+    if terms.scale == "standard":
+        values = scaled[:, order].astype(np.float32)
+    else:
+        values = _stored(frame.columns(chosen).back(values)[:, order])
+        notes += _hidden(values, columns, names)
     low, high = float(values.min()), float(values.max())
     if terms.scale == "standard":
         most = float(np.quantile(np.abs(values), 1 - EXTREME)) or 1.0
@@ -363,12 +370,36 @@ def _features(
     of_columns = {
         "column": columns.tolist(),
         "name": [str(column) if names is None else names[column] for column in columns.tolist()],
-        "mean": of_groups.whole[columns].tolist(),
-        "deviation": of_groups.deviation[columns].tolist(),
+        "mean": frame.back(of_groups.whole)[columns].tolist(),
+        "deviation": frame.scaled_back(of_groups.deviation)[columns].tolist(),
         "between": of_groups.between[columns].tolist(),
     }
     return Heatmap(
         values, of_rows, of_columns, merges, tips.node.size, columns.size, low, high, shown, notes
+    )
+
+
+def _stored(values: Float) -> Array:
+    """The values in single precision where that rounds no column by more than a step of its
+    range."""
+    with np.errstate(over="ignore"):
+        single = values.astype(np.float32)
+    lost = np.abs(single - values).max(axis=0)
+    return single if (lost <= np.ptp(values, axis=0) / STEPS / 4).all() else values
+
+
+def _hidden(values: Array, columns: Int, names: Sequence[str] | None) -> tuple[str, ...]:
+    """A warning where the columns differ so much that all values of some are one step."""
+    wide = values.astype(np.float64)
+    spread = np.ptp(wide, axis=0)
+    hidden = np.flatnonzero((spread > 0) & (spread < (wide.max() - wide.min()) / STEPS))
+    if not hidden.size:
+        return ()
+    first = int(columns[hidden[0]])
+    name = first if names is None else repr(names[first])
+    return (
+        f"{hidden.size} column(s), the first of them {name}, differ by less than one step of the "
+        "whole range, so that they have one colour: 'scale' 'standard' shows each on its own.",
     )
 
 
@@ -392,7 +423,8 @@ def _distances(
             "heatmap", 16 * n * rows.shape[1], "Give a `cut` into fewer clusters, or fewer columns."
         )
         progress(0.05, "summing up")
-        of_tips = moments(rows, tips.of_point, n)
+        frame = Frame.of(rows, moves=terms.metric == "euclidean")
+        of_tips = moments(frame.rows(rows), tips.of_point, n)
         centred = of_tips.mean - of_tips.whole
         if terms.metric == "cosine":
             length = np.linalg.norm(of_tips.mean, axis=1, keepdims=True)
@@ -400,6 +432,7 @@ def _distances(
         values = centred.astype(np.float32)
         low, high = 0.0, 2.0
         if terms.metric == "euclidean":
+            values = frame.scaled_back(values)
             # No two are farther apart than twice the farthest from the middle.
             high = 2.0 * float(np.linalg.norm(values.astype(np.float64), axis=1).max())
     progress(0.9, "measuring")

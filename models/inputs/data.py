@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from models.arrays import Matrix
 from models.errors import EmptyValue, UsageError
 from models.errors import listed as listed
+from models.inputs.exact import first_rounded, require_exact, rounded
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
 from models.inputs.rows import ArrayRows, Rows
@@ -207,7 +208,7 @@ def require_two_axes(value: object, role: str) -> None:
 
 def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: int = 0) -> None:
     """Raises UsageError naming the row and column of the first value that is NaN or infinite;
-    EmptyValue for a NaN in features.
+    EmptyValue for a NaN in features; of features also as `require_exact`.
 
     first_row : the number of the first of these rows.
 
@@ -215,6 +216,8 @@ def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: i
     for sparse rows O(number of stored values).
     """
     if values.dtype.kind != "f":
+        if role == "features":
+            _require_exact(values, role, block, first_row)
         return
     if isinstance(values, sp.csr_array):
         odd = np.flatnonzero(~np.isfinite(values.data))
@@ -245,6 +248,19 @@ def require_filled(values: npt.NDArray[Any], role: str, *, pairwise: bool) -> No
         if infinite.size:
             row, column = int(infinite[0, 0]), int(infinite[0, 1])
             _refuse(role, row, column, float(values[row, column]))
+
+
+def _require_exact(values: Matrix, role: str, block: int, first_row: int) -> None:
+    if isinstance(values, sp.csr_array):
+        at = first_rounded(values.data)
+        if at is not None:
+            row = int(np.searchsorted(values.indptr, at, side="right")) - 1
+            column = int(values.indices[at])
+            raise rounded(int(values.data[at]), first_row + row, column, role=role)
+        return
+    rows = max(1, block // max(1, values.shape[1]))
+    for start in range(0, values.shape[0], rows):
+        require_exact(values[start : start + rows], role, first_row + start)
 
 
 def _refuse(role: str, row: int, column: int, value: float) -> None:

@@ -16,6 +16,8 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Matrix, Single, row_blocks
 from models.errors import UsageError
+from models.inputs.checks import blocks
+from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.items.placement import Placement
 from models.maps.principal import components
@@ -96,24 +98,26 @@ def _scores(known: Array, begin: int, count: int, place: Int) -> Float:
 
 def vectors(
     features: Matrix | Rows, tree: Tree, placement: Placement, progress: Progress = silent
-) -> tuple[Single, float | None]:
-    """(n_items, d) float32 features of the items from left to right, and the share of the variance
-    that they keep; None where they are the features themselves.
+) -> tuple[Array, float | None]:
+    """(n_items, d) features of the items from left to right, moved to where they differ, in float32
+    where that has room for them; and the share of the variance that they keep, None where they are
+    the features themselves.
 
     features : (n_rows, D). An item that is a leaf has the mean of its rows, NaN without rows. More
     than `MOST_COLUMNS` columns, and sparse rows, become so many principal components.
     """
     kept: float | None = None
+    frame = Frame.of(features)
     n_rows, n_columns = features.shape
     if isinstance(features, sp.csr_array) or n_columns > MOST_COLUMNS:
         n = min(MOST_COLUMNS, n_rows, n_columns)
         reduced = components(features, n, 0, progress)
-        points, kept = reduced.points, reduced.explained
-    elif isinstance(features, Rows):
-        points = features.values(0, n_rows)
+        points, kept, frame = reduced.points, reduced.explained, reduced.frame
     else:
-        points = features
-    return of_items(np.asarray(points, dtype=np.float32), tree, placement), kept
+        points = np.empty(features.shape, dtype=np.float32)
+        for block, values in blocks(frame.rows(features)):
+            points[block] = values
+    return frame.scaled_back(of_items(points, tree, placement)), kept
 
 
 def margins(logits: Matrix | Rows, tree: Tree, placement: Placement) -> Single:

@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int
+from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.numerics.agglomeration import merged
 from models.tree.clusters import most_clusters
@@ -71,12 +72,13 @@ def curve(tree: Tree, features: Matrix | Rows) -> list[tuple[int, float]]:
 def sampled_distances(
     n_points: int, features: Matrix | Rows, most: int
 ) -> tuple[Int, npt.NDArray[Any]]:
-    """At most `most` evenly spaced rows, and the Euclidean distances between them."""
+    """At most `most` evenly spaced rows, and the Euclidean distances between them, in the unit of
+    their frame."""
     from sklearn.metrics import pairwise_distances
 
     sample = np.unique(np.linspace(0, n_points - 1, min(most, n_points)).astype(np.int64))
     points = features.take(sample) if isinstance(features, Rows) else features[sample]
-    return sample, pairwise_distances(points)
+    return sample, pairwise_distances(Frame.of(points).rows(points))
 
 
 def mean_silhouette(apart: npt.NDArray[Any], cluster: Int) -> float:

@@ -21,14 +21,16 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Matrix, Single, row_blocks
+from models.arrays import Array, Float, Int, Matrix, Single
 from models.errors import UsageError
 from models.graphs.neighbours import nearest
-from models.inputs.checks import blocks, distinct, require_usable
+from models.inputs.checks import blocks, distinct, require_squares, scattered, take
+from models.inputs.data import require_finite
+from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.maps.layouts import tsne_positions, umap_positions
 from models.maps.options import MapTerms
-from models.maps.principal import components
+from models.maps.principal import Components, components
 from models.numerics import poincare
 from models.numerics.distances import flat
 from models.running import memory, packages
@@ -36,49 +38,64 @@ from models.running.progress import Progress, subprogress
 
 NEIGHBOURS = 10
 SAMPLE = 256
-_BLOCK = 1 << 21
-"""Values that are read at a time."""
+SPARE = 10
+"""Candidates beyond the nearest ones."""
+ROUNDING = 1e-9
+"""Points are as near as others up to this share of the squared distance."""
 
 
-def neighbours_kept(rows: Matrix | Rows, positions: Array, seed: int) -> float | None:
+def neighbours_kept(rows: Array | Rows, positions: Array, seed: int) -> float | None:
     """The share of the `NEIGHBOURS` nearest points on the map that are as near as the `NEIGHBOURS`
     nearest ones by the rows, over a sample of `SAMPLE` points; None for fewer than two points.
 
     rows : (n_points, D) dense, Euclidean. positions : (n_points, 2). Points as near as the last
-    neighbour count, so that ties do not matter. O(SAMPLE N D).
+    neighbour count, so that ties do not matter. Both are moved and scaled to where they differ, and
+    distances to the nearest are sums of squared differences. O(SAMPLE N D).
     """
-    import faiss
-
     n_points = rows.shape[0]
     k = min(NEIGHBOURS, n_points - 1)
     if k < 1:
         return None
     rng = np.random.default_rng(seed)
     sample = np.sort(rng.choice(n_points, min(SAMPLE, n_points), replace=False))
-    queries = _taken(rows, sample)
-    nearest = np.full((sample.size, 0), np.inf, dtype=np.float32)
-    for block in row_blocks(n_points, rows.shape[1], _BLOCK):
-        values = rows.values(block.start, block.stop) if isinstance(rows, Rows) else rows[block]
-        some, _ = faiss.knn(queries, _single(values), min(k + 1, len(values)))
-        nearest = np.sort(np.hstack([nearest, some]), axis=1)[:, : k + 1]
-    flat = _single(positions)
-    _, near = faiss.knn(np.ascontiguousarray(flat[sample]), flat, k + 1)
-    kept = 0.0
-    for number, row in enumerate(sample):
-        others = near[number][near[number] != row][:k]
-        apart = _taken(rows, np.sort(others)) - queries[number]
-        squares = np.einsum("nd,nd->n", apart, apart)
-        # faiss sums in another order: the last digits differ.
-        kept += float((squares <= nearest[number, k] * (1 + 1e-4) + 1e-12).mean())
-    return kept / sample.size
+    framed, on_map = Frame.of(rows).rows(rows), Frame.of(positions).rows(positions)
+    _, squares = _nearest(framed, sample, k)
+    near, _ = _nearest(on_map, sample, k)
+    apart = np.repeat(_wide(take(framed, sample)), k, axis=0)
+    apart -= _wide(scattered(framed, near.ravel()))
+    reached = np.einsum("nd,nd->n", apart, apart).reshape(near.shape)
+    return float((reached <= squares[:, -1:] * (1 + ROUNDING)).mean())
 
 
-def _taken(rows: Matrix | Rows, numbers: Array) -> Single:
-    return _single(rows.take(numbers) if isinstance(rows, Rows) else rows[numbers])
+def _nearest(rows: Array | Rows, sample: Int, k: int) -> tuple[Int, Float]:
+    """(S, k) the points nearest to each of the sample but itself, and their squared distances,
+    nearest first. Products give a few more candidates, which differences then put in order."""
+    queries = _wide(take(rows, sample))
+    n_points = rows.shape[0]
+    n_found = min(k + 1 + SPARE, n_points)
+    index = np.full((sample.size, n_found), -1, dtype=np.int64)
+    found = np.full(index.shape, np.inf)
+    for block, values in blocks(rows, sample.size):
+        wide = _wide(values)
+        squares = wide @ queries.T
+        squares *= -2.0
+        squares += np.einsum("nd,nd->n", wide, wide)[:, None]
+        (nearer,) = np.nonzero((squares < found.max(axis=1)).any(axis=0))
+        own = np.broadcast_to(np.arange(block.start, block.stop), (nearer.size, len(wide)))
+        every = np.hstack([found[nearer], squares[:, nearer].T])
+        best = np.argpartition(every, n_found - 1, axis=1)[:, :n_found]
+        found[nearer] = np.take_along_axis(every, best, axis=1)
+        index[nearer] = np.take_along_axis(np.hstack([index[nearer], own]), best, axis=1)
+    apart = _wide(scattered(rows, index.ravel()))
+    apart -= np.repeat(queries, index.shape[1], axis=0)
+    squares = np.einsum("nd,nd->n", apart, apart).reshape(index.shape)
+    squares[index == sample[:, None]] = np.inf
+    order = np.lexsort((index, squares))[:, :k]
+    return np.take_along_axis(index, order, axis=1), np.take_along_axis(squares, order, axis=1)
 
 
-def _single(values: Array) -> Single:
-    return np.ascontiguousarray(values, dtype=np.float32)
+def _wide(values: Matrix) -> Float:
+    return np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +155,8 @@ def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progres
         plane = components(rows, 2, terms.seed, subprogress(progress, 0.0, 0.9))
         progress(0.9, "measuring")
         kept = neighbours_kept(rows, plane.points, terms.seed)
-        return PointMap(plane.points, n_columns, plane.explained, kept)
+        positions, notes = _in_single(plane)
+        return PointMap(positions, n_columns, plane.explained, kept, notes)
     _require_memory(rows.shape, terms)
     points = _reduced(rows, terms, subprogress(progress, 0.0, 0.1))
     first, place = distinct(points)
@@ -159,6 +177,17 @@ def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progres
     kept = neighbours_kept(measured, positions, terms.seed)
     whole = positions.astype(np.float32)[place]
     return PointMap(whole, n_columns, None, kept, warnings)
+
+
+def _in_single(plane: Components) -> tuple[Single, tuple[str, ...]]:
+    """(positions in the unit of the rows, or in another where single precision has no room for
+    them; a warning of that)."""
+    positions = plane.frame.scaled_back(plane.points)
+    if positions.dtype == np.float32:
+        return positions, ()
+    unit = f"2^{plane.frame.exponent}"
+    note = f"Single precision has no room for the positions: they are in units of {unit}."
+    return plane.points, (note,)
 
 
 def disc_map(ball: Array, terms: MapTerms) -> PointMap:
@@ -204,9 +233,12 @@ def _reduced(rows: Array | Rows, terms: MapTerms, progress: Progress) -> Array:
     if rows.shape[1] > terms.n_components:
         return components(rows, terms.n_components, terms.seed, progress).points
     points = np.empty(rows.shape, dtype=np.float32)
+    frame = Frame.of(rows, moves=terms.metric == "euclidean")
     for block, values in blocks(rows):
-        require_usable(values, block.start, len(points))
-        points[block] = values
+        require_finite(values, "features", first_row=block.start)
+        framed = frame.block(values)
+        require_squares(framed.astype(np.float32), n_points=len(points), first_row=block.start)
+        points[block] = framed
     return points
 
 

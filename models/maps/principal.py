@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from models.arrays import Float, Matrix, Single
 from models.errors import UsageError
 from models.inputs.checks import blocks, require_usable
+from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.preprocess import pipeline
 from models.running.progress import Progress
@@ -34,10 +35,12 @@ TOLERANCE = 1e-4
 class Components:
     """points : (n_points, n) float32, each component with its largest weight positive; columns of
     zeros where there are fewer. explained : share of the variance in them, 1 where there is none.
+    frame : in which the points lie; `scaled_back` gives them the unit of the rows.
     """
 
     points: Single
     explained: float
+    frame: Frame
 
 
 def components(rows: Matrix | Rows, n: int, seed: int, progress: Progress) -> Components:
@@ -53,6 +56,8 @@ def components(rows: Matrix | Rows, n: int, seed: int, progress: Progress) -> Co
             code="wrong-shape",
             role="features",
         )
+    frame = Frame.of(rows)
+    rows = frame.rows(rows)
     most = min(n, n_points, n_features)
     points = np.zeros((n_points, n), dtype=np.float32)
     many = n_features > EXACT_COLUMNS and n_points > EXACT_COLUMNS
@@ -61,13 +66,13 @@ def components(rows: Matrix | Rows, n: int, seed: int, progress: Progress) -> Co
         for block, values in blocks(rows):
             progress(0.9 + 0.1 * block.start / n_points, "projecting")
             points[block, :most] = (values.astype(np.float64) - mean) @ axes
-        return Components(points, explained)
+        return Components(points, explained, frame)
     progress(0.0, "principal components")
     fitted, prepared, _ = pipeline.fit([{"step": "pca", "n": most}], rows, seed)
     for block, values in blocks(prepared):
         progress(block.start / n_points, "projecting")
         points[block, :most] = values
-    return Components(points, fitted.explained["pca_explained_variance"])
+    return Components(points, fitted.explained["pca_explained_variance"], frame)
 
 
 def _by_iteration(

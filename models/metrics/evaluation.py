@@ -20,7 +20,9 @@ import numpy.typing as npt
 from models.arrays import Int, Matrix
 from models.errors import UsageError
 from models.inputs.data import listed
+from models.inputs.frames import Frame
 from models.inputs.label_sets import LabelSets
+from models.inputs.rows import Rows
 from models.metrics.flat import Contingency, contingency
 from models.metrics.hierarchical import upper_part
 from models.metrics.inputs import distances_of, features_of, similarity_of
@@ -267,7 +269,14 @@ class Subject:
 
     @cached_property
     def feature_rows(self) -> Matrix:
-        return features_of(self.features, self.tree.n_points)
+        """The features in their frame, for all that is the same wherever rows lie, on any scale."""
+        return self._framed(moves=True)
+
+    def _framed(self, *, moves: bool) -> Matrix:
+        features = features_of(self.features, self.tree.n_points)
+        framed = Frame.of(features, moves=moves).rows(features)
+        assert not isinstance(framed, Rows)
+        return framed
 
     @cached_property
     def pair_distances(self) -> Pairs:
@@ -281,7 +290,9 @@ class Subject:
         """The similarity given, else the kernel of the features."""
         if self.similarity is not None:
             return similarity_of(self.similarity, self.tree.n_points)
-        return Cosine(self.feature_rows) if self.kernel == "cosine" else Gaussian(self.feature_rows)
+        if self.kernel == "cosine":
+            return Cosine(self._framed(moves=False))
+        return Gaussian(self.feature_rows)
 
     def cut_used(self) -> dict[str, Any]:
         """The cut in the form of `Evaluation.cut`; empty while no metric has needed it."""

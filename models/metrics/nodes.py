@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix, read_only
 from models.errors import UsageError
+from models.inputs.frames import Frame
 from models.inputs.label_sets import LabelSets
 from models.metrics import flat
 from models.metrics.inputs import features_of
@@ -96,7 +97,9 @@ def report_on_nodes(
             warnings = ("Exemplars need dense features; these are sparse, so there are none.",)
         else:
             progress(0.3, "exemplars of nodes")
-            columns["exemplars"], n_unsure = _exemplars(tree, leaves, rows, n_exemplars)
+            framed = Frame.of(rows).rows(rows)
+            assert isinstance(framed, np.ndarray)
+            columns["exemplars"], n_unsure = _exemplars(tree, leaves, framed, n_exemplars)
             if n_unsure:
                 warnings = (
                     f"The exemplars of {n_unsure} nodes are the nearest of some of their points, "

@@ -461,9 +461,13 @@ class _Projection(_Step):
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
         rows = _real(rows)
         components = learned["components"].T.astype(rows.dtype)
-        projected = np.asarray(rows @ components)
-        projected -= learned["mean"].astype(rows.dtype) @ components
-        return projected
+        mean = learned["mean"].astype(rows.dtype)
+        if isinstance(rows, sp.csr_array):
+            projected = np.asarray(rows @ components)
+            projected -= mean @ components
+            return projected
+        # Moved first: the products of rows far from 0 would lose their last digits.
+        return (rows - mean) @ components if self._centred else np.asarray(rows @ components)
 
 
 class PCA(_Projection):

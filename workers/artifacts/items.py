@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Single
+from models.arrays import Array
 from models.inputs.items import ItemColumn, ItemTable
 from workers.formats.table_writers import save_arrow
 
@@ -91,12 +91,12 @@ def map_item_nodes(path: Path, column: int) -> dict[str, pa.Array]:
     }
 
 
-def save_ranks(known: Single, folder: Path) -> None:
+def save_ranks(known: Array, folder: Path) -> None:
     """Write what items are ranked by."""
     np.save(folder / RANKS, known)
 
 
-def map_ranks(path: Path) -> Single:
+def map_ranks(path: Path) -> Array:
     """What `save_ranks` wrote, mapped."""
-    known: Single = np.load(path, mmap_mode="r", allow_pickle=False)
+    known: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     return known

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
+from models.inputs.exact import LARGEST, is_kept, rounded
 from models.roles import Want
 from workers.formats.arrow_types import is_list, is_number, is_text, plain, plain_type
 from workers.formats.facts import Bounds, Facts, Member, choose
@@ -278,14 +279,21 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int, *, gaps: bool = False) -
     """The batch as (n_rows, n_columns) of `dtype`, of float64 where integers are missing.
 
     start : its first row in the table. gaps : whether a missing value is NaN; else raises
-    UsageError naming it.
+    UsageError naming it. Raises UsageError as `require_kept`.
     """
+    import pyarrow as pa
+
     columns: list[npt.NDArray[Any]] = []
-    for number, column in enumerate(map(plain, batch.columns)):
+    for number, given in enumerate(batch.columns):
+        column = plain(given)
         if column.null_count and not gaps:
             raise missing(start + _first_null(column), number)
         columns.append(_with_nan(column))
         dtype = np.result_type(dtype, columns[-1]) if column.null_count else dtype
+        if dtype.kind == "f" or column.null_count:
+            decimal = pa.types.is_decimal(given.type)
+            name = shown(batch.schema.names[number])
+            require_kept(given if decimal else column, start, number, name)
     if len(columns) == 1:
         return columns[0].astype(dtype, copy=False).reshape(-1, 1)
     block = np.empty((batch.num_rows, len(columns)), dtype=dtype)
@@ -295,6 +303,28 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int, *, gaps: bool = False) -
         for number, column in enumerate(columns):
             part[:, number] = column[first : first + step]
     return block
+
+
+def require_kept(column: Any, start: int, number: int, name: str | None) -> None:
+    """Raises UsageError naming the first integer or decimal of a column that double precision would
+    round."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    decimal = pa.types.is_decimal(column.type)
+    if not decimal and not (pa.types.is_integer(column.type) and column.type.bit_width == 64):
+        return
+    if len(column) == column.null_count:
+        return
+    ends = pc.min_max(column).as_py()
+    if max(abs(ends["min"]), abs(ends["max"])) <= LARGEST:
+        return
+    for row, value in enumerate(column.to_pylist()):
+        if value is None or abs(value) <= LARGEST:
+            continue
+        written = f"{value:f}" if decimal else str(value)
+        if not is_kept(written):
+            raise rounded(written, start + row, number, name=name)
 
 
 def _with_nan(column: Any) -> npt.NDArray[Any]:
@@ -333,7 +363,14 @@ def of_lists(column: Any, start: int, width: int | None, *, gaps: bool = False) 
     if values.null_count and not gaps:
         first = _first_null(values)
         raise missing(start + first // size, first % size)
-    return _with_nan(values).reshape(len(column), size)
+    found = _with_nan(values)
+    if found.dtype.kind == "f":
+        try:
+            require_kept(values, 0, 0, None)
+        except UsageError as error:
+            row, inside = divmod(int(error.where["row"]), size)
+            raise rounded(values[row * size + inside], start + row, inside) from None
+    return found.reshape(len(column), size)
 
 
 def _texts(batches: Batches, position: int) -> Iterator[list[str]]:

@@ -177,7 +177,7 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
             if role not in taken or role == "label":
                 apart.update(each.name for each in could)
         # Groups of rows, such as customers, are no quantities either.
-        apart.update(each.name for each in free if each.whole and _is_named_id(each.name))
+        apart.update(each.name for each in free if each.whole and is_id_name(each.name))
         for each in sorted(free, key=_rank):
             if each.name in role_of:
                 continue
@@ -229,7 +229,7 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
             "index, choose it with ?id_column=, or the features with ?columns=."
         )
     for each in seen:
-        if each.twice is not None and _is_named_id(each.name):
+        if each.twice is not None and is_id_name(each.name):
             yield (
                 f"Column {shown(each.name)} is not taken as the ids of the rows: row "
                 f"{each.twice[1]} has that of row {each.twice[0]} (counted from 0)."
@@ -351,10 +351,6 @@ def _is_saved(seen: Seen) -> bool:
     return seen.index or _SAVED.fullmatch(seen.name.strip()) is not None
 
 
-def _is_named_id(name: str) -> bool:
-    return bool(_ID.fullmatch(name.strip()) or _ID.fullmatch(name.strip().lower()))
-
-
 def _is_id(seen: Seen) -> bool:
     if not seen.differ or not (seen.whole or seen.kind in ("text", "integer", "date")):
         return False
@@ -363,9 +359,15 @@ def _is_id(seen: Seen) -> bool:
         return True
     if _is_saved(seen) or _INDEX.fullmatch(name):
         return True
-    if seen.kind != "date" and _is_named_id(name):
+    if seen.kind != "date" and is_id_name(name):
         return True
     return seen.kind == "text" and _NAME.fullmatch(name) is not None
+
+
+def is_id_name(name: str) -> bool:
+    """Whether ids of rows are called so."""
+    name = name.strip()
+    return bool(_ID.fullmatch(name) or _ID.fullmatch(name.lower()))
 
 
 def _is_label(seen: Seen) -> bool:

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError
+from models.inputs.exact import LARGEST, is_kept, rounded
 from models.roles import Want
 from workers.formats import batches, roles
 from workers.formats.csv_dialect import MAX_LINE, Dialect, dialect_of
@@ -326,10 +327,36 @@ def _blocks(
             _explain(path, piece, dialect, row, line, own, bounds)
         if not finite and _BLANK.search(piece):
             _require_no_blank(piece, dialect, row, line)
+        if (block > LARGEST).any() or (block < -LARGEST).any():
+            _require_kept(piece, dialect, row, line, own)
         if b'"' not in piece and len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
             raise broken("The CSV file has lines that end in CR alone; accepted are LF and CRLF.")
         row += len(block)
         yield block
+
+
+def _require_kept(
+    piece: bytes, dialect: Dialect, row: int, line: int, chosen: Sequence[int]
+) -> None:
+    """Refuse the first number that double precision would round."""
+    reader = csv.reader(
+        io.StringIO(piece.decode("utf-8", "replace"), newline=""), delimiter=dialect.delimiter
+    )
+    before = 0
+    for offset, cells in enumerate(reader):
+        for column in chosen:
+            _kept(cells[column], row + offset, column, line + before, dialect)
+        before = reader.line_num
+
+
+def _kept(cell: str, row: int, column: int, line: int, dialect: Dialect) -> None:
+    """Raise UsageError for a number that double precision would round."""
+    written = dialect.number(cell, column)
+    if written is None or not NUMBER.fullmatch(written) or abs(float(written)) <= LARGEST:
+        return
+    if not is_kept(written):
+        name = None if dialect.names is None else shown(dialect.names[column], 40)
+        raise rounded(written, row, column, name=name, line=line)
 
 
 def _require_no_blank(piece: bytes, dialect: Dialect, row: int, line: int) -> None:
@@ -451,6 +478,7 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, bound
     if written is not None and NUMBER.fullmatch(written):
         number = float(written)
         if np.isfinite(number):
+            _kept(cell, row, column, line, dialect)
             return number
     elif not NOT_FINITE.fullmatch(cell):
         raise UsageError(

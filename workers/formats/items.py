@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,6 @@ LONGEST_CATEGORY = 200
 LONGEST_TEXT = 100_000
 _ROLE = "items"
 _FEW_CELLS = 1_000_000
-_EXACT = 1 << 53
 _DATE = re.compile(
     r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?", re.ASCII
 )
@@ -119,8 +119,10 @@ def _of_json(values: list[Any], name: str, *, whole: bool) -> pa.Array:
                 _ROLE,
                 row=row,
             )
-    if whole and kinds == {int} and all(v is None or abs(v) < _EXACT for v in values):
-        return pa.array(values, pa.int64())
+    if whole and kinds == {int}:
+        kind = pa.int64() if all(v is None or v < 1 << 63 for v in values) else pa.uint64()
+        with suppress(OverflowError, pa.ArrowInvalid):
+            return pa.array(values, kind)
     if kinds <= {int, float} and kinds:
         # An integer beyond float64 is infinite, and so a missing value, which is reported.
         numbers = [None if value is None else _float(value) for value in values]

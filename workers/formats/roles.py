@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from models.errors import UsageError
 from models.inputs.data import Value
+from models.inputs.exact import LARGEST, is_kept, rounded
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
 from models.inputs.notes import note
@@ -413,6 +414,9 @@ def _matrix_of_lists(rows: object, role: str | None, *, gaps: bool) -> npt.NDArr
         matrix = np.array(
             [[math.nan if cell is None else as_float(cell) for cell in cells] for cells in rows]
         )
+    for row, at in np.argwhere(np.abs(matrix) > LARGEST).tolist():
+        if isinstance(rows[row][at], int) and not is_kept(str(rows[row][at])):
+            raise rounded(rows[row][at], row, at, role=role)
     strange = np.argwhere(~np.isfinite(matrix)).tolist()
     place = next(((row, at) for row, at in strange if rows[row][at] is not None), None)
     if place is not None:

@@ -33,7 +33,7 @@ _FEWEST_COUNTED = 5
 
 _BY_BATCHES = frozenset({*excel.MEDIA_TYPES, "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
-_INTEGER = re.compile(r"\s*[+-]?\d{1,18}\s*", re.ASCII)
+_INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-stream": arrow.open_stream,
     "arrow-file": arrow.open_file,
@@ -192,6 +192,7 @@ def _numbers(at: int, name: str, column: pa.ChunkedArray, *, gaps: bool) -> npt.
     if column.null_count and not gaps:
         empty = column.combine_chunks().is_null().to_numpy(zero_copy_only=False)
         raise missing(int(np.flatnonzero(empty)[0]), at, name=name)
+    batches.require_kept(column, 0, at, shown(name))
     try:
         values: npt.NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy()
     except pa.ArrowInvalid:

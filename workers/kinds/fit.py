@@ -11,16 +11,19 @@ from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.images import as_matrix
 from models.inputs.label_sets import LabelSets
+from models.inputs.odd_columns import odd_columns
 from models.inputs.rows import Rows
 from models.method import Method
 from models.node_names.by_input import by_labels, by_terms
 from models.parameters import Params
+from models.preprocess.pipeline import ROLE, parsed
 from models.registry import method
 from models.running.crew import SHARED, Piece
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
+from workers.formats.column_roles import is_id_name
 from workers.kinds.kind import Kind, Lane, Options
 from workers.model import Request, sibling
 from workers.work.crew import Coordinator, Crew
@@ -91,7 +94,8 @@ def _fit(job: Job) -> Outcome:
         crew_of,
         _checkpoint(spec, coordinator),
     )
-    tree, warnings = result.fitted.tree, [*reading_warnings(given), *result.warnings]
+    tree = result.fitted.tree
+    warnings = [*reading_warnings(given), *_column_warnings(spec, result), *result.warnings]
     members: dict[str, Any] = {}
     if request.support is not None:
         options = Support.model_validate(request.support)
@@ -146,6 +150,17 @@ def write_fit(
         "metrics": result.metrics,
         **({"curves": curves} if curves else {}),
     }
+
+
+def _column_warnings(spec: Spec, result: PlanResult) -> tuple[str, ...]:
+    """Warnings of odd columns, by the names that the table of the features has."""
+    request = spec.request
+    if not all(step.keeps_columns for step in parsed(request.preprocess)):
+        return ()
+    features = result.inputs.get(ROLE)
+    names = columns_of(spec.sources).get(ROLE, [[]])[0]
+    fits = features is not None and len(names) == getattr(features, "shape", (0, 0))[-1]
+    return odd_columns(features, names if fits else None, is_id_name)
 
 
 def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint | None:

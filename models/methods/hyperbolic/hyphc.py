@@ -34,6 +34,7 @@ from models.arrays import Array
 from models.errors import UsageError
 from models.inputs.checks import require_points, require_squares, require_symmetric
 from models.inputs.data import Data, require_finite
+from models.inputs.frames import Aside
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.parameters import Seed
@@ -117,6 +118,10 @@ class HypHC(Method[HypHCParams]):
         if role == "similarity":
             require_symmetric(values)
         require_squares(values, role)
+        if role == "features" and params.affinity == "cosine":
+            from models.methods.hyperbolic.leaves.similarity import TOO_NARROW
+
+            Aside.of(values).require_directions(TOO_NARROW)
 
     def _fit(self, data: Data, params: HypHCParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits

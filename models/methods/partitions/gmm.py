@@ -43,6 +43,7 @@ from models.inputs.checks import (
     require_width,
 )
 from models.inputs.data import Data, require_finite
+from models.inputs.frames import Frame
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures.gaussian import (
     Covariance,
@@ -73,7 +74,13 @@ class GMMParams(Count):
         ),
     )
     reg_covar: float = Field(
-        1e-6, ge=0, le=1e12, description="Added to the variances, so that they stay positive."
+        1e-6,
+        ge=0,
+        le=1e12,
+        description=(
+            "Added to the variances, so that they stay positive; for columns that spread by less "
+            "than 1e-5 or more than 1e5, times the square of the power of two next to it."
+        ),
     )
     n_init: NInit = 1
     max_iter: MaxIter = 100
@@ -134,8 +141,9 @@ class GMM(Method[GMMParams]):
         features = as_floats(data.dense("features"))
         assert isinstance(features, np.ndarray)
         within = subprogress(run.progress, 0.05, 0.9)
+        added = float(np.ldexp(params.reg_covar, 2 * Frame.of(features).exponent))
         effort = GaussianEffort(
-            params.covariance, params.reg_covar, params.n_init, params.max_iter, params.tol
+            params.covariance, added, params.n_init, params.max_iter, params.tol
         )
         if params.choose is None:
             choice = Choice.given(params.n_clusters)

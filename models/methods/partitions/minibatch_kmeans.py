@@ -41,6 +41,7 @@ from models.inputs.checks import (
     require_width,
 )
 from models.inputs.data import Data, require_finite
+from models.inputs.frames import Frame
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.batches import sample, shuffled
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
@@ -133,7 +134,9 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: MiniBatchKMeansParams, run: Run) -> Fitted:
-        features = by_rows(data)
+        given = by_rows(data)
+        frame = Frame.of(given, scaled_beyond=None)
+        features = frame.rows(given)
         run.progress(0.0, "drawing a sample")
         least = SAMPLE if params.choose is None else CHOICE_SAMPLE
         n_rows = max(least, 3 * params.batch_size, 10 * params.most)
@@ -162,7 +165,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         passes = subprogress(run.progress, start, 0.9)
         centers, n_iter, settled = _refine(features, centers, drawn, params, run.rng, passes)
         run.progress(0.9, "assigning points")
-        partition = spherical(features, centers)
+        partition = spherical(given, frame.back(centers))
         if not settled:
             notes.append(
                 f"The passes were stopped after max_iter = {params.max_iter}, before the inertia "

@@ -39,6 +39,7 @@ from models.arrays import Float
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
 from models.errors import UsageError
 from models.inputs.data import Data
+from models.inputs.frames import Aside
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.heads.distillation import (
     HeadParams,
@@ -53,6 +54,10 @@ from models.running import device
 from models.running.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
+
+LEAST_ANGLE = 2.0**-10
+"""Rows that lie within such an angle, seen from 0, have cosines that are rounding in single
+precision."""
 
 MOST_COMPARED = {"cpu": 5e13, "cuda": 5e16}
 """The N^2 D at which finding neighbours takes most of an hour."""
@@ -121,7 +126,8 @@ class Temi(Method[TemiParams]):
     def _check(self, data: Data, params: TemiParams) -> None:
         device.require(params.device)
         data.leaf_names(params.n_clusters, "cluster")
-        require_spaces(data, params.n_clusters)
+        (rows,) = require_spaces(data, params.n_clusters)
+        Aside.of(rows).require_directions(LEAST_ANGLE)
 
     def _fit(self, data: Data, params: TemiParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
@@ -139,7 +145,7 @@ class Temi(Method[TemiParams]):
                 weights = taught.weights[:, best].cpu().numpy()
                 bias = taught.bias[best : best + 1].cpu().numpy()
             run.progress(0.95, "assigning points")
-            points = labelled(spaces, [weights], bias)
+            points = labelled(spaces, [weights], bias, tensors.frames)
         return Fitted(
             tree=from_partition(
                 points.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")

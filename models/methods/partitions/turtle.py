@@ -144,7 +144,7 @@ class Turtle(Method[TurtleParams]):
                 tensors = SpaceTensors(spaces, params.device, params.batch_size, reading)
                 best = _best_run(tensors, params, run)
             run.progress(0.95, "assigning points")
-            points = labelled(spaces, best.weights, best.bias)
+            points = labelled(spaces, best.weights, best.bias, tensors.frames)
         n_clusters = params.n_clusters
         return Fitted(
             tree=from_partition(

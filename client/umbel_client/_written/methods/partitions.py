@@ -62,7 +62,8 @@ class PartitionsMethods(Generic[R]):
         max_clusters : The most clusters that 'choose' tries.
         covariance : Shape of the clusters: 'full' any ellipsoid each, 'tied' one ellipsoid for
             all, 'diag' an ellipsoid along the axes each, 'spherical' a ball each.
-        reg_covar : Added to the variances, so that they stay positive.
+        reg_covar : Added to the variances, so that they stay positive; for columns that spread
+            by less than 1e-5 or more than 1e5, times the square of the power of two next to it.
         n_init : Number of runs from different seeds; the best run is kept.
         max_iter : Largest number of iterations of a run.
         tol : A run ends when the mean log-likelihood of a point changes by less.

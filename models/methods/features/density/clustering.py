@@ -25,6 +25,9 @@ import numpy as np
 from models.arrays import Float, Int, Mask
 from models.methods.features.density.condensed import Condensed
 
+ROUNDING = 1e-14
+"""The share of a height by which rounding may raise it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -52,13 +55,24 @@ def along(linkage: Float, chosen: Chosen) -> Clustering:
     from models.methods.features.density import loops
 
     merges = np.empty((len(linkage), 4))
-    loops.chain_ties(np.ascontiguousarray(linkage, dtype=np.float64), merges)
+    linkage = np.ascontiguousarray(linkage, dtype=np.float64)
+    loops.chain_ties(np.column_stack([linkage[:, :2], level(linkage[:, 2]), linkage[:, 3]]), merges)
     cluster, fall, above, birth, size, mass = loops.condense(merges, chosen.min_cluster_size)
     condensed = Condensed(above, birth, cluster, fall)
     label, by_label = _labels(condensed, _picked(condensed, size, mass, chosen), chosen)
     return Clustering(
         label, _strength(condensed, label, by_label), outlier_scores(condensed), condensed
     )
+
+
+def level(height: Float) -> Float:
+    """Ascending heights, of which those that differ by rounding alone are one, the lowest: ties of
+    rows on a grid are ties on any scale."""
+    (rises,) = np.nonzero(height[1:] > height[:-1] * (1.0 + ROUNDING))
+    first = np.zeros(len(height), dtype=np.int64)
+    first[rises + 1] = rises + 1
+    even: Float = height[np.maximum.accumulate(first)]
+    return even
 
 
 def _picked(condensed: Condensed, size: Int, mass: Float, chosen: Chosen) -> Mask:

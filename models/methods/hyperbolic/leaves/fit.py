@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Array
+from models.inputs.frames import CENTRE
 from models.method import Fitted, Model, Run
 from models.methods.hyperbolic.leaves.decoding import decode
 from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import (
+    NARROW,
     FeatureSimilarity,
     MatrixSimilarity,
     Similarity,
@@ -61,7 +63,12 @@ def fit(similarity: Similarity, names: list[str], params: LeafParams, run: Run) 
         ),
         metrics=metrics,
         curves={name: curve for name, curve in curves.items() if curve},
-        warnings=(*decoded.warnings, *tree_cost.warnings, *_effort_warnings(params, n_points)),
+        warnings=(
+            *decoded.warnings,
+            *tree_cost.warnings,
+            *_angle_warnings(similarity),
+            *_effort_warnings(params, n_points),
+        ),
     )
 
 
@@ -84,6 +91,16 @@ def _facts(similarity: Similarity, temperature: float) -> dict[str, Any]:
     if isinstance(similarity, MatrixSimilarity):
         scale = max(float(similarity.matrix.max()), -float(similarity.matrix.min())) or 1.0
     return {**facts_of(similarity), "scale": scale, "temperature": temperature}
+
+
+def _angle_warnings(similarity: Similarity) -> tuple[str, ...]:
+    """A warning where cosines hardly differ."""
+    if not isinstance(similarity, FeatureSimilarity) or similarity.affinity != "cosine":
+        return ()
+    aside = similarity.aside
+    if aside.share >= NARROW:
+        return ()
+    return (f"{aside.reason}, and their cosines hardly differ. {CENTRE}",)
 
 
 def _effort_warnings(params: LeafParams, n_points: int) -> tuple[str, ...]:

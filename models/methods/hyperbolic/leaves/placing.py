@@ -47,7 +47,8 @@ def place(model: Model, tree: Tree, data: Data) -> Predictions:
     require_finite(values, role)
     if not is_matrix:
         require_squares(values)
-        values = rows_of(values, model.facts["affinity"], model.arrays["center"])
+        exponent = model.facts.get("exponent", 0)
+        values = rows_of(values, model.facts["affinity"], model.arrays["center"], exponent)
     order = LeafOrder.of(tree)
     # Points in order of their leaves, one each.
     by_leaf = np.argsort(order.start[tree.leaf_of_point])
@@ -80,7 +81,8 @@ def _similarities(rows: Array, points: Array, facts: Mapping[str, Any]) -> tuple
     exact = np.einsum("nkd,nkd->nk", apart, apart)
     np.put_along_axis(squares, close, exact, axis=1)
     best = np.take_along_axis(close, exact.argmin(axis=1)[:, None], axis=1)[:, 0]
-    return of_squares(squares, facts["affinity"], facts["gamma"]), best
+    gamma = float(np.ldexp(facts["gamma"], 2 * facts.get("exponent", 0)))
+    return of_squares(squares, facts["affinity"], gamma), best
 
 
 def _block_paths(tree: Tree, order: LeafOrder, leaf: Int, weight: Float) -> BlockPaths:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from models.arrays import Array, Float, Int, Single, row_blocks
+from models.inputs.frames import Aside, Frame
 from models.numerics.distances import flat
 from models.numerics.row_order import canonical
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Affinity = Literal["cosine", "rbf"]
+
+NARROW, TOO_NARROW = 2.0**-6, 2.0**-12
+"""Rows within such an angle, seen from 0, have cosines that hardly differ, or are rounding."""
 
 
 class Similarity(Protocol):
@@ -50,7 +54,9 @@ class Similarity(Protocol):
 class FeatureSimilarity:
     """Similarities of rows of features.
 
-    points : (n_points, D) float32: of length one ('cosine'), or about their mean ('rbf').
+    points : (n_points, D) float32: of length one ('cosine'), about their mean where they lie in
+        nearly one direction; or about their mean and divided by 2^exponent ('rbf').
+    gamma : of rows as they are given.
     """
 
     def __init__(
@@ -61,14 +67,20 @@ class FeatureSimilarity:
 
         self.affinity = affinity
         self.order = canonical(features)
-        self.center = np.zeros(features.shape[1])
-        if affinity == "rbf":
+        self.center, self.exponent = np.zeros(features.shape[1]), 0
+        if affinity == "cosine":
+            self.aside = Aside.of(features)
+            if self.aside.share < NARROW:
+                self.center = flat(features.astype(np.float64), "cosine").mean(axis=0)
+        else:
+            self.exponent = Frame.of(features).exponent
             # In canonical order, so that the last digit does not depend on the order of the input.
             for block in row_blocks(len(features), features.shape[1], 1 << 20):
                 self.center += features[self.order[block]].sum(axis=0, dtype=np.float64)
             self.center /= len(features)
         # In the order of the input first, since an error names the row.
-        self.points: Single = rows_of(features, affinity, self.center)[self.order]
+        rows = rows_of(features, affinity, self.center, self.exponent)
+        self.points: Single = rows[self.order]
         self.gamma = gamma if gamma is not None else self._default_gamma()
         self._tensor = torch.from_numpy(self.points).to(device)
 
@@ -79,7 +91,11 @@ class FeatureSimilarity:
         for block in row_blocks(len(self.points), self.points.shape[1], 1 << 20):
             spread += float((self.points[block].astype(np.float64) ** 2).sum())
         mean = 2 * spread / (len(self.points) - 1)
-        return 1 / (2 * mean) if mean > 0 else 1.0
+        return float(np.ldexp(1 / (2 * mean), -2 * self.exponent)) if mean > 0 else 1.0
+
+    @property
+    def _scaled_gamma(self) -> float:
+        return float(np.ldexp(self.gamma, 2 * self.exponent))
 
     def of(self, triples: Tensor) -> Tensor:
         import torch
@@ -90,7 +106,7 @@ class FeatureSimilarity:
         squares = squares.double()
         if self.affinity == "cosine":
             return squares.mul_(-0.25).add_(1)
-        return squares.mul_(-self.gamma).exp_()
+        return squares.mul_(-self._scaled_gamma).exp_()
 
     def at(self, first: Int, second: Int) -> Float:
         out = np.empty(len(first))
@@ -100,7 +116,7 @@ class FeatureSimilarity:
         return out
 
     def of_squares(self, squares: Float) -> Float:
-        return of_squares(squares, self.affinity, self.gamma)
+        return of_squares(squares, self.affinity, self._scaled_gamma)
 
 
 class MatrixSimilarity:
@@ -130,20 +146,23 @@ def of_squares(squares: Float, affinity: Affinity, gamma: float) -> Float:
     return 1 - squares / 4 if affinity == "cosine" else np.exp(-gamma * squares)
 
 
-def rows_of(features: Array, affinity: Affinity, center: Float) -> Single:
+def rows_of(features: Array, affinity: Affinity, center: Float, exponent: int) -> Single:
     """(n, D) rows in the form of `FeatureSimilarity.points`.
 
     Raises UsageError naming a row of zeros, for 'cosine'."""
     if affinity == "cosine":
+        if center.any():
+            return np.asarray(flat(features.astype(np.float64), "cosine") - center, np.float32)
         return flat(features, "cosine").astype(np.float32, copy=False)
     out = np.empty(features.shape, dtype=np.float32)
     for block in row_blocks(len(features), features.shape[1], 1 << 20):
-        out[block] = features[block] - center
+        out[block] = np.ldexp(features[block] - center, -exponent)
     return out
 
 
 def facts_of(similarity: Similarity) -> Mapping[str, Any]:
     """The facts of a model that describe how similarities are computed."""
     if isinstance(similarity, FeatureSimilarity):
-        return {"affinity": similarity.affinity, "gamma": similarity.gamma}
+        facts = {"affinity": similarity.affinity, "gamma": similarity.gamma}
+        return {**facts, "exponent": similarity.exponent} if similarity.exponent else facts
     return {"affinity": "given"}

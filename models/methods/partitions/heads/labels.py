@@ -16,6 +16,7 @@ import numpy.typing as npt
 from models.arrays import Float, Int, row_blocks
 from models.clusters.placing import by_size, permute, reorder
 from models.inputs.data import require_finite
+from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.method import Model
 from models.methods.partitions.heads.space_tensors import naming, require_widths
@@ -94,18 +95,35 @@ def labelled(
     spaces: Sequence[Rows],
     weights: Sequence[npt.NDArray[np.float32]],
     bias: npt.NDArray[np.float32],
+    frames: Sequence[Frame],
 ) -> Labelled:
     """The points labelled by heads, clusters of one size in the order of their weights.
 
-    weights : (D_s, K) of each space. bias : (S, K).
+    weights : (D_s, K) of each space. bias : (S, K). frames : of each space, in which the heads
+    learned; those that are kept are for rows as they are given.
     """
-    heads = {f"weights_{space}": each for space, each in enumerate(weights)} | {"bias": bias}
+    own = [
+        _of_given(each, bias[space], frame)
+        for space, (each, frame) in enumerate(zip(weights, frames, strict=True))
+    ]
+    heads: dict[str, npt.NDArray[Any]] = {f"weights_{n}": each for n, (each, _) in enumerate(own)}
+    heads["bias"] = np.stack([each for _, each in own])
     logits = log_labels(spaces, heads)
     cluster: Int = logits.argmax(axis=1)
     order = by_size(np.bincount(cluster, minlength=bias.shape[1]), weights[0].T.astype(np.float64))
     permute(logits, order)
     arrays = {name: np.ascontiguousarray(array[:, order]) for name, array in heads.items()}
     return Labelled(reorder(cluster, order), logits, arrays)
+
+
+def _of_given(
+    weights: npt.NDArray[Any], bias: npt.NDArray[Any], frame: Frame
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """(weights, bias) with which rows as given have the scores that they have in their frame."""
+    if frame.is_plain:
+        return weights, bias
+    scaled = np.ldexp(weights.astype(np.float64), -frame.exponent)
+    return scaled, bias - frame.origin @ scaled
 
 
 def placed_by(model: Model, spaces: Sequence[Rows]) -> tuple[Int, Float]:

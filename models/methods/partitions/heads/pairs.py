@@ -37,14 +37,21 @@ def neighbours(tensors: SpaceTensors, n_neighbors: int, progress: Progress) -> T
     if not tensors.is_resident:
         n_queries = max(n_queries, space_tensors.RESIDENT // (2 * tensors.widths[0]))
     n_keys = max(1, TILE // min(n_queries, n_points))
+    shift = torch.from_numpy(tensors.frames[0].shift).to(tensors.device)
+    moved = bool(shift.any())
+
+    def seen(rows: Tensor) -> Tensor:
+        """From 0, as cosines are."""
+        return rows + shift if moved else rows
+
     index = torch.empty((n_points, n_neighbors), dtype=torch.int32, device=tensors.device)
     for start, (rows,) in tensors.blocks(n_queries):
-        queries = _unit(rows, start)
+        queries = _unit(seen(rows), start)
         best = torch.full((len(queries), 0), -2.0, device=tensors.device)
         which = torch.full((len(queries), 0), 0, dtype=torch.int64, device=tensors.device)
         for first, (others,) in tensors.blocks(n_keys):
             progress((start + len(queries) * first / n_points) / n_points, "finding neighbours")
-            near = queries @ _unit(others, first).T
+            near = queries @ _unit(seen(others), first).T
             # Below the lowest cosine, so that no point is its own neighbour.
             near.diagonal(start - first)[:] = -2.0
             value, place = near.topk(min(n_neighbors, near.shape[1]), dim=1)

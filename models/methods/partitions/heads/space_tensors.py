@@ -18,6 +18,7 @@ from models.arrays import row_blocks
 from models.errors import UsageError
 from models.inputs.checks import count_up_to, refuse_clusters, require_squares, row_bytes
 from models.inputs.data import Data, require_finite
+from models.inputs.frames import Frame
 from models.inputs.rows import Rows, widened
 from models.running.device import Device
 from models.running.progress import Progress
@@ -32,6 +33,9 @@ RESIDENT = 1 << 27
 
 POOL = 1 << 26
 """Values of a pool, if a batch has no more."""
+
+SCALED_BEYOND = 7
+"""Heads learn by steps of a length, so that rows of spreads below 2^-7 or above 2^7 are scaled."""
 
 STRETCHES = 64
 """Number of stretches that make a pool."""
@@ -99,8 +103,9 @@ def naming(number: int, spaces: Sequence[Rows]) -> Iterator[None]:
 class SpaceTensors:
     """Points in their spaces, as float32 tensors on a device.
 
-    n_points : rows of each space. widths : columns of each space. sums : mean over points of the
-        sum of absolute values, for each space. All rows are read once to check them.
+    They lie in the frame of their space. n_points : rows of each space. widths : columns of each
+    space. frames : one for each space. sums : mean over points of the sum of absolute values, for
+    each space. All rows are read once to check them.
     Raises UsageError for values that are not finite or too large, and for a space in which all
     points coincide.
     """
@@ -108,6 +113,8 @@ class SpaceTensors:
     def __init__(
         self, spaces: Sequence[Rows], device: Device, batch_size: int, progress: Progress
     ) -> None:
+        self.frames = [Frame.of(rows, scaled_beyond=SCALED_BEYOND) for rows in spaces]
+        spaces = [_framed(rows, frame) for rows, frame in zip(spaces, self.frames, strict=True)]
         self._spaces, self.device = spaces, device
         self.n_points = spaces[0].shape[0]
         self.widths = [rows.shape[1] for rows in spaces]
@@ -254,6 +261,12 @@ def _most_values(device: Device) -> int:
     if device == "cpu":
         return RESIDENT
     return int(torch.cuda.mem_get_info()[0] // (4 * _SHARE))
+
+
+def _framed(rows: Rows, frame: Frame) -> Rows:
+    framed = frame.rows(rows)
+    assert isinstance(framed, Rows)
+    return framed
 
 
 def _single(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

@@ -1,0 +1,295 @@
+"""Where rows lie and how large they are: the one place that moves and scales rows for all that
+measures distances, angles or spreads.
+
+A frame is an origin, which is subtracted from rows, and a unit, a power of two by which they are
+then divided. Both are found on a sample: the origin is the median of each column, a value of the
+column, so that differences from it are exact for near values; the unit is the largest of the
+columns' median distances from it. Neither moves for a row that is far from all others. Rows that
+lie near 0 for their spread, and are neither very small nor very large, have the plain frame and
+stay as they are, to the last bit. Moving is for what is the same wherever rows lie, as Euclidean
+distances are; what counts from 0, as angles do, has a frame that only scales.
+
+Everything is computed in double precision by blocks; rows that are read are moved when they are
+read. Cost: the sample; one pass over the rows where all of the sample are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.arrays import Array, Float, Int, Single, row_blocks
+from models.errors import UsageError
+from models.inputs.checks import Points, blocks
+from models.inputs.data import Data
+from models.inputs.rows import Rows, widened
+
+FAR = 64.0
+"""A column lies far away where its median is beyond this many times its spread."""
+
+ORDINARY = 16
+"""Spreads between 2^-ORDINARY and 2^ORDINARY are not scaled."""
+
+LARGEST = 40
+"""Rows are not scaled up so far that any of the sample exceeds 2^LARGEST."""
+
+SQUARES = 30
+"""Single precision has room for squares of values between 2^-SQUARES and 2^SQUARES."""
+
+ROOM = 100
+"""Single precision has room for values between 2^-ROOM and 2^ROOM."""
+
+MOST = 1023
+"""The exponent of the largest power of two."""
+
+_AT_ONCE = 1 << 15
+"""Values that are moved at a time."""
+
+_STRETCHES, _LENGTH = 15, 17
+"""The sample: stretches of rows, at equal distances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """origin : (D,) what is subtracted. exponent : rows are then divided by 2^exponent.
+    wide : whether squares of rows need double precision.
+    """
+
+    origin: Float
+    exponent: int
+    wide: bool = False
+
+    @classmethod
+    def of(
+        cls, points: Points, *, moves: bool = True, scaled_beyond: int | None = ORDINARY
+    ) -> Frame:
+        """The frame of dense or sparse rows, or of rows that are read; the plain one for rows that
+        are not finite.
+
+        moves : whether it may move rows; sparse rows are never moved. scaled_beyond : spreads
+        between 2^-scaled_beyond and 2^scaled_beyond are not scaled; None: none is.
+        """
+        n_columns = points.shape[1]
+        plain = cls(np.zeros(n_columns), 0)
+        if 0 in points.shape:
+            return plain
+        moves &= not isinstance(points, sp.csr_array)
+        sample = sampled(points)
+        sample = sample[np.isfinite(sample).all(axis=1)]
+        if not len(sample):
+            return plain
+        # Halves, since differences may overflow.
+        sample = sample / 2
+        origin = np.sort(sample, axis=0)[(len(sample) - 1) // 2] if moves else plain.origin
+        reach = typical(np.abs(sample - origin))
+        if not reach.any():
+            reach = _reach(points, origin)
+        widest = float(reach.max())
+        if not (0 < widest < np.inf):
+            return cls(2 * origin, 0) if moves and widest == 0 else plain
+        far = np.abs(origin) / FAR > np.where(reach > 0, reach, widest)
+        exponent = min(int(np.frexp(widest)[1]) + 1, MOST)
+        # Rows far larger than the typical one have room, too.
+        most = int(np.frexp(np.abs(sample - origin).max())[1]) + 1
+        exponent = max(exponent, min(0, most - LARGEST))
+        kept = scaled_beyond is None or abs(exponent) <= scaled_beyond
+        wide = kept and abs(exponent) > SQUARES and _kind(points.dtype) == np.float32
+        return cls(2 * origin if far.any() else plain.origin, 0 if kept else exponent, wide)
+
+    def kind(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """The type in the frame of rows that had this type."""
+        return np.dtype(np.float64) if self.wide else _kind(dtype)
+
+    def columns(self, chosen: Int) -> Frame:
+        """The frame of some columns."""
+        return Frame(self.origin[chosen], self.exponent, self.wide)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows stay as they are."""
+        return self.exponent == 0 and not self.wide and not self.origin.any()
+
+    def block(self, values: Array) -> Float:
+        """(n, D) dense rows in the frame."""
+        wide = values.astype(np.float64)
+        if self.exponent == 0 and not self.origin.any():
+            return wide
+        with np.errstate(over="ignore", under="ignore"):
+            moved: Float = np.ldexp(wide, -self.exponent) - np.ldexp(self.origin, -self.exponent)
+        return moved
+
+    def rows(self, points: Points) -> Points:
+        """The rows in the frame: as given where it is plain, else in double precision, or in single
+        precision where that is theirs and has room."""
+        if self.is_plain:
+            return points
+        if isinstance(points, Rows):
+            return FramedRows(points, self)
+        if isinstance(points, sp.csr_array):
+            data = np.ldexp(points.data.astype(np.float64), -self.exponent)
+            data = data.astype(self.kind(points.dtype), copy=False)
+            return sp.csr_array((data, points.indices, points.indptr), shape=points.shape)
+        return self.array(points)
+
+    def array(self, points: Array) -> Array:
+        """Dense rows in the frame, copied."""
+        out = np.empty(points.shape, dtype=self.kind(points.dtype))
+        with np.errstate(over="ignore"):
+            for block in row_blocks(len(points), points.shape[1], _AT_ONCE):
+                out[block] = self.block(points[block])
+        return out
+
+    def scaled_back(self, values: Array) -> Array:
+        """Differences of rows in the frame, or distances, in the unit of the rows; in double
+        precision where single precision has no room for them."""
+        if self.exponent == 0:
+            return values
+        kind = values.dtype if abs(self.exponent) <= ROOM else np.dtype(np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            scaled: Array = np.ldexp(values.astype(np.float64), self.exponent).astype(kind)
+        return scaled
+
+    @property
+    def shift(self) -> Single:
+        """(D,) the origin in the unit of the frame: added to rows in it, they are only scaled."""
+        return np.ldexp(self.origin, -self.exponent).astype(np.float32)
+
+    def back(self, positions: Array) -> Float:
+        """(n, D) positions in the frame, as rows lie."""
+        wide = positions.astype(np.float64)
+        if self.is_plain:
+            return wide
+        with np.errstate(over="ignore", under="ignore"):
+            placed: Float = np.ldexp(wide, self.exponent) + self.origin
+        return placed
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """How far rows lie from 0, seen as directions. column : that with the largest median.
+    median, spread : its median and the largest spread of a column. share : the spread over the
+    length of the medians: about the angle between rows, where it is small; infinite for rows about
+    0.
+    """
+
+    column: int
+    median: float
+    spread: float
+    share: float
+
+    @classmethod
+    def of(cls, points: Points) -> Aside:
+        """How far dense rows, or rows that are read, lie from 0, by a sample."""
+        sample = sampled(points)
+        sample = sample[np.isfinite(sample).all(axis=1)]
+        top = float(np.abs(sample).max(initial=0.0))
+        if top == 0:
+            return cls(0, 0.0, 0.0, np.inf)
+        sample = sample / top
+        median = np.sort(sample, axis=0)[(len(sample) - 1) // 2]
+        spread = float(typical(np.abs(sample - median)).max())
+        column, length = int(np.abs(median).argmax()), float(np.linalg.norm(median))
+        share = spread / length if length > 0 and spread > 0 else np.inf
+        return cls(column, float(median[column] * top), spread * top, share)
+
+    @property
+    def reason(self) -> str:
+        """What lies where, as the beginning of a sentence."""
+        return (
+            f"Input 'features' lies far from 0 for its spread: column {self.column} (counted from "
+            f"0) has the median {self.median:g}, and the columns spread by {self.spread:.2g} at "
+            "most, so that seen from 0 all rows lie in nearly one direction"
+        )
+
+    def require_directions(self, least: float) -> None:
+        """Raises UsageError naming the column where `share` is below `least`."""
+        if self.share < least:
+            raise UsageError(
+                f"{self.reason}, and their cosines are rounding. {CENTRE}",
+                code="no-distance",
+                role="features",
+                column=self.column,
+            )
+
+
+CENTRE = 'Centre the columns first (`preprocess: [{"step": "standardize"}]`).'
+
+
+class FramedRows(Rows):
+    """Rows that are moved and scaled when they are read."""
+
+    def __init__(self, rows: Rows, frame: Frame) -> None:
+        self._rows, self._frame = rows, frame
+        self.shape, self.far = rows.shape, rows.far
+        self.dtype = frame.kind(rows.dtype)
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        return self._frame.array(self._rows.values(start, stop))
+
+    def take(self, rows: Int) -> npt.NDArray[Any]:
+        values = self._rows.take(rows)
+        return self._frame.array(widened(values) if self._rows.bfloat16 else values)
+
+
+def _kind(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of rows in a frame: float32 where that holds their differences, else float64."""
+    return np.dtype(np.float32 if dtype == np.float32 or dtype.itemsize <= 2 else np.float64)
+
+
+def sampled(points: Points) -> Float:
+    """(at most 255, D) some rows; of sparse ones (n, 1) the values that are stored."""
+    if isinstance(points, sp.csr_array):
+        step = -(-max(1, points.nnz) // (_STRETCHES * _LENGTH))
+        stored: Float = points.data[::step, None].astype(np.float64)
+        return stored
+    n_points = points.shape[0]
+    starts = np.linspace(0, max(0, n_points - _LENGTH), _STRETCHES).astype(np.int64)
+    parts = [slice(at, min(at + _LENGTH, n_points)) for at in np.unique(starts)]
+    if n_points <= _STRETCHES * _LENGTH:
+        parts = [slice(0, n_points)]
+    read = points.values if isinstance(points, Rows) else lambda a, b: points[a:b]
+    wide: Float = np.concatenate([read(part.start, part.stop) for part in parts]).astype(np.float64)
+    return wide
+
+
+def typical(apart: Float) -> Float:
+    """(D,) the median of the values other than 0 in each column; 0 where there are none."""
+    count = (apart > 0).sum(axis=0)
+    order = np.sort(apart, axis=0)
+    place = len(apart) - count + (count - 1) // 2
+    columns = np.arange(apart.shape[1])
+    typical: Float = np.where(count > 0, order[np.minimum(place, len(apart) - 1), columns], 0.0)
+    return typical
+
+
+def _reach(points: Points, origin: Float) -> Float:
+    """(D,) half the largest distance of all rows from twice the origin; O(N D)."""
+    reach = np.zeros(1 if isinstance(points, sp.csr_array) else points.shape[1])
+    for _, rows in blocks(points):
+        part = rows.data[:, None] if isinstance(rows, sp.csr_array) else rows
+        reach = np.maximum(reach, np.abs(part / 2 - origin[: reach.size]).max(axis=0, initial=0.0))
+    return reach
+
+
+def with_room(data: Data) -> Data:
+    """The data, with the features in double precision where single precision has no room for their
+    squares; the same data where it has."""
+    features = data.values.get("features")
+    matrices = features if isinstance(features, tuple) else (features,)
+    wide = [_wide(matrix) for matrix in matrices]
+    if all(new is old for new, old in zip(wide, matrices, strict=True)):
+        return data
+    return Data(
+        {**data.values, "features": tuple(wide) if isinstance(features, tuple) else wide[0]}
+    )
+
+
+def _wide(matrix: Any) -> Any:
+    numbers = isinstance(matrix, (np.ndarray, sp.csr_array, Rows)) and len(matrix.shape) == 2
+    if not numbers or matrix.dtype.kind != "f":
+        return matrix
+    return Frame.of(matrix, moves=False, scaled_beyond=None).rows(matrix)
