@@ -206,8 +206,11 @@ def _api(arguments: argparse.Namespace) -> int:
 
     gc.freeze()
     gc.enable()
-    # A body of a million short lists would otherwise be gone through again and again.
-    gc.set_threshold(50_000, 20, 50)
+    # A body of a million short lists would otherwise be gone through again and again. What requests
+    # leave in circles is found after some thousand of them.
+    gc.set_threshold(50_000, 5, 5)
+    # A thread that draws or writes gives way to the event loop so soon.
+    sys.setswitchinterval(0.001)
     app = create_app(settings)
     server = Server(
         app,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.http.dependencies import Service
 from app.http.etags import matches, require_match
 from app.http.problems import Refused
+from app.http.streaming import Stream, Turn
 
 _RANGE = re.compile(r"bytes\s*=\s*([0-9]{0,19})\s*-\s*([0-9]{0,19})", re.IGNORECASE)
 
@@ -92,9 +93,10 @@ def serve(
     headers["Content-Length"] = str(end - start)
     if part:
         headers["Content-Range"] = part.content_range
-    return StreamingResponse(
+    return Stream(
         service.blobs.read(key, start, end),
-        status_code=206 if part else 200,
+        Turn("file", waits=True),
+        "application/octet-stream",
+        status=206 if part else 200,
         headers=headers,
-        media_type="application/octet-stream",
     )

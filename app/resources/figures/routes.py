@@ -12,7 +12,7 @@ from app.http.forms import require_packages, warning
 from app.http.picture_forms import DOCUMENTED
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
-from app.http.streaming import Turn, in_turn
+from app.http.streaming import Turn, in_turn, whole
 from app.pictures.renderer import PDF_NEEDS
 from app.pictures.sheet import MM, Sheet
 from app.pictures.typefaces import typefaces
@@ -67,5 +67,6 @@ async def draw_figure(service: ServiceDep, tenant: Tenant, figure: FigureRequest
         write = {"svg": sheet.svg, "png": sheet.png, "pdf": sheet.pdf}[figure.form]
         return write(svg(figure))
 
-    content, lost = await in_turn(drawn, Turn("png", waits=True))
-    return Response(content, media_type=_MEDIA[figure.form], headers=warning(lost))
+    own = Turn("draw" if figure.form == "svg" else "render", waits=True)
+    content, lost = await in_turn(drawn, own)
+    return whole(content, _MEDIA[figure.form], warning(lost))
