@@ -18,7 +18,7 @@ from anyio.lowlevel import RunVar
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.turns import Queue, taker, queue
+from app.http.turns import Queue, queue, taker
 from workers.artifacts.trees import TreeRecord
 
 LARGE = 50_000

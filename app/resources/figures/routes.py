@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import APIRouter, Response
 
@@ -16,9 +16,17 @@ from app.http.streaming import Turn, in_turn, whole
 from app.pictures.renderer import PDF_NEEDS
 from app.pictures.sheet import MM, Sheet
 from app.pictures.typefaces import typefaces
-from app.resources.figures.schemas import FigureRequest
+from app.resources.figures.schemas import MOST_ITEMS, MOST_MEMBERS, FigureRequest
+from workers.formats.strict_json import Bound
 
-router = APIRouter(prefix="/v1", tags=["figures"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
+
+class FigureRoute(StrictRoute):
+    """For as many items as a figure may have, with all their members."""
+
+    bound: ClassVar = Bound(MOST_ITEMS * (1 + MOST_MEMBERS) + 100)
+
+
+router = APIRouter(prefix="/v1", tags=["figures"], route_class=FigureRoute, dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

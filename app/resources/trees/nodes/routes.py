@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.http.dependencies import NodeId, Service, ServiceDep, Tenant, TreeId
