@@ -23,7 +23,7 @@ def svg(figure: FigureRequest) -> str:
 def _element(item: StrokeItem | FillItem | TextItem) -> str:
     if isinstance(item, TextItem):
         return _text(item)
-    # Of what is painted, not of the element: a renderer makes a layer of the page for that.
+    # The opacity of the paint: for that of an element a renderer makes a layer of the page.
     painted = "fill" if isinstance(item, FillItem) else "stroke"
     alpha = "" if item.alpha == 1 else f' {painted}-opacity="{number(item.alpha)}"'
     if isinstance(item, FillItem):

@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MOST_ITEMS = 10_000
 MOST_MEMBERS = 15
-"""Of the request and of an item, numbers of its list `dash` included."""
+"""What the request and an item may have at most, numbers of the list `dash` included."""
 MOST_LETTERS = 100_000
-"""Of all texts together: the renderer of PNG takes 0.03 ms of a processor for each."""
+"""All texts together: the renderer of PNG takes 0.03 ms of a processor for each."""
 MOST_PATH = 4 << 20
 """Letters of all path data together."""
 MOST_MM = 2000
