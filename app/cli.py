@@ -168,6 +168,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _api(arguments: argparse.Namespace) -> int:
     from app.http.environment_keys import keys
+    from app.http.heap import return_what_is_freed
     from app.settings import Settings
     from workers import logs
     from workers.child.compiling import keep_in
@@ -199,6 +200,7 @@ def _api(arguments: argparse.Namespace) -> int:
         return 2
     if arguments.api_processes > 1:
         return _keep_api(arguments, settings.shutdown_s)
+    return_what_is_freed()
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
     gc.disable()
     from app.http.server import Server

@@ -2,7 +2,7 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `processes`, `connections`, `addresses`: servers behind one port; behind a proxy.
+- `server`, `processes`, `heap`, `connections`, `addresses`: servers behind one port or a proxy.
 - `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`.
 - `observability`, `service_metrics`: request ids, the log; metrics of requests and of jobs.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`: the same key again.
