@@ -53,13 +53,14 @@ class Room:
     waiting_link: int = 16
 
 
-Queue = Literal["small", "export", "look", "draw", "render", "json", "file", "stream"]
+Queue = Literal["small", "export", "look", "draw", "render", "json", "parse", "file", "stream"]
 
 ROOMS: dict[Queue, Room] = {
     # Threads that share one interpreter: two of a tenant would take no less time than one.
     "export": Room(2, 1, 1),
     "look": Room(2, 1, 1),
     "draw": Room(2, 1, 1),
+    "parse": Room(2, 1, 1, 256, 64),
     "small": Room(8, 4, 2, 256, 64),
     # Processes.
     "render": Room(3, 2, 1),
@@ -69,7 +70,8 @@ ROOMS: dict[Queue, Room] = {
     "stream": Room(64, 32, 8),
 }
 """`export`, `look`: whole large trees being written, and views of parts of them. `draw`: pictures.
-`small`: the same of small trees. `render`: PNG and PDF. `json`: large documents being opened.
+`small`: the same of small trees. `render`: PNG and PDF. `json`: large documents being opened, `parse`:
+shorter ones.
 `file`: stored files being read. `stream`: long responses that a client is reading."""
 
 
