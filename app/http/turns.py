@@ -70,9 +70,9 @@ ROOMS: dict[Queue, Room] = {
     "stream": Room(64, 32, 8),
 }
 """`export`, `look`: whole large trees being written, and views of parts of them. `draw`: pictures.
-`small`: the same of small trees. `render`: PNG and PDF. `json`: large documents being opened, `parse`:
-shorter ones.
-`file`: stored files being read. `stream`: long responses that a client is reading."""
+`small`: the same of small trees. `render`: PNG and PDF. `json`: large documents being opened,
+`parse`: shorter ones. `file`: stored files being read. `stream`: long responses that a client is
+reading."""
 
 
 class FairQueue:
