@@ -168,6 +168,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 def _api(arguments: argparse.Namespace) -> int:
     from app.http.environment_keys import keys
+    from app.http.heap import return_what_is_freed
     from app.settings import Settings
     from workers import logs
     from workers.child.compiling import keep_in
@@ -203,6 +204,7 @@ def _api(arguments: argparse.Namespace) -> int:
     close_memory()
     if arguments.api_processes > 1:
         return _keep_api(arguments, settings.shutdown_s)
+    return_what_is_freed()
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
     gc.disable()
     from app.http.server import Server
@@ -210,8 +212,11 @@ def _api(arguments: argparse.Namespace) -> int:
 
     gc.freeze()
     gc.enable()
-    # A body of a million short lists would otherwise be gone through again and again.
-    gc.set_threshold(50_000, 20, 50)
+    # A body of a million short lists would otherwise be gone through again and again. What requests
+    # leave in circles is found after some thousand of them.
+    gc.set_threshold(50_000, 5, 5)
+    # A thread that draws or writes gives way to the event loop so soon.
+    sys.setswitchinterval(0.001)
     app = create_app(settings)
     server = Server(
         app,

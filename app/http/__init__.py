@@ -2,7 +2,7 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `processes`, `connections`, `addresses`: servers behind one port; behind a proxy.
+- `server`, `processes`, `heap`, `connections`, `addresses`: servers behind one port or a proxy.
 - `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`.
 - `observability`, `service_metrics`: request ids, the log; metrics of requests and of jobs.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`: the same key again.
@@ -10,6 +10,6 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `bodies`, `queries`, `picture_queries`: bounded bodies, strict JSON, query parameters.
 - `forms`, `picture_forms`, `tables`, `json_parts`, `stored`: forms, chosen by suffix or `Accept`.
 - `paging`, `etags`, `contents`: pages of lists, conditional requests, stored objects by ranges.
-- `streaming`, `compression`: large responses, a few at a time; gzip.
+- `streaming`, `turns`, `compression`: large responses; whose work is next; gzip.
 - `waiting`, `job_ends`, `events`: `Prefer: wait`, announcements of ends, what happens to a job.
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, ClassVar
 
-from anyio import to_thread
 from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
@@ -41,7 +40,8 @@ class StrictRequest(Request):
         if len(body) <= INLINE_BYTES:
             return parse_json(body, self._bound)
         if len(body) <= APART_BYTES:
-            return await to_thread.run_sync(parse_json, body, self._bound)
+            parse = Turn("parse", waits=True)
+            return await in_turn(lambda: parse_json(body, self._bound), parse)
         return await in_turn(lambda: _parse_apart(body, self._bound), Turn("json", waits=True))
 
 

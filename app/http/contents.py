@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from app.http.dependencies import Service
 from app.http.etags import matches, require_match
 from app.http.problems import Refused
+from app.http.streaming import Stream, Turn
 from workers.errors import Damaged
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import require_whole
@@ -125,9 +126,10 @@ def serve(
     headers["Content-Length"] = str(end - start)
     if part:
         headers["Content-Range"] = part.content_range
-    return StreamingResponse(
+    return Stream(
         _read(service.blobs, key, sha256, start, end, length),
-        status_code=206 if part else 200,
+        Turn("file", waits=True),
+        "application/octet-stream",
+        status=206 if part else 200,
         headers=headers,
-        media_type="application/octet-stream",
     )

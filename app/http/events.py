@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
@@ -50,7 +50,7 @@ class Feeds:
 
     async def follow(
         self, tenant: str, job_id: str, after: str | None, refused: Callable[[], bool]
-    ) -> AsyncIterator[Event | Ended | Lost]:
+    ) -> AsyncGenerator[Event | Ended | Lost]:
         """The job's events after `after`, as they arrive, until it has ended or is deleted, or the
         process ends, or the follower may not follow any more.
 

@@ -236,8 +236,8 @@ async def respond(
             headers.update(warning(written.warning))
         yield from written
 
-    if form.rendered:
-        turn = Turn("png", waits=True)
+    if form.drawn:
+        turn = Turn("render" if form.rendered else "draw", waits=True)
     response = await streamed(chunks(), turn, form.media)
     response.headers.update(headers)
     return response

@@ -28,6 +28,7 @@ from app.http.addresses import host_of, path_of
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
 from app.http.sharing import SharedLinks, opens
+from app.http.turns import Taker, taker
 from app.settings import Settings
 from workers.artifacts.shares import share_id_in
 from workers.errors import TransientError
@@ -77,6 +78,8 @@ class Gate:
             send = _for_one_reader(send)
         state["access"] = access
         state["tenant"] = None if access is None else access.tenant
+        if access is not None:
+            taker.set(_caller_of(access))
         await self.app(scope, receive, send)
 
     async def _admit_link(self, scope: Scope) -> Access | None:
@@ -176,6 +179,13 @@ class Gate:
                 "Pages of other origins may not call this service, unless UMBEL_CORS_ORIGINS lists "
                 "them.",
             )
+
+
+def _caller_of(access: Access) -> Taker:
+    """Who takes turns with others."""
+    if access.share is not None:
+        return Taker(access.tenant, access.share.id, link=True)
+    return Taker(access.tenant, access.key_id or "")
 
 
 def _for_one_reader(send: Send) -> Send:

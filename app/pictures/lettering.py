@@ -11,6 +11,7 @@ SIZE = 12.5
 """The usual size of text, in units."""
 FAMILY = f"'{FONT}', Verdana, sans-serif"
 
+_MOST_LETTERS = 400
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Advance widths of DejaVu Sans 2.37 for ASCII 32 to 126, in thousandths of the font size.
 _WIDTHS = (
@@ -41,37 +42,44 @@ def markup(text: str) -> str:
 
 def width(text: str, size: float) -> float:
     """Width in pixels at font size `size`; exact for ASCII, an upper estimate for the rest."""
-    total = 0
-    for letter in text:
-        code = ord(letter)
-        if 32 <= code < 127:
-            total += _WIDTHS[code - 32]
-        elif unicodedata.combining(letter):
-            continue
-        elif unicodedata.east_asian_width(letter) in "WF":
-            total += 1050
-        else:
-            total += 720
-    return total * size / 1000
+    return sum(map(_advance, text)) * size / 1000
+
+
+def _advance(letter: str) -> int:
+    """Thousandths of the font size that a letter takes."""
+    code = ord(letter)
+    if 32 <= code < 127:
+        return _WIDTHS[code - 32]
+    if unicodedata.combining(letter):
+        return 0
+    return 1050 if unicodedata.east_asian_width(letter) in "WF" else 720
 
 
 def clip(text: str, size: float, room: float) -> str:
-    """`text` cleaned and, if wider than `room` pixels, cut and ended with an ellipsis."""
-    text = clean(text[:400])
-    if width(text, size) <= room:
-        return text
-    while text and width(text, size) + size > room:
-        text = text[:-1]
-    return text.rstrip() + "…"
+    """`text` cleaned and, if wider than `room` pixels, cut and ended with an ellipsis. One pass
+    over what fits: letters past `_MOST_LETTERS` are not looked at."""
+    text = clean(text[:_MOST_LETTERS])
+    total, kept = 0, 0
+    for place, letter in enumerate(text, start=1):
+        total += _advance(letter)
+        wide = total * size / 1000
+        if wide > room:
+            return text[:kept].rstrip() + "…"
+        if wide + size <= room:
+            kept = place
+    return text
 
 
 def wrapped(text: str, size: float, room: float) -> list[str]:
     """`text` cleaned and broken between words into lines of at most `room` pixels, each clipped."""
-    lines: list[str] = []
+    lines: list[list[str]] = []
+    space, used = width(" ", size), 0.0
     for word in clean(text[:2000]).split():
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and width(longer, size) <= room:
-            lines[-1] = longer
+        wide = width(word, size)
+        if lines and used + space + wide <= room:
+            lines[-1].append(word)
+            used += space + wide
         else:
-            lines.append(word)
-    return [clip(line, size, room) for line in lines]
+            lines.append([word])
+            used = wide
+    return [clip(" ".join(line), size, room) for line in lines]

@@ -1,15 +1,17 @@
 """One picture from SVG to PNG or PDF (standard output): the child process of `renderer`.
 
 Standard input is a JSON object: `form`, `svg`, `width`, `height` (pixels of a PNG, millimetres of a
-PDF), `described`, `family` and `fonts`, the files of fonts. Imports nothing of the service, starts
-in 50 ms, ends by itself.
+PDF), `described`, `family`, `fonts`, the files of fonts, `cpu_s` and `memory_bytes`, past which a
+signal ends it. Imports nothing of the service, starts in 50 ms, ends by itself.
 """
 
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +36,20 @@ _PAGE = b"""
 
 def main() -> None:
     request = json.load(sys.stdin)
+    _bound(request)
     forms = {"png": _png, "pdf": _pdf}
     sys.stdout.buffer.write(forms[request["form"]](request))
+
+
+def _bound(request: dict[str, Any]) -> None:
+    """Bound time and memory, where the system does that, and leave no core file."""
+    for limit, value in (
+        (resource.RLIMIT_CPU, request["cpu_s"]),
+        (resource.RLIMIT_DATA, request["memory_bytes"]),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, (value, value))
 
 
 def _png(request: dict[str, Any]) -> bytes:

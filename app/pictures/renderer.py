@@ -15,6 +15,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 from app.pictures.lettering import FONT
 from app.pictures.typefaces import FONT_FILE
 from models.errors import UsageError
+from workers.errors import TransientError
 
 _RENDER = Path(__file__).with_name("render.py")
 # The renderer must not get secrets from the environment of the service.
@@ -29,6 +31,12 @@ _PASSED_ON = ("PATH", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_EN
 PDF_NEEDS = ("typst",)
 """The optional packages (`models.running.packages`) of `pdf`."""
 TIMEOUT_S = 60.0
+CPU_S = 15
+"""Processor seconds of a picture; the largest that are drawn of trees take 3."""
+MEMORY_BYTES = 2 << 30
+SHORT_S = 1.0
+"""A renderer that takes longer goes on with less priority, so that short ones need not wait."""
+_LESS = 10
 MAX_PX = 4096
 MAX_PIXELS = MAX_PX * MAX_PX * 5 // 4
 """A title or a note makes a circular picture slightly taller than wide."""
@@ -45,8 +53,7 @@ def png(
 
     dpi : pixels an inch, which the file then says (the chunk pHYs).
 
-    Raises UsageError for no pixel and for more than 4096 x 5120; RuntimeError and
-    subprocess.TimeoutExpired if the renderer fails.
+    Raises UsageError for no pixel and for more than 4096 x 5120, and as `pdf`.
     """
     wide, tall = size_of(svg)
     high = max(1, round(px * tall / wide))
@@ -84,7 +91,8 @@ def pdf(
     are embedded as subsets; the description of the picture is its title and alternative text. The
     same picture gives the same bytes.
 
-    Raises RuntimeError and subprocess.TimeoutExpired if the renderer fails.
+    Raises UsageError `too-costly` for a picture that takes more than `CPU_S` or `MEMORY_BYTES`,
+    TransientError after `TIMEOUT_S`, RuntimeError if the renderer fails otherwise.
     """
     return _rendered("pdf", svg, width_mm, height_mm, fonts)
 
@@ -107,16 +115,42 @@ def _rendered(form: str, svg: str, width: float, height: float, fonts: Sequence[
         "described": unescape(described[1]) if described else "",
         "family": FONT,
         "fonts": [str(file) for file in fonts],
+        "cpu_s": CPU_S,
+        "memory_bytes": MEMORY_BYTES,
     }
-    done = subprocess.run(
+    process = subprocess.Popen(
         [sys.executable, "-P", _RENDER],
-        input=json.dumps(request).encode(),
-        capture_output=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-        timeout=TIMEOUT_S,
-        check=False,
     )
-    if done.returncode:
-        last = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise RuntimeError(f"the renderer ended with {done.returncode}: {''.join(last)[:500]}")
-    return done.stdout
+    with process:
+        try:
+            image, errors = _ended(process, json.dumps(request).encode())
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode < 0:
+        raise UsageError(
+            f"This picture takes more than {CPU_S} seconds of a processor or "
+            f"{MEMORY_BYTES >> 30} GiB of memory. Ask for fewer pixels, or draw less.",
+            code="too-costly",
+        )
+    if process.returncode:
+        last = errors.decode(errors="replace").strip().splitlines()[-1:]
+        raise RuntimeError(f"the renderer ended with {process.returncode}: {''.join(last)[:500]}")
+    return image
+
+
+def _ended(process: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, bytes]:
+    """What a renderer has written at its end. Raises TransientError after `TIMEOUT_S`."""
+    try:
+        return process.communicate(request, SHORT_S)
+    except subprocess.TimeoutExpired:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, process.pid, _LESS)
+    try:
+        return process.communicate(timeout=TIMEOUT_S - SHORT_S)
+    except subprocess.TimeoutExpired:
+        raise TransientError(f"a picture was not drawn within {TIMEOUT_S:g} s") from None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
 
-from app.pictures.lettering import width
+from app.pictures.lettering import clip, width
 
 _NOUGHT = "0000-01-01T00:00:00Z"
 _PLACES = (4, 7, 10, 16, 19)
@@ -43,8 +43,9 @@ def ticks(labels: Sequence[str], x: Sequence[float], size: float, px: float) -> 
     """The first label and every n-th after it, for the smallest n of 1, 2, 5, 10, ... at which
     they are at least the font's `size` apart; all inside a picture of `px` pixels.
 
-    x : ascending.
+    x : ascending. A label wider than half the picture is cut.
     """
+    labels = [clip(label, size, 0.5 * px) for label in labels]
     wide = [width(label, size) for label in labels]
     at = [
         min(max(place, own / 2 + size / 4), px - own / 2 - size / 4)

@@ -23,7 +23,7 @@ Column = Callable[[int, int], list[str]]
 
 
 def columns_as_text(
-    tree: Tree, ids: npt.NDArray[np.int64] | None, above: npt.NDArray[np.int64] | None
+    tree: Tree, ids: npt.NDArray[np.int64] | None, above: npt.NDArray[Any] | None
 ) -> tuple[list[str], list[Column]]:
     """Templates `"key":%s` of a node's fields, and the columns that fill them.
 
@@ -34,7 +34,7 @@ def columns_as_text(
     if taken:
         raise UsageError(f"A tree cannot have an extra column {taken[0]!r}: every node has one.")
     columns: dict[str, Column] = {
-        "id": _texts(np.arange(tree.n_nodes) if ids is None else np.asarray(ids))
+        "id": _row_numbers(tree.n_nodes) if ids is None else _texts(np.asarray(ids))
     }
     if above is not None:
         numbers = _texts(above)
@@ -47,6 +47,10 @@ def columns_as_text(
     columns.update({key: _texts(np.asarray(column)) for key, column in tree.extra.items()})
     templates = [json.dumps(key).replace("%", "%%") + ":%s" for key in columns]
     return templates, list(columns.values())
+
+
+def _row_numbers(n_rows: int) -> Column:
+    return lambda start, stop: list(map(str, range(start, min(stop, n_rows))))
 
 
 def _texts(column: npt.NDArray[Any]) -> Column:

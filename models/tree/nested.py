@@ -179,11 +179,10 @@ def _nested(tree: Tree, template: str, columns: list[Column]) -> Iterator[str]:
     yield "".join(pieces)
 
 
-def _above(tree: Tree, ids: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
-    above = tree.parent.astype(np.int64)
-    if ids is not None:
-        above[1:] = ids[tree.parent[1:]]
-    return above
+def _above(tree: Tree, ids: npt.NDArray[np.int64] | None) -> npt.NDArray[Any]:
+    """(n_nodes,) ids of the parents; that of the root is meaningless. Copies nothing without `ids`:
+    many documents of a tree may be open at a time."""
+    return tree.parent if ids is None else ids[tree.parent]
 
 
 def _read_flat(nodes: list[Any], document: dict[str, Any], warnings: tuple[str, ...]) -> Tree:

@@ -18,7 +18,7 @@ from app.http.forms import Form, mount, respond
 from app.http.problems import ANYWHERE, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
-from app.http.streaming import Turn, in_turn, turn
+from app.http.streaming import Turn, in_turn, turn, whole
 from app.http.tables import documented_table
 from app.resources.attachments.forms import OF_NODES, Attached, NumberedCondition
 from app.resources.attachments.schemas import (
@@ -329,7 +329,7 @@ async def get_attachment_image(
     if matches(request.headers.get("if-none-match"), etag):
         return Response(status_code=304, headers=headers)
     content, media = await in_turn(lambda: attached().image(item, column), own_turn)
-    return Response(content, media_type=media, headers=headers)
+    return whole(content, media, headers)
 
 
 async def _attached(

@@ -23,7 +23,9 @@ def svg(figure: FigureRequest) -> str:
 def _element(item: StrokeItem | FillItem | TextItem) -> str:
     if isinstance(item, TextItem):
         return _text(item)
-    alpha = "" if item.alpha == 1 else f' opacity="{number(item.alpha)}"'
+    # The opacity of the paint: for that of an element a renderer makes a layer of the page.
+    painted = "fill" if isinstance(item, FillItem) else "stroke"
+    alpha = "" if item.alpha == 1 else f' {painted}-opacity="{number(item.alpha)}"'
     if isinstance(item, FillItem):
         return f'<path fill="{item.colour}"{alpha} d="{item.path}"/>'
     dash = f' stroke-dasharray="{points(*item.dash)}"' if item.dash else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from fastapi import APIRouter, Response
 
@@ -12,13 +12,21 @@ from app.http.forms import require_packages, warning
 from app.http.picture_forms import DOCUMENTED
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
-from app.http.streaming import Turn, in_turn
+from app.http.streaming import Turn, in_turn, whole
 from app.pictures.renderer import PDF_NEEDS
 from app.pictures.sheet import MM, Sheet
 from app.pictures.typefaces import typefaces
-from app.resources.figures.schemas import FigureRequest
+from app.resources.figures.schemas import MOST_ITEMS, MOST_MEMBERS, FigureRequest
+from workers.formats.strict_json import Bound
 
-router = APIRouter(prefix="/v1", tags=["figures"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
+
+class FigureRoute(StrictRoute):
+    """For as many items as a figure may have, with all their members."""
+
+    bound: ClassVar = Bound(MOST_ITEMS * (1 + MOST_MEMBERS) + 100)
+
+
+router = APIRouter(prefix="/v1", tags=["figures"], route_class=FigureRoute, dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
@@ -67,5 +75,6 @@ async def draw_figure(service: ServiceDep, tenant: Tenant, figure: FigureRequest
         write = {"svg": sheet.svg, "png": sheet.png, "pdf": sheet.pdf}[figure.form]
         return write(svg(figure))
 
-    content, lost = await in_turn(drawn, Turn("png", waits=True))
-    return Response(content, media_type=_MEDIA[figure.form], headers=warning(lost))
+    own = Turn("draw" if figure.form == "svg" else "render", waits=True)
+    content, lost = await in_turn(drawn, own)
+    return whole(content, _MEDIA[figure.form], warning(lost))

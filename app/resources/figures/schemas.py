@@ -6,7 +6,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-MOST_ITEMS = 50_000
+MOST_ITEMS = 10_000
+MOST_MEMBERS = 15
+"""What the request and an item may have at most, numbers of the list `dash` included."""
+MOST_LETTERS = 100_000
+"""All texts together: the renderer of PNG takes 0.03 ms of a processor for each."""
+MOST_PATH = 4 << 20
+"""Letters of all path data together."""
 MOST_MM = 2000
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$", examples=["#0072b2"])]
@@ -16,7 +22,7 @@ Opacity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 PathData = Annotated[
     str,
     Field(
-        max_length=4 << 20,
+        max_length=MOST_PATH,
         pattern=r"^[MLQCAHVZahvz0-9 .,-]*$",
         description="As `d` of SVG: M, L, H, V, Q, C, A, Z with absolute, a, h, v with relative "
         "places.",
@@ -34,7 +40,7 @@ class StrokeItem(BaseModel):
     width: Length
     path: PathData
     alpha: Opacity = 1.0
-    dash: list[Length] | None = Field(None, max_length=8)
+    dash: list[Length] | None = Field(None, max_length=8, fail_fast=True)
     cap: Literal["butt", "round", "square"] = "butt"
 
 
@@ -102,7 +108,24 @@ class FigureRequest(BaseModel):
     fonts: Literal["embed", "none"] = Field("embed", description="SVG: whether fonts are inside.")
     title: str = Field("", max_length=300, description="What it shows, for readers of screens.")
     paper: Colour = "#ffffff"
-    items: list[Item] = Field(max_length=MOST_ITEMS, description="Later ones lie on earlier ones.")
+    items: list[Item] = Field(
+        max_length=MOST_ITEMS,
+        fail_fast=True,
+        description=f"Later ones lie on earlier ones. All texts together have at most "
+        f"{MOST_LETTERS:,} letters, all paths {MOST_PATH:,}.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_members(cls, given: Any) -> Any:
+        """Refuse what would have an error for each of very many members."""
+        items = given.get("items", ()) if isinstance(given, dict) else ()
+        for each in (given, *(items if isinstance(items, list) else ())):
+            if isinstance(each, dict) and len(each) > MOST_MEMBERS:
+                raise ValueError(
+                    f"an object with {len(each):,} members; figures have at most {MOST_MEMBERS}"
+                )
+        return given
 
     @model_validator(mode="after")
     def _fits(self) -> FigureRequest:
@@ -110,5 +133,15 @@ class FigureRequest(BaseModel):
         if not 1 <= height_mm <= MOST_MM:
             raise ValueError(
                 f"the figure would be {height_mm:g} mm high; from 1 to {MOST_MM:,} are accepted"
+            )
+        letters = sum(len(item.text) for item in self.items if isinstance(item, TextItem))
+        if letters > MOST_LETTERS:
+            raise ValueError(
+                f"the texts have {letters:,} letters together; {MOST_LETTERS:,} are accepted"
+            )
+        path = sum(len(item.path) for item in self.items if not isinstance(item, TextItem))
+        if path > MOST_PATH:
+            raise ValueError(
+                f"the paths have {path:,} letters together; {MOST_PATH:,} are accepted"
             )
         return self

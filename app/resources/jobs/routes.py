@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
+from contextlib import aclosing
 from typing import Annotated, Any
 
 from anyio import to_thread
@@ -163,8 +164,10 @@ async def follow_job(
     def refused() -> bool:
         return service.keyring.ended(caller)
 
-    async for event in service.feeds.follow(caller.tenant, record.id, last_event_id, refused):
-        yield server_sent(event)
+    followed = service.feeds.follow(caller.tenant, record.id, last_event_id, refused)
+    async with aclosing(followed):
+        async for event in followed:
+            yield server_sent(event)
 
 
 @router.post(

@@ -254,6 +254,10 @@ class Timeout(ProblemError):
     """The request took too long (HTTP 408), as in: The header was not complete in 10 seconds."""
 
 
+class TooCostly(UnusableInput):
+    """The input cannot be used: too costly."""
+
+
 class TooDeep(UnusableInput):
     """The input cannot be used: too deep."""
 
@@ -419,6 +423,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/range-not-satisfiable": RangeNotSatisfiable,
     "/problems/singular-covariance": SingularCovariance,
     "/problems/timeout": Timeout,
+    "/problems/too-costly": TooCostly,
     "/problems/too-deep": TooDeep,
     "/problems/too-few-points": TooFewPoints,
     "/problems/too-few-rows": TooFewRows,
@@ -509,6 +514,7 @@ __all__ = [
     "RangeNotSatisfiable",
     "SingularCovariance",
     "Timeout",
+    "TooCostly",
     "TooDeep",
     "TooFewPoints",
     "TooFewRows",

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import gc
 import io
 import json
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from app.http import streaming
+from app.http import streaming, turns
+from app.http.problems import Refused
+from app.http.streaming import Stream, Turn, streamed, whole
+from app.http.turns import ROOMS, Room, Taker, queue, taker
 from app.resources.predictions import routes as predictions
 from app.resources.trees.nodes import routes as nodes
 from app.resources.trees.views import routes as views
@@ -117,3 +125,116 @@ def test_views_of_a_deep_tree(working: Working, monkeypatch: pytest.MonkeyPatch)
     assert [node["id"] for node in view["nodes"]] == ids
     assert (view["root"], view["max_nodes"]) == (0, CHAIN)
     assert working.client.get(f"{tree}/view?root={CHAIN}").status_code == 422
+
+
+class Held(bytearray):
+    """What a response is made of."""
+
+
+class Reader:
+    """A client of an ASGI response that takes `most` pieces, and then leaves or reads no more."""
+
+    def __init__(self, response: Any, most: int, *, stays: bool = False) -> None:
+        self.sent: list[dict[str, Any]] = []
+        self.left = asyncio.Event()
+        self.stuck = asyncio.Event()
+        self._most, self._stays = most, stays
+        self.task = asyncio.create_task(response({"type": "http"}, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Any) -> None:
+        self.sent.append(message)
+        if len(self.sent) > self._most:
+            self.stuck.set()
+            if self._stays:
+                await self.left.wait()
+            self.left.set()
+            await asyncio.sleep(0)
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(message.get("body", b"") for message in self.sent)
+
+
+def test_what_a_broken_off_response_holds_is_let_go_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streaming, "WHOLE_BYTES", 10)
+    held: list[weakref.ref[Held]] = []
+    ended = []
+
+    def chunks() -> Iterator[bytes]:
+        own = Held(b"x" * 8)
+        held.append(weakref.ref(own))
+        try:
+            while True:
+                yield bytes(own)
+        finally:
+            ended.append(True)
+
+    async def read() -> None:
+        for most in (0, 1, 2, 5):
+            response = await streamed(chunks(), Turn("look", waits=True))
+            await Reader(response, most).task
+            unsent = await streamed(chunks(), Turn("look", waits=True))
+            del response, unsent
+        assert queue("stream").n_running == 0
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(read())
+        assert len(ended) == len(held) == 8
+        assert not any(each() for each in held)
+    finally:
+        gc.enable()
+
+
+def test_slow_readers_are_bounded_by_link_and_by_tenant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST_WAIT_S", 0.0)
+    monkeypatch.setitem(ROOMS, "stream", Room(4, 3, 2))
+    monkeypatch.setattr(streaming, "WHOLE_BYTES", 10)
+    link, key, other = Taker("a", "sh_1", link=True), Taker("a"), Taker("b")
+
+    async def read() -> None:
+        begun = []
+        for who in (link, link, link, key, key, other):
+            taker.set(who)
+            reader = Reader(whole(b"x" * 20, "text/plain"), 1, stays=True)
+            stuck = asyncio.create_task(reader.stuck.wait())
+            await asyncio.wait({reader.task, stuck}, return_when=asyncio.FIRST_COMPLETED)
+            stuck.cancel()
+            if reader.task.done():
+                assert isinstance(reader.task.exception(), Refused)
+                # Nothing was sent, so that the refusal can be.
+                assert not reader.sent
+            else:
+                begun.append((who, reader))
+        assert [who for who, _ in begun] == [link, link, key, other]
+        for _, reader in begun:
+            reader.left.set()
+            await reader.task
+        assert queue("stream").n_running == 0
+
+    asyncio.run(read())
+
+
+def test_a_long_content_is_sent_in_pieces_with_its_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streaming, "_PIECE_BYTES", 100)
+
+    async def read() -> None:
+        content = bytes(range(256)) * 1100
+        response = whole(content, "image/png", {"ETag": '"a"'})
+        assert isinstance(response, Stream)
+        reader = Reader(response, 10**6)
+        await reader.task
+        assert reader.body == content
+        assert len(reader.sent) > 1000
+        headers = dict(reader.sent[0]["headers"])
+        assert (headers[b"content-length"], headers[b"etag"]) == (b"281600", b'"a"')
+        assert not isinstance(whole(b"short", "image/png"), Stream)
+
+    asyncio.run(read())

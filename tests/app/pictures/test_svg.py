@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from app.pictures import circular
+from app.pictures import circular, lettering, renderer
 from app.pictures.lettering import clean, clip, width
 from app.pictures.marks import points
 from app.pictures.renderer import png
@@ -34,6 +34,7 @@ from tests.app.pictures.tree_kit import (
     star,
     texts,
 )
+from workers.errors import TransientError
 
 
 def size_of(image: bytes) -> tuple[int, int]:
@@ -279,3 +280,52 @@ def test_support_is_shown_at_inner_nodes() -> None:
     assert len(added) >= len(inner) // 2
     dots = [svg(each, shape="circular").count("<path") for each in (tree, shown)]
     assert dots[1] - dots[0] == len(inner) - int(support[0] == 0)
+
+
+@pytest.mark.parametrize("letters", ["W", "il.", "ﬁ漢e\u0301a", " a "])
+def test_text_is_fitted_as_by_taking_letters_off(letters: str) -> None:
+    """`clip` in one pass, against its definition."""
+    for n_letters in (0, 1, 7, 60, 399, 400):
+        text = clean((letters * n_letters)[:n_letters])
+        for room in (0.0, 5.0, 12.5, 40.0, 333.3, 1e9):
+            expected = text
+            if width(text, 12.5) > room:
+                while expected and width(expected, 12.5) + 12.5 > room:
+                    expected = expected[:-1]
+                expected = expected.rstrip() + "…"
+            assert clip(text, 12.5, room) == expected
+
+
+def test_long_names_are_cut_before_they_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = 0
+    advance = lettering._advance
+
+    def counted(letter: str) -> int:
+        nonlocal measured
+        measured += 1
+        return advance(letter)
+
+    monkeypatch.setattr(lettering, "_advance", counted)
+    n_measured = []
+    for length in (1_000, 100_000):
+        for shape in SHAPES:
+            svg(random_tree(3, names=["W" * length] * 3), shape=shape)
+        n_measured.append(measured)
+        measured = 0
+    assert n_measured[0] == n_measured[1] < 3 * 20 * len(SHAPES) * 40
+    lettering.wrapped("W " * 1000, 12.5, 1e9)
+    assert measured < 10 * 2000
+
+
+def test_a_picture_that_takes_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that would need more memory than a renderer may have: a signal ends it."""
+    drawn = svg(star(4))
+    monkeypatch.setattr(renderer, "MEMORY_BYTES", 40 << 20)
+    with pytest.raises(UsageError, match="processor or") as refused:
+        png(drawn, 4000)
+    assert refused.value.code == "too-costly"
+    monkeypatch.setattr(renderer, "MEMORY_BYTES", 2 << 30)
+    monkeypatch.setattr(renderer, "SHORT_S", 0.0)
+    monkeypatch.setattr(renderer, "TIMEOUT_S", 0.01)
+    with pytest.raises(TransientError, match=r"within 0\.01 s"):
+        png(drawn, 4000)

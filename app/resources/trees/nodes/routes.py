@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.http.dependencies import NodeId, Service, ServiceDep, Tenant, TreeId
@@ -21,7 +20,7 @@ from app.http.picture_queries import EditionOf, NamesOf
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn, record_of
-from app.http.streaming import streamed
+from app.http.streaming import Turn, in_turn, streamed, whole
 from app.resources.trees.nodes.images import node_png, pictures_of
 from app.resources.trees.nodes.schemas import MembersBody, MembersQuery, NodeBody, NodePictureQuery
 from app.resources.trees.shown import labels_of, shown_tree_of
@@ -327,7 +326,8 @@ async def get_node_picture(
         _shown_with(service, tenant, tree_id, node)
         return node_png(service, tenant, tree_id, node, query.px)
 
-    return Response(await to_thread.run_sync(drawn), media_type="image/png", headers=headers)
+    content = await in_turn(drawn, Turn("draw", waits=True))
+    return whole(content, "image/png", headers)
 
 
 @mount(

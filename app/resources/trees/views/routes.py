@@ -17,7 +17,7 @@ from app.http.picture_queries import EditionOf, NamesOf
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn, record_of
-from app.http.streaming import in_turn, streamed, turn
+from app.http.streaming import in_turn, streamed, turn, whole
 from app.resources.trees.coloring import COLOR_BY
 from app.resources.trees.shown import categories_of, shown_tree_of
 from app.resources.trees.views.schemas import Hits, Levels, View
@@ -247,7 +247,7 @@ async def get_levels(
         return json.dumps({"levels": items, "reason": why}, allow_nan=False).encode()
 
     content = await in_turn(suggested, turn(record, "look"))
-    return Response(content, media_type="application/json")
+    return whole(content, "application/json")
 
 
 def _clusters(shown: EditedTree, k: int) -> list[dict[str, Any]]:

@@ -9,7 +9,8 @@ from typing import Any
 import pypdf
 import pytest
 
-from app.resources.figures.schemas import EXAMPLE
+from app.resources.figures import schemas
+from app.resources.figures.schemas import EXAMPLE, MOST_ITEMS, MOST_LETTERS
 from tests.app.conftest import Api, problem_of
 from tests.app.pictures.tree_kit import NS
 
@@ -70,3 +71,38 @@ def test_a_drawing_becomes_a_file_of_its_size(api: Api) -> None:
     assert "fewer dpi" in str(
         problem_of(draw(api, form="png", width_mm=2000), 422, "wrong-parameter")
     )
+
+
+def test_as_many_items_as_the_document_promises(api: Api) -> None:
+    document = api.client.get("/openapi.json").json()
+    most = document["components"]["schemas"]["FigureRequest"]["properties"]["items"]["maxItems"]
+    assert most == MOST_ITEMS
+    full = {**TEXT, "text": "a", "wide": 20}
+    answer = api.client.post("/v1/figures", json={**EXAMPLE, "form": "svg", "items": [full] * most})
+    assert answer.status_code == 200, answer.text
+    problem_of(draw(api, *[full] * most, form="svg"), 422, "invalid-request")
+
+
+def test_what_would_cost_too_much_is_refused_before_it_is_drawn(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters = {**TEXT, "text": "W" * 10_000}
+    long = problem_of(draw(api, *[letters] * 11, form="png"), 422, "invalid-request")
+    assert f"{MOST_LETTERS:,} are accepted" in long["detail"]
+    monkeypatch.setattr(schemas, "MOST_PATH", 10)
+    path = {"kind": "fill", "colour": "#000000", "path": "M0 0"}
+    assert "10 are accepted" in problem_of(draw(api, path), 422, "invalid-request")["detail"]
+    # One sentence, and not one for each of very many members.
+    for wrong in ({**TEXT, **dict.fromkeys(map(str, range(9000)))}, {**TEXT, "dash": ["x"] * 9000}):
+        errors = problem_of(draw(api, *[wrong, wrong]), 422, "invalid-request")["errors"]
+        assert len(errors) == 1
+
+
+def test_what_is_transparent_needs_no_layer(api: Api) -> None:
+    path = {"colour": "#000000", "path": "M0 0L9 9", "alpha": 0.5}
+    stroke, fill = {**path, "kind": "stroke", "width": 1}, {**path, "kind": "fill"}
+    root = ET.fromstring(draw(api, stroke, fill, form="svg", fonts="none").content)
+    drawn = [set(each.attrib) for each in root.iter(f"{NS}path")][1:]
+    assert ["stroke-opacity" in each for each in drawn] == [True, False]
+    assert ["fill-opacity" in each for each in drawn] == [False, True]
+    assert not any("opacity" in each for each in drawn)

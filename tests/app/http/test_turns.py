@@ -1,0 +1,133 @@
+"""Turns: none waits behind another's work, in the order of who had least and waited longest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from app.http import turns
+from app.http.problems import Refused
+from app.http.turns import FairQueue, Room, Taker
+
+A, A_LINK, A_OTHER, B = (
+    Taker("a"),
+    Taker("a", "sh_1", link=True),
+    Taker("a", "sh_2", link=True),
+    Taker("b"),
+)
+
+
+class Bench:
+    """A queue, what has a turn there in the order in which it came, and the end of each."""
+
+    def __init__(self, room: Room) -> None:
+        self.queue = FairQueue(room)
+        self.begun: list[str] = []
+        self.ends: dict[str, asyncio.Event] = {}
+        self.tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def come(self, who: Taker, *names: str, patient: bool = False) -> None:
+        for name in names:
+            self.ends[name] = asyncio.Event()
+            self.tasks[name] = asyncio.create_task(self._work(who, name, patient))
+        await self.settle()
+
+    async def _work(self, who: Taker, name: str, patient: bool) -> None:
+        async with self.queue.turn(who, patient=patient):
+            self.begun.append(name)
+            await self.ends[name].wait()
+
+    async def end(self, *names: str) -> None:
+        for name in names:
+            self.ends[name].set()
+            await self.settle()
+
+    async def settle(self) -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(work)
+
+
+def test_one_tenant_and_one_link_leave_room_for_others() -> None:
+    async def work() -> None:
+        bench = Bench(Room(3, 2, 1))
+        await bench.come(A_LINK, "l1", "l2", "l3")
+        assert bench.begun == ["l1"]
+        await bench.come(A, "a1", "a2")
+        await bench.come(B, "b1")
+        assert bench.begun == ["l1", "a1", "b1"]
+        assert (bench.queue.n_running, bench.queue.n_waiting) == (3, 3)
+
+    run(work())
+
+
+def test_tenants_take_turns_and_then_their_keys_and_links() -> None:
+    async def work() -> None:
+        bench = Bench(Room(1, 1, 1))
+        await bench.come(A_LINK, "l1", "l2", "l3")
+        await bench.come(A_OTHER, "o1", "o2")
+        await bench.come(B, "b1", "b2")
+        await bench.end("l1", "b1", "o1", "b2", "l2", "o2", "l3")
+        assert bench.begun == ["l1", "b1", "o1", "b2", "l2", "o2", "l3"]
+        assert (bench.queue.n_running, bench.queue.n_waiting) == (0, 0)
+        # Nothing is kept of those who have left.
+        assert not bench.queue._running
+        assert not bench.queue._served
+        assert not bench.queue._waiting
+
+    run(work())
+
+
+def test_too_many_that_wait_are_refused() -> None:
+    async def work() -> None:
+        bench = Bench(Room(1, 1, 1, waiting=3, waiting_link=2))
+        await bench.come(A_LINK, "l1", "l2", "l3", "l4")
+        await bench.come(A_OTHER, "o1", "o2")
+        await bench.come(B, "b1")
+        await bench.come(A_LINK, "begun before", patient=True)
+        refused = {name for name, task in bench.tasks.items() if task.done()}
+        assert refused == {"l4", "o2"}
+        for name in refused:
+            error = bench.tasks[name].exception()
+            assert isinstance(error, Refused)
+            assert error.problem["status"] == 503
+            assert error.headers == {"Retry-After": "2"}
+
+    run(work())
+
+
+def test_who_leaves_is_passed_over_and_a_long_wait_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def work() -> None:
+        bench = Bench(Room(1, 1, 1))
+        await bench.come(A, "a1", "a2", "a3")
+        bench.tasks["a2"].cancel()
+        await bench.end("a1")
+        assert bench.begun == ["a1", "a3"]
+        # Granted and cancelled at the same moment: the turn goes on.
+        await bench.come(B, "b1", "b2")
+        bench.ends["a3"].set()
+        await asyncio.sleep(0)
+        bench.tasks["b1"].cancel()
+        await bench.settle()
+        assert bench.begun[-1] == "b2"
+        monkeypatch.setattr(turns, "LONGEST_WAIT_S", 0.0)
+        await bench.come(A, "late")
+        with pytest.raises(Refused):
+            await bench.tasks["late"]
+        await bench.end("b2")
+        assert (bench.queue.n_running, bench.queue.n_waiting) == (0, 0)
+
+    run(work())
+
+
+def test_in_each_queue_a_tenant_and_a_link_leave_a_place() -> None:
+    for room in turns.ROOMS.values():
+        assert room.link <= room.tenant < room.in_all
