@@ -20,7 +20,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.e2e.topology_kit import Topology
 
-MARK = "UMBEL_TEST_MARK"
+MARK = "TESTED_UMBEL"
 READY_WITHIN_S = 120.0
 """Generous: on a busy machine a start takes many times its five seconds."""
 SHORT = {

@@ -33,7 +33,6 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.methods.labelled.discovery.finding import distant
-from models.methods.labelled.margin.loops import climb
 from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.supervision.known import KnownClusters
 from models.metrics.flat import ari, contingency
@@ -82,6 +81,8 @@ class Clusterings:
         transformation : (r, D) L, L'L = metric. The runs start at k-means++ seeds. The worst of all
         clusterings is not found for certain. O(n_runs N K r) for each of their tens of steps.
         """
+        from models.methods.labelled.margin.loops import climb
+
         folded = self._points @ transformation.T.astype(self._points.dtype)
         wide = np.ascontiguousarray(folded, dtype=np.float64)
         planes = []
