@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-changed test-page test-slow node chaos fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample platforms fresh release clean again
+.PHONY: help setup dev demo serve check check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample platforms fresh release clean again
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -104,6 +104,9 @@ test-slow: dev  ## the slow ones
 # Processes are killed and connections cut; on this machine alone.
 chaos: dev  ## storms over the service of real processes for about ten minutes, and their table
 	$(BIN)/python -m tests.chaos
+
+simulate: dev  ## the ledger under a simulated clock, network and store, for SECONDS seconds
+	$(BIN)/python -m tests.simulation --seconds $(SECONDS) --schedules 1000000
 
 SECONDS ?= 300
 fuzz: dev  ## mutated files against every reader, for SECONDS seconds

@@ -46,7 +46,7 @@ class Endings:
 
     def settle(
         self, tenant: str, job_id: str, end: End, *, quiet: bool = False
-    ) -> Literal["gone", "ended", "ok"]:
+    ) -> Literal["gone", "ended", "ok", "restored"]:
         """Bring everything else in line with an end in the store.
 
         May be called again. Returns "gone" if there is no record.
@@ -87,7 +87,7 @@ class Endings:
         self._blobs.delete(layout.open_marker(tenant, job_id))
         if own.resumes(request):
             self._checkpoints.clear(request)
-        if end.attempt > 1 and not quiet:
+        if not quiet and (end.attempt > 1 or outcome == "restored"):
             self._remove_other_attempts(tenant, job_id, end.fence)
         return outcome
 

@@ -397,7 +397,7 @@ class Records:
         delivery: Delivery | None = None,
         n_bytes: int = 0,
         annotation: str = "",
-    ) -> Literal["gone", "ended", "ok"]:
+    ) -> Literal["gone", "ended", "ok", "restored"]:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
         quiet : leave no events, for a job that ended long ago. delivery : the result of the job's
@@ -423,7 +423,7 @@ class Records:
             n_bytes,
             annotation,
         )
-        return cast("Literal['gone', 'ended', 'ok']", answer)
+        return cast("Literal['gone', 'ended', 'ok', 'restored']", answer)
 
     def drop(self, job_id: str) -> bool:
         """Forget a job: record, lists, events, tree, idempotency key."""

@@ -33,6 +33,7 @@ redis.call('HSET', job_key(id), 'tenant', tenant, 'queue', queue, 'method', meth
   'listed', ARGV[7], 'request', ARGV[8], 'status', 'queued', 'attempt', 0, 'once', once,
   'progress', '{}', 'base', int(now), 'version', int(now), 'events', 0, 'key', key,
   'key_running', ARGV[15], 'refs', ARGV[19], 'lane', ARGV[23])
+if ARGV[17] == '-' then redis.call('HSET', job_key(id), 'restored', 1) end
 annotate_first('job', id, ARGV[22])
 job_bytes(id, tonumber(ARGV[16]))
 refs_add(id, ARGV[19])

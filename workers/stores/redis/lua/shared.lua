@@ -3,7 +3,8 @@
 -- job:<id>             hash, the record of a job. From its creation: tenant, queue, method, kind,
 --                      listed, request (JSON), once (its idempotency key), status, attempt,
 --                      progress (JSON), version and base (ms), events (number of the last one).
---                      queued_at (ms): since when it waits, or waited last.
+--                      queued_at (ms): since when it waits, or waited last. restored: 1 if the
+--                      record was made again from the store.
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
 --                      cancel_by (ms) once a cancel was requested. At the end: started_at,
 --                      finished_at, result, warnings, error. For a webhook: hook, hook_to,

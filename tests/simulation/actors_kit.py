@@ -1,0 +1,156 @@
+"""Clients, workers and sweepers, each a process with an assembly of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.simulation.world_kit import World
+from tests.workers.jobs_kit import end, request
+from workers.assembly import Assembly
+from workers.errors import Missing, TransientError
+from workers.jobs.ledger import Ledger
+from workers.model import Claim, new_id
+
+LANES = ("cpu:quick", "cpu:fit")
+PATIENCE = 6
+"""How often a worker tries to publish, and a client to submit."""
+
+
+@dataclass
+class Known:
+    """What clients know: jobs that were accepted, and those whose deletion was answered."""
+
+    accepted: dict[str, str] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+    hints: list[str] = field(default_factory=list)
+    open: int = 0
+
+
+class Actors:
+    """The code of each process. assembly : a new one, over the same Redis and store."""
+
+    def __init__(
+        self, world: World, assembly: Callable[[], Assembly], known: Known, results: Path
+    ) -> None:
+        self._world = world
+        self._assembly = assembly
+        self._known = known
+        self._results = results
+
+    def client(self, number: int) -> None:
+        """Submits a job until it is accepted, with one idempotency key; then may cancel or delete
+        it."""
+        ledger, choose = self._assembly().ledger, self._world.decisions
+        tenant, once = ("ada", "bea")[number % 2], f"key-{number}" if choose.below(2) else None
+        accepted = ""
+        for _ in range(PATIENCE):
+            own = request(
+                tenant, id=new_id("job"), idempotency_key=once, body_sha256=once and "0" * 64
+            )
+            self._known.tried.add(own.id)
+            try:
+                accepted = ledger.submit(own).id
+                break
+            except TransientError:
+                self._world.pause()
+        if not accepted:
+            return
+        self._known.accepted[accepted] = tenant
+        then = choose.seldom(3, 0.4)
+        for _ in range(choose.below(8) if then else 0):
+            self._world.pause()
+        with suppress(TransientError):
+            if then == 1:
+                ledger.cancel(tenant, accepted)
+            elif then == 2:
+                self._known.unsure.add(accepted)
+                ledger.delete(tenant, accepted)
+                self._known.deleted.add(accepted)
+            elif then == 3:
+                ledger.get(tenant, accepted)
+
+    def worker(self, name: str) -> None:
+        """Takes jobs, by turns or by a hint, while clients are there or work is."""
+        ledger, choose = self._assembly().ledger, self._world.decisions
+        idle = 0
+        while idle < 6:
+            try:
+                if choose.below(3) == 2 and self._known.hints:
+                    claim = ledger.claim(self._known.hints[-1], name)
+                else:
+                    claim = ledger.claim_next(LANES, name)
+            except TransientError:
+                claim = None
+            if claim is None:
+                idle += 1
+                self._world.pause()
+                continue
+            idle = 0
+            with suppress(TransientError):
+                self._work(ledger, claim)
+
+    def _work(self, ledger: Ledger, claim: Claim) -> None:
+        choose = self._world.decisions
+        status = "succeeded"
+        for _ in range(choose.below(4)):
+            answer = "on"
+            with suppress(TransientError):
+                answer = ledger.beat(claim)
+            if answer == "lost":
+                ledger.forsake(claim)
+                return
+            if answer == "cancel":
+                status = "cancelled"
+            self._world.pause()
+        what = choose.seldom(4, 0.4)
+        if what == 1:
+            ledger.give_back(claim, spend=True)
+        elif what == 2:
+            ledger.give_back(claim, spend=False)
+        elif what == 3:
+            ledger.give_back(claim, spend=True, delay_s=3.0)
+        else:
+            if what == 4 and status == "succeeded":
+                status = "failed"
+            self.publish(ledger, claim, status)
+
+    def publish(self, ledger: Ledger, claim: Claim, status: str) -> None:
+        folder = self._results if status == "succeeded" else None
+        for _ in range(PATIENCE):
+            try:
+                ledger.finish(claim, end(claim, status), folder)
+                return
+            except TransientError:
+                self._world.pause()
+
+    def sweeper(self, rounds: int) -> None:
+        ledger = self._assembly().ledger
+        for _ in range(rounds):
+            with suppress(TransientError):
+                ledger.sweep()
+            self._world.pause()
+
+    def operator(self, mishaps: Sequence[Callable[[], object]]) -> None:
+        """Redis loses its data, or starts again."""
+        for mishap in mishaps:
+            for _ in range(self._world.decisions.below(12)):
+                self._world.pause()
+            mishap()
+
+    def settle(self, done: Callable[[], bool]) -> bool:
+        """Work without faults until everything is done; False if that takes too long."""
+        ledger = self._assembly().ledger
+        for _ in range(80):
+            with suppress(TransientError, Missing):
+                ledger.sweep()
+            while (claim := ledger.claim_next(LANES, "last")) is not None:
+                self.publish(ledger, claim, "succeeded")
+            if done():
+                return True
+            self._world.leap(7.0)
+        return False

@@ -1,0 +1,130 @@
+"""Faults put into the code of the ledger, each of which some schedule must find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from tests.simulation.schedule_kit import Alter
+from workers.jobs.ledger import Ledger
+from workers.jobs.submission import Intake
+from workers.model import Claim, End, Record, Request
+from workers.stores.objects import job_files, layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.records import Records
+
+
+@dataclass(frozen=True)
+class Planted:
+    """alter : texts of scripts that are replaced. patches : functions that are replaced. seed : that
+    of the first schedule to be tried."""
+
+    name: str
+    seed: int = 0
+    alter: Alter = field(default_factory=dict)
+    patches: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """While this lasts the functions are replaced; the scripts are by `Simulation`."""
+        active = [patch(name, value) for name, value in self.patches.items()]
+        for each in active:
+            each.start()
+        try:
+            yield
+        finally:
+            for each in active:
+                each.stop()
+
+
+def _end_before_files(blobs: Blobs, claim: Claim, end: End, folder: Path | None) -> End | None:
+    """`publish`, but the terminal object comes first."""
+    files = [] if folder is None else job_files.attempt_files(claim, folder)
+    end = end.model_copy(update={"files": tuple(file for file, _, _ in files)})
+    request = claim.request
+    blobs.put(layout.job(request.tenant, request.id, "end.json"), end.model_dump_json().encode())
+    for _, key, path in files:
+        blobs.put_file(key, path)
+    return end
+
+
+def _replaced_end(blobs: Blobs, tenant: str, end: End) -> bool:
+    """`write_end`, but over an end that is there."""
+    blobs.put(layout.job(tenant, end.job, "end.json"), end.model_dump_json().encode())
+    return True
+
+
+def _record_first(self: Ledger, claim: Claim, end: End, folder: Path | None = None) -> bool:
+    """`Ledger.finish`, but the record is ended before the store has the end."""
+    self._endings.settle(claim.request.tenant, claim.request.id, end)
+    return _finish(self, claim, end, folder)
+
+
+def _record_dropped_first(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
+    """`erase_job`, but the request is the last to go."""
+    records.drop(job_id)
+    blobs.delete_under(layout.attempts(tenant, job_id))
+    blobs.delete(layout.open_marker(tenant, job_id))
+    blobs.delete_under(layout.job(tenant, job_id))
+
+
+def _written_afterwards(
+    self: Intake, request: Request, inline: dict[str, bytes], limits: str
+) -> Record:
+    """`Intake.submit`, but the record is made before the request is stored."""
+    write, self._write = self._write, lambda request, inline: None  # type: ignore[method-assign]
+    try:
+        record = _submit(self, request, inline, limits)
+    finally:
+        self._write = write  # type: ignore[method-assign]
+    self._write(request, inline)
+    return record
+
+
+_finish, _submit = Ledger.finish, Intake.submit
+
+PLANTED = (
+    Planted(
+        "beat by anyone",
+        alter={"beat": ("if h[1] ~= ARGV[3] then return 'lost' end", "")},
+    ),
+    Planted(
+        "release by anyone",
+        alter={"release": ("if h[2] ~= ARGV[3] then return 'lost' end", "")},
+    ),
+    Planted(
+        "a lease lapses while it runs",
+        seed=65,
+        alter={"release": ("if ARGV[7] == '1' and tonumber(h[3]) > now then", "if false then")},
+    ),
+    Planted(
+        "a claim of what is leased",
+        alter={"shared": ("if status ~= 'queued' and tonumber(h[3]) > now then", "if false then")},
+    ),
+    Planted(
+        "a second end of a record",
+        alter={"end": ("if ended(status) then return 'ended' end", "")},
+    ),
+    Planted("the end before its files", patches={"workers.jobs.ledger.publish": _end_before_files}),
+    Planted("an end is replaced", patches={"workers.jobs.finish.write_end": _replaced_end}),
+    Planted(
+        "the record before the end", patches={"workers.jobs.ledger.Ledger.finish": _record_first}
+    ),
+    Planted(
+        "a deletion begins with the record",
+        seed=193,
+        patches={
+            "workers.jobs.ledger.erase_job": _record_dropped_first,
+            "workers.jobs.finish.erase_job": _record_dropped_first,
+        },
+    ),
+    Planted(
+        "accepted before it is stored",
+        seed=109,
+        patches={"workers.jobs.submission.Intake.submit": _written_afterwards},
+    ),
+)

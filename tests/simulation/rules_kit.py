@@ -1,0 +1,163 @@
+"""What must hold: at each step, and once everything has settled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from typing import Any, cast
+
+import redis
+
+from tests.simulation.actors_kit import Known
+from tests.simulation.store_kit import MemoryBlobs
+from tests.simulation.world_kit import Broken, World
+from workers.model import ENDED, End
+from workers.stores.objects import layout
+
+
+class Rules:
+    """Watches the store and the scripts. plain : a client that no fault touches."""
+
+    def __init__(
+        self, world: World, blobs: MemoryBlobs, plain: redis.Redis, prefix: str, lease_s: float
+    ) -> None:
+        self._world, self._blobs, self._plain = world, blobs, plain
+        self._prefix = prefix
+        self._lease_s = lease_s
+        self._leases: dict[str, tuple[str, float]] = {}
+        self._ends: dict[str, bytes] = {}
+        self._dones: Counter[str] = Counter()
+
+    def forget(self) -> None:
+        """Redis has lost its data: leases count no more."""
+        self._leases.clear()
+        self._dones.clear()
+
+    def written(self, key: str, data: bytes) -> None:
+        """An end names files that are there, and is never replaced by another one."""
+        if not key.endswith("/end.json"):
+            return
+        earlier = self._ends.setdefault(key, data)
+        _require(earlier == data, f"{key} was replaced")
+        end = End.model_validate_json(data)
+        _, tenant, job, _ = key.split("/")
+        for file in end.files:
+            own = layout.attempt(tenant, job, end.fence, file.name)
+            found = self._blobs.objects.get(own)
+            _require(found is not None, f"{key} names {own}, which is not there")
+            assert found is not None
+            _require(hashlib.sha256(found).hexdigest() == file.sha256, f"{own} is another file")
+
+    def changed(self, script: str, arguments: tuple[Any, ...], answer: Any) -> None:
+        """A job has one lease at a time, which only its holder changes; the store ends first."""
+        now = self._world.monotonic()
+        if script in ("claim", "take") and answer:
+            job, outcome = (
+                (arguments[0], answer[0]) if script == "claim" else (answer[0], answer[2])
+            )
+            fence = str(arguments[1])
+            if outcome == "ok":
+                held, until = self._leases.get(job, (fence, 0.0))
+                _require(held == fence or until <= now + 0.002, f"{job} has two holders")
+                self._leases[job] = (fence, now + self._lease_s)
+        elif script == "beat" and answer != "lost":
+            self._require_holder("beat", arguments)
+            self._leases[arguments[0]] = (str(arguments[1]), now + self._lease_s)
+        elif script == "release" and answer != "lost":
+            self._require_holder("release", arguments)
+            if arguments[5] == 1:
+                _, until = self._leases.get(arguments[0], ("", 0.0))
+                _require(until <= now + 0.002, f"{arguments[0]} was taken from its holder")
+            self._leases.pop(arguments[0], None)
+        elif script == "end":
+            job = arguments[0]
+            if answer in ("ok", "restored"):
+                self._dones[job] += 1
+                _require(self._dones[job] == 1, f"{job} has ended twice")
+                self._require_end(job)
+            self._leases.pop(job, None)
+        elif script == "drop":
+            self._leases.pop(arguments[0], None)
+            self._dones.pop(arguments[0], None)
+
+    def _require_holder(self, script: str, arguments: tuple[Any, ...]) -> None:
+        job, fence = arguments[0], str(arguments[1])
+        held, _ = self._leases.get(job, (fence, 0.0))
+        _require(held == fence, f"{script} of {job} by an attempt that does not hold it")
+
+    def _require_end(self, job: str) -> None:
+        kept = any(key.endswith(f"/{job}/end.json") for key in self._blobs.objects)
+        asked = any(key.endswith(f"/{job}/request.json") for key in self._blobs.objects)
+        _require(kept or not asked, f"the record of {job} has ended, the store has no end")
+
+    def settled(self, known: Known) -> bool:
+        """Whether nothing is left to do."""
+        records = self._records()
+        for job, tenant in known.accepted.items():
+            if job in known.unsure or job in known.deleted:
+                continue
+            if f"jobs/{tenant}/{job}/end.json" not in self._blobs.objects:
+                return False
+        idle = all(fields.get("status") in ENDED for fields in records.values())
+        return idle and not any(key.startswith("open/") for key in self._blobs.objects)
+
+    def at_the_end(self, known: Known) -> None:
+        """Everything accepted has ended once, its record says so, and nothing else is left."""
+        records, objects = self._records(), self._blobs.objects
+        for job, tenant in known.accepted.items():
+            end = objects.get(f"jobs/{tenant}/{job}/end.json")
+            if job in known.deleted:
+                left = [key for key in objects if job in key]
+                _require(job not in records and not left, f"{job} was deleted; left: {left}")
+            elif job not in known.unsure or end is not None:
+                _require(end is not None, f"{job} was accepted and has no end")
+                assert end is not None
+                _require(job in records, f"{job} has ended and has no record")
+                status = json.loads(end)["status"]
+                _require(records[job]["status"] == status, f"{job}: record and store differ")
+                fence = json.loads(end)["fence"]
+                for key in objects:
+                    start = layout.attempts(tenant, job)
+                    own = key.startswith(start) and key[len(start) :].split("/")[0] == fence
+                    _require(not key.startswith(start) or own, f"{key} is left of another attempt")
+        for key in objects:
+            job = next((part for part in key.split("/") if part.startswith("job_")), "")
+            _require(not job or job in records, f"{key} is left of a job without a record")
+        self._require_counts(records)
+
+    def _require_counts(self, records: dict[str, dict[str, str]]) -> None:
+        plain, prefix = self._plain, self._prefix
+        counted = {name: int(n) for name, n in plain.hgetall(f"{prefix}counts").items() if n != "0"}
+        statuses = Counter(fields["status"] for fields in records.values())
+        _require(counted == dict(statuses), f"counted {counted}, there are {dict(statuses)}")
+        queued = {name: n for name, n in plain.hgetall(f"{prefix}queued").items() if n != "0"}
+        _require(not queued, f"counted as queued: {queued}")
+        for tenant in ("ada", "bea"):
+            own = [fields for fields in records.values() if fields["tenant"] == tenant]
+            used = plain.hgetall(f"{prefix}usage:{tenant}")
+            _require(
+                int(used.get("jobs", 0)) == len(own), f"{tenant} uses {used} of {len(own)} jobs"
+            )
+            kept = sum(int(fields.get("bytes", 0)) for fields in own)
+            _require(int(used.get("bytes", 0)) == kept, f"{tenant} uses {used} of {kept} bytes")
+            _require(not {"queued", "running"} & used.keys(), f"{tenant} uses {used} at the end")
+            listed = set(plain.zrange(f"{prefix}jobs:{tenant}", 0, -1))
+            have = {job for job, fields in records.items() if fields["tenant"] == tenant}
+            _require(
+                listed == have, f"the list of {tenant} has {listed ^ have} too many or too few"
+            )
+        due = set(plain.zrange(f"{prefix}due", 0, -1)) - records.keys()
+        _require(not due, f"due without a record: {due}")
+
+    def _records(self) -> dict[str, dict[str, str]]:
+        start = f"{self._prefix}job:"
+        return {
+            str(key)[len(start) :]: cast("dict[str, str]", self._plain.hgetall(key))
+            for key in self._plain.keys(f"{start}*")
+        }
+
+
+def _require(holds: bool, sentence: str) -> None:
+    if not holds:
+        raise Broken(sentence)

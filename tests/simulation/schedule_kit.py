@@ -1,0 +1,242 @@
+"""One schedule from its decisions; and a failing one, made shorter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, tzinfo
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+from unittest.mock import patch
+
+from tests.simulation.actors_kit import Actors, Known
+from tests.simulation.redis_kit import Clocked, SimulatedRedis
+from tests.simulation.rules_kit import Rules
+from tests.simulation.store_kit import MemoryBlobs
+from tests.simulation.world_kit import Broken, Decisions, Process, World
+from workers.assembly import Assembly, assemble
+from workers.model import earliest_suffix
+from workers.settings import WorkerSettings
+
+PREFIX = "simulation:"
+LEASE_S = 5.0
+FAULTS = 0.03
+
+Alter = dict[str, tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A schedule that broke a rule. decisions : those that were made, for a repeat."""
+
+    seed: int
+    rule: str
+    decisions: tuple[int, ...]
+    log: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """The rule without the names of jobs and objects."""
+        return re.sub(r"\S*(job_|/)\S*", "...", self.rule)
+
+    def __str__(self) -> str:
+        lines = "\n".join(self.log[-60:])
+        return f"{self.rule}\nseed {self.seed}, {sum(map(bool, self.decisions))} decisions\n{lines}"
+
+
+def results_in(folder: Path) -> Path:
+    """The files of a result, in a folder of their own."""
+    results = folder / "results"
+    results.mkdir()
+    (results / "tree.arrow").write_text("columns")
+    (results / "leaf_of_point.npy").write_text("numbers")
+    return results
+
+
+class Simulation:
+    """Runs schedules over one Valkey, which must be used by nothing else.
+
+    folder : files of a result, which are read only. alter : see `Clocked`.
+    """
+
+    def __init__(self, url: str, folder: Path, alter: Alter | None = None) -> None:
+        self._results = folder
+        self._clocked = Clocked(url, PREFIX, alter or {})
+
+    def run(self, seed: int = 0, given: Sequence[int] | None = None) -> Failure | None:
+        """What the schedule broke; None if all held."""
+        decisions = Decisions(seed, given)
+        world = World(decisions, FAULTS)
+        self._clocked.plain.flushdb()
+        try:
+            with self._in_place(world, seed):
+                self._schedule(world)
+        except Broken as broken:
+            return Failure(seed, str(broken), tuple(decisions.made), tuple(world.log))
+        finally:
+            world.close()
+        return None
+
+    def shorter(self, failure: Failure, tries: int = 300) -> Failure:
+        """A failure with fewer decisions that are not the plain ones."""
+        best, size = failure, max(1, len(failure.decisions) // 2)
+        while size:
+            start = 0
+            while start < len(best.decisions) and tries > 0:
+                chosen = list(best.decisions)
+                if any(chosen[start : start + size]):
+                    chosen[start : start + size] = [0] * len(chosen[start : start + size])
+                    tries -= 1
+                    found = self.run(failure.seed, chosen)
+                    if found is not None and found.kind == best.kind:
+                        best = found
+                start += size
+            size //= 2
+        return best
+
+    def _schedule(self, world: World) -> None:
+        clocked, choose = self._clocked, world.decisions
+        blobs, known = MemoryBlobs(world), Known()
+        rules = Rules(world, blobs, clocked.plain, PREFIX, LEASE_S)
+        blobs.on_write = rules.written
+        world.on_leap = lambda seconds: clocked.expire(seconds) if seconds >= 1 else None
+        settings = WorkerSettings(
+            redis_url=clocked.url,
+            store_url="memory://",
+            key_prefix=PREFIX,
+            lease_s=LEASE_S,
+            resend_s=2.0,
+            max_attempts=3,
+        )
+
+        def assembly() -> Assembly:
+            client = cast(
+                SimulatedRedis, SimulatedRedis.from_url(clocked.url, decode_responses=True)
+            )
+            client.world, client.clocked, client.changed = world, clocked, rules.changed
+            with (
+                patch("workers.assembly.connect", lambda url: client),
+                patch("workers.assembly.blobs_at", lambda settings: blobs),
+            ):
+                return assemble(settings, lambda queue, job: known.hints.append(job))
+
+        def flush() -> None:
+            clocked.plain.flushdb()
+            rules.forget()
+
+        actors = Actors(world, assembly, known, self._results)
+        assembly().ledger.rebuild()
+        for number in range(1 + choose.below(3)):
+            world.spawn(f"client {number}", partial(actors.client, number))
+        workers = 1 + choose.below(2)
+        for number in range(workers):
+            world.spawn(f"worker {number}", lambda: actors.worker("worker"))
+        world.spawn("sweeper", lambda: actors.sweeper(3 + choose.below(4)))
+        mishap = choose.seldom(2, 0.3)
+        if mishap:
+            act = flush if mishap == 1 else lambda: clocked.plain.delete(f"{PREFIX}counted")
+            world.spawn("operator", lambda: actors.operator([act]))
+
+        def again(process: Process) -> None:
+            if process.name.startswith("worker"):
+                world.spawn(process.name, lambda: actors.worker("worker"))
+            elif process.name == "sweeper":
+                world.spawn(process.name, lambda: actors.sweeper(3))
+
+        world.on_crash = again
+        world.run()
+        world.calm()
+        if not actors.settle(lambda: rules.settled(known)):
+            rules.at_the_end(known)
+            raise Broken("nothing is missing, but something is never done")
+        # A rebuild finds what processes left that died before the open marker; sweeps remove it.
+        clocked.plain.delete(f"{PREFIX}counted")
+        for _ in range(4):
+            world.leap(40.0)
+            assembly().ledger.sweep()
+        actors.settle(lambda: rules.settled(known))
+        rules.at_the_end(known)
+
+    @contextmanager
+    def _in_place(self, world: World, seed: int) -> Iterator[None]:
+        """The world's clock, random numbers and threads in place of the real ones."""
+        number = iter(range(1, 1 << 62))
+
+        def token_hex(n: int) -> str:
+            return f"{next(number):0{2 * n}x}"
+
+        def new_id(prefix: str) -> str:
+            return f"{prefix}_{earliest_suffix(world.now())[:10]}{_base32(next(number)):0>16}"
+
+        clock = _Clock(world)
+        with ExitStack() as stack:
+            for name, value in {
+                "workers.stores.redis.client.source": self._clocked.source,
+                "workers.jobs.ledger.secrets.token_hex": token_hex,
+                "workers.jobs.ledger.time": clock,
+                "workers.jobs.submission.time": clock,
+                "workers.jobs.rebuild.time": clock,
+                "workers.jobs.rebuild.datetime": _Calendar(world),
+                "workers.jobs.rebuild.ThreadPoolExecutor": _OneThread,
+                "workers.jobs.inspections.new_id": new_id,
+                "tests.simulation.actors_kit.new_id": new_id,
+            }.items():
+                stack.enter_context(patch(name, value))
+            yield
+
+
+class _Clock:
+    """`time` by the world's clock."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def monotonic(self) -> float:
+        return self._world.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        self._world.pause()
+
+
+class _Calendar:
+    """`datetime` by the world's clock."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.fromisoformat = datetime.fromisoformat
+
+    def now(self, zone: tzinfo) -> datetime:
+        return self._world.now().astimezone(zone)
+
+
+class _OneThread:
+    """An executor that runs everything when it is submitted, in the order of submission."""
+
+    def __init__(self, *arguments: Any) -> None:
+        pass
+
+    def __enter__(self) -> _OneThread:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def map(self, function: Callable[..., Any], *columns: Any) -> list[Any]:
+        return [function(*row) for row in zip(*columns, strict=False)]
+
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments))
+        return future
+
+
+def _base32(number: int) -> str:
+    digits = []
+    while number:
+        digits.append("0123456789abcdefghjkmnpqrstvwxyz"[number & 31])
+        number >>= 5
+    return "".join(reversed(digits))

@@ -1,0 +1,64 @@
+"""A hundred schedules hold; each fault that is put into the code is found."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.planted_kit import PLANTED, Planted
+from tests.simulation.schedule_kit import Simulation, results_in
+from tests.workers.conftest import Server
+
+SCHEDULES = 100
+MOST = 1000
+"""Within so many schedules each planted fault is found."""
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    """A Valkey that nothing else uses."""
+    with tempfile.TemporaryDirectory(prefix="umbel-") as name:
+        server = Server(Path(name))
+        server.start()
+        yield server.url
+        server.stop()
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Every fault is a line of the log otherwise."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def test_every_schedule_keeps_what_it_accepted(url: str, tmp_path: Path) -> None:
+    simulation = Simulation(url, results_in(tmp_path))
+    for seed in range(SCHEDULES):
+        failure = simulation.run(seed)
+        assert failure is None, str(simulation.shorter(failure))
+
+
+def test_a_schedule_is_the_same_again(url: str, tmp_path: Path) -> None:
+    planted = PLANTED[0]
+    simulation = Simulation(url, results_in(tmp_path), planted.alter)
+    first = next(filter(None, map(simulation.run, range(MOST))))
+    second = simulation.run(first.seed)
+    assert second == first
+    shorter = simulation.shorter(first, tries=20)
+    assert shorter.kind == first.kind
+    assert sum(map(bool, shorter.decisions)) <= sum(map(bool, first.decisions))
+    assert simulation.run(shorter.seed, shorter.decisions) == shorter
+
+
+@pytest.mark.parametrize("planted", PLANTED, ids=lambda planted: planted.name)
+def test_a_planted_fault_is_found(planted: Planted, url: str, tmp_path: Path) -> None:
+    simulation = Simulation(url, results_in(tmp_path), planted.alter)
+    with planted.in_place():
+        assert any(
+            simulation.run(seed) is not None for seed in range(planted.seed, planted.seed + MOST)
+        )
