@@ -160,6 +160,7 @@ image-root: dev  ## build the image by Buildah alone, in build/image-root, and t
 docs: setup  ## write what is generated from the code: pages of docs, the page's list of metrics
 	PYTHONPATH=. $(BIN)/python scripts/write_docs.py
 	PYTHONPATH=. $(BIN)/python scripts/write_metrics.py
+	PYTHONPATH=. $(BIN)/python scripts/write_scales.py
 
 notebooks: dev  ## run the notebooks of docs, and write what they show into them
 	PYTHONPATH=. $(BIN)/python scripts/write_notebooks.py

@@ -1,4 +1,4 @@
-"""Clients, workers and sweepers, each a process with an assembly of its own."""
+"""Clients, workers and sweepers, each a process with an own assembly."""
 
 from __future__ import annotations
 

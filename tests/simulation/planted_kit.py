@@ -20,8 +20,10 @@ from workers.stores.redis.records import Records
 
 @dataclass(frozen=True)
 class Planted:
-    """alter : texts of scripts that are replaced. patches : functions that are replaced. seed : that
-    of the first schedule to be tried."""
+    """alter : texts of scripts that are replaced. patches : functions that are replaced.
+
+    seed : of the first schedule to be tried.
+    """
 
     name: str
     seed: int = 0

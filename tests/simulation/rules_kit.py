@@ -88,8 +88,8 @@ class Rules:
 
     def _require_end(self, job: str) -> None:
         kept = any(key.endswith(f"/{job}/end.json") for key in self._blobs.objects)
-        asked = any(key.endswith(f"/{job}/request.json") for key in self._blobs.objects)
-        _require(kept or not asked, f"the record of {job} has ended, the store has no end")
+        requested = any(key.endswith(f"/{job}/request.json") for key in self._blobs.objects)
+        _require(kept or not requested, f"the record of {job} has ended, the store has no end")
 
     def settled(self, known: Known) -> bool:
         """Whether nothing is left to do."""
