@@ -7,8 +7,8 @@ column times its eigenvalue. The same rule serves fitted and new points, so pred
 the fit.
 
 A model keeps `vectors` (n_points, K); the features as `fitted`, if the graph was made from
-features; and the facts `affinity`, `n_neighbors` or `gamma`. Of distances it keeps neither: new
-rows come with theirs.
+features; and the facts `affinity`, `n_neighbors` or `gamma`. A graph of distances keeps no
+features: new rows come with their distances.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def of_distances(
 ) -> AffinityGraph:
     """As `of_features`, by the distances of all pairs, (n_points, n_points).
 
-    role : the input that they are of. Among equally near points the first are the neighbours, with
+    role : the input that is compared. Among equally near points the first are the neighbours, with
     a warning. O(N^2 log N).
     """
     n_neighbors, notes = _neighbours(len(distances), affinity, n_neighbors, gamma)
@@ -240,8 +240,8 @@ def through_widths(distances: Float, vectors: Float, gamma: float) -> Float:
 def _nearest(
     distances: Float, n_neighbors: int, *, fitted: bool
 ) -> tuple[sp.csr_array, float, int]:
-    """((n_rows, n_points) 1 where a point is among the nearest of a row, the mean distance to all
-    of these but the first, the number of rows whose last one is as near as one left out).
+    """((n_rows, n_points) 1 where a point is among the nearest of a row, the mean distance to them
+    without the first, the number of rows whose last one is as near as one left out).
 
     fitted : whether rows are the points, each of which is its own first neighbour.
     """
