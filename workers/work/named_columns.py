@@ -161,7 +161,7 @@ def _matched(role: str) -> bool:
 
 def _by_rows(role: str) -> bool:
     own = role_of(role.rpartition(".")[2])
-    return own.name in ("features", "logits", "documents", "distances", "similarity")
+    return own.name in ("features", "items", "logits", "documents", "distances", "similarity")
 
 
 def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:

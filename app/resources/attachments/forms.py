@@ -41,13 +41,15 @@ class Attached:
     """The items of an attachment that has succeeded, mapped, with their tree. All of it blocks.
 
     id : of the attachment. basis : what its items are ranked by; None where they are not. file :
-    gives the path of one of its files, None for one that it has not.
+    gives the path of one of its files, None for one that it has not. read_ids : reads the ids of
+    the tree's points; None where they have none.
     """
 
     id: str
     tree: Tree
     basis: str | None
     file: Callable[[str], Path | None]
+    read_ids: Callable[[], pa.Array | None]
 
     @cached_property
     def items(self) -> ItemTable:
@@ -57,6 +59,16 @@ class Attached:
     def placed(self) -> Placement:
         """O(n_items log n_items)."""
         return placement(self.tree, self.items.n_items)
+
+    @cached_property
+    def per_row(self) -> bool:
+        """Whether an item is a row of the tree, not a leaf."""
+        return per_of(self.tree, self.items.n_items) == "row"
+
+    @cached_property
+    def ids(self) -> pa.Array | None:
+        """(n_items,) the ids of the items, where they are rows that have ids."""
+        return self.read_ids() if self.per_row else None
 
     def column(self, number: int) -> ItemColumn:
         """Raises Refused `not-found`."""
@@ -101,8 +113,7 @@ class Attached:
         """One item. Raises Refused `not-found`."""
         if number >= self.items.n_items:
             raise not_found("item", str(number))
-        per_row = per_of(self.tree, self.items.n_items) == "row"
-        leaf = self.tree.leaf_of_point[number] if per_row else self.tree.leaves[number]
+        leaf = self.tree.leaf_of_point[number] if self.per_row else self.tree.leaves[number]
         return self._body(number, int(leaf))
 
     def image(self, number: int, column: int) -> tuple[bytes, str]:
@@ -170,7 +181,8 @@ class Attached:
             column.name: self._value(column, at, number)
             for at, column in enumerate(self.items.columns)
         }
-        return {"item": number, "leaf": leaf, "values": values}
+        own = {} if self.ids is None else {"id": self.ids[number].as_py()}
+        return {"item": number, **own, "leaf": leaf, "values": values}
 
     def _value(self, column: ItemColumn, at: int, number: int) -> Any:
         value = column.values[number]

@@ -256,6 +256,7 @@ def _conditions(query: ConditionQuery) -> list[NumberedCondition]:
     operation_id="get_node_examples",
     summary="Items under a node",
     response_model=ExamplesBody,
+    response_model_exclude_unset=True,
     responses={
         200: {"content": {"application/json": {"example": EXAMPLES_EXAMPLE}}},
         **responses(*ANYWHERE, "not-found", "conflict", "invalid-request"),
@@ -284,6 +285,7 @@ async def get_node_examples(
     operation_id="get_attachment_item",
     summary="One item",
     response_model=ItemBody,
+    response_model_exclude_unset=True,
     responses=responses(*ANYWHERE, "not-found", "conflict"),
 )
 async def get_attachment_item(
@@ -349,6 +351,7 @@ async def _attached(
             tree_of(service, tenant, tree_id),
             None if result is None else result.basis,
             partial(service.trees.file, tenant, attachment_id),
+            partial(service.trees.ids, tenant, tree_id),
         )
 
     return attached, turn(record, "look")

@@ -337,6 +337,9 @@ class ItemBody(BaseModel):
     )
 
     item: int = Field(description="Its row in the table of items.")
+    id: str | None = Field(
+        None, description="The row's id, where items are rows and the table of the fit has ids."
+    )
     leaf: int = Field(description="The leaf that it is, or that it lies in.")
     values: ItemValues
 

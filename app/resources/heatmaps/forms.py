@@ -16,9 +16,12 @@ from app.resources.heatmaps.schemas import AxesBody, HeatmapBody, HeatmapColumns
 from models.arrays import Array, Float
 from models.heatmaps.joins import Join, joins_of_merges, joins_of_tree
 from models.heatmaps.tiles import TILE, PooledRange, pooled_range, tile
+from models.tree.leaf_ranges import points_before, points_in_order
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from app.resources.heatmaps.picture import Side
 
 
@@ -54,6 +57,22 @@ class HeatmapOverview:
         return pooled and f"{pooled}: a picture has at most {TILE} x {TILE} cells"
 
 
+def ids_of_nodes(tree: Tree, nodes: list[int], ids: pa.Array) -> list[str | None]:
+    """The ids of nodes of one point, None for the others. ids : (n_points,).
+
+    O(n_points log n_points).
+    """
+    import pyarrow as pa
+
+    node = np.array(nodes, dtype=np.int64)
+    single = tree.size[node] == 1
+    place = np.where(single, points_before(tree)[node], 0)
+    found: list[str | None] = ids.take(
+        pa.array(points_in_order(tree)[place], mask=~single)
+    ).to_pylist()
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class HeatmapExport:
     """A heatmap, and how it is drawn. overview : of a picture."""
@@ -76,8 +95,13 @@ def _drawn(export: HeatmapExport) -> str:
     assert result is not None
     axes = overview.axes
     nodes = [
-        f"Node {node}" if name is None else name
-        for node, name in zip(axes.rows.node, axes.rows.name, strict=True)
+        name or own or f"Node {node}"
+        for node, name, own in zip(
+            axes.rows.node,
+            axes.rows.name,
+            axes.rows.id or [None] * len(axes.rows.node),
+            strict=True,
+        )
     ]
     rows = _side(overview.rows, overview.joins, nodes)
     drawn = picture.Heatmap(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+import json
+from typing import Annotated, Any
 
 import numpy as np
 from anyio import to_thread
@@ -22,7 +23,7 @@ from app.http.problems import ANYWHERE, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import Turn
-from app.resources.heatmaps.forms import FORMS, HeatmapExport, HeatmapOverview
+from app.resources.heatmaps.forms import FORMS, HeatmapExport, HeatmapOverview, ids_of_nodes
 from app.resources.heatmaps.schemas import (
     AXES_EXAMPLE,
     EXAMPLE,
@@ -34,9 +35,6 @@ from app.resources.heatmaps.schemas import (
 from models.heatmaps.tiles import pooled_range, quantised, tile
 from workers.artifacts import results
 from workers.kinds.of_fit import OfFit
-
-if TYPE_CHECKING:
-    pass
 
 router = APIRouter(
     prefix="/v1", tags=["heatmaps"], route_class=StrictRoute, dependencies=ONLY_KNOWN
@@ -164,15 +162,27 @@ async def get_heatmap(
 def _overview(service: Service, tenant: str, body: HeatmapBody) -> HeatmapOverview:
     """The cells of a heatmap that has succeeded, for a picture. Blocks."""
     assert body.result is not None
-    values, axes = (
-        HEATMAPS.file(service, tenant, body.id, name) for name in (results.HEATMAP, results.AXES)
-    )
+    values = HEATMAPS.file(service, tenant, body.id, results.HEATMAP)
     return HeatmapOverview.of(
         np.load(values, mmap_mode="r", allow_pickle=False),
         body.result,
-        AxesBody.model_validate_json(axes.read_bytes()),
+        AxesBody.model_validate_json(_axes(service, tenant, body)),
         tree_of(service, tenant, body.tree or ""),
     )
+
+
+def _axes(service: Service, tenant: str, body: HeatmapBody) -> bytes:
+    """The axes as JSON, with the ids of rows that are one point, where points have ids. Blocks;
+    O(n_points log n_points) with ids. Raises Refused for a heatmap that is gone."""
+    content = HEATMAPS.file(service, tenant, body.id, results.AXES).read_bytes()
+    ids = service.trees.ids(tenant, body.tree or "")
+    if ids is None:
+        return content
+    axes = json.loads(content)
+    axes["rows"]["id"] = ids_of_nodes(
+        tree_of(service, tenant, body.tree or ""), axes["rows"]["node"], ids
+    )
+    return json.dumps(axes, allow_nan=False).encode()
 
 
 @router.get(
@@ -190,11 +200,13 @@ async def get_heatmap_axes(
     request: Request, service: ServiceDep, tenant: Tenant, heatmap_id: HeatmapId
 ) -> Response:
     """The nodes that are rows, and the features that are columns, with the tree over them."""
-    await HEATMAPS.succeeded(service, tenant, heatmap_id)
-    path = await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.AXES)
+    body = HeatmapBody.of(await HEATMAPS.succeeded(service, tenant, heatmap_id))
+    await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.AXES)
     etag = etag_of(f"{heatmap_id} axes".encode())
     waits = Turn("json", waits=False)
-    return await respond(request, _AXES, lambda: (path.read_bytes(), {}), waits, etag=etag)
+    return await respond(
+        request, _AXES, lambda: (_axes(service, tenant, body), {}), waits, etag=etag
+    )
 
 
 @router.get(

@@ -132,6 +132,11 @@ class HeatmapRows(BaseModel):
     node: list[int]
     size: list[int] = Field(description="Points under the node.")
     name: list[str | None]
+    id: list[str | None] | None = Field(
+        None,
+        description="The id of the input row where a node is one point; null where it has several. "
+        "Left out where the table of the fit has no ids.",
+    )
 
 
 class HeatmapColumns(BaseModel):

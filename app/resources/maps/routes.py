@@ -54,7 +54,7 @@ from workers.artifacts.trees import TreeRecord
 from workers.kinds.of_fit import OfFit
 
 if TYPE_CHECKING:
-    pass
+    import pyarrow as pa
 
 router = APIRouter(prefix="/v1", tags=["maps"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 MAPS = NamedJobs("map", MapBody)
@@ -234,6 +234,7 @@ async def select_on_map(
     operation_id="get_place",
     summary="One point",
     response_model=PlaceBody,
+    response_model_exclude_unset=True,
     responses={
         200: {"content": {"application/json": {"example": PLACE_EXAMPLE}}},
         **responses(*ANYWHERE, "not-found"),
@@ -258,21 +259,27 @@ async def get_place(
     if place >= record.n_points:
         raise not_found("place", str(place))
     return await in_turn(
-        lambda: _place(shown_tree_of(service, tenant, tree_id, None, edition), place),
+        lambda: _place(
+            shown_tree_of(service, tenant, tree_id, None, edition),
+            place,
+            service.trees.ids(tenant, tree_id),
+        ),
         turn(record, "look"),
     )
 
 
-def _place(shown: EditedTree, place: int) -> PlaceBody:
-    """O(n_leaves + n_points)."""
+def _place(shown: EditedTree, place: int, ids: pa.Array | None) -> PlaceBody:
+    """ids : of all rows, where they have any. O(n_leaves + n_points)."""
     tree = shown.tree
     leaves = tree.leaves[tree.size[tree.leaves] > 0]
     before = points_before(tree)[leaves]
     leaf = int(leaves[np.where(before <= place, before, -1).argmax()])
     (rows,) = np.nonzero(tree.leaf_of_point == leaf)
+    row = int(rows[place - int(points_before(tree)[leaf])])
     return PlaceBody(
         place=place,
-        row=int(rows[place - int(points_before(tree)[leaf])]),
+        row=row,
+        **({} if ids is None else {"id": ids[row].as_py()}),
         leaf=shown.id(leaf),
         name=tree.name[leaf],
         path=shown.ids_of(walk.path(tree, leaf)).tolist(),

@@ -264,6 +264,7 @@ class PlaceBody(BaseModel):
 
     place: int = Field(description="Its number from left to right in the tree, from 0.")
     row: int = Field(description="Its row of the input.")
+    id: str | None = Field(None, description="The row's id, where its table has ids.")
     leaf: int = Field(description="The leaf that holds it.")
     name: str | None = Field(description="The leaf's name.")
     path: list[int] = Field(description="From the root to the leaf.")

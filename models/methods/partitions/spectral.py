@@ -2,11 +2,12 @@
 
 The graph joins each point to its nearest neighbours ('knn': half an edge for each of the two points
 that is among the other's nearest), or all points by exp(-gamma d^2) ('rbf'), or it is a given
-matrix of similarities. Its eigenvectors solve the relaxed normalized cut (`models.graphs.spectra`).
-The coordinates of a point, fitted or new, are the mean of the eigenvectors over the fitted points
-weighted by its affinity to them (`means.affinity`); with the input 'similarity', a new point comes
-with its similarities to all fitted points. k-means runs on the coordinates and makes the soft
-assignment there, as `kmeans` does.
+matrix of similarities. Distances are Euclidean, or of all pairs by 'hamming', 'jaccard' or, of
+items, Gower's (`models.graphs.measured`). Its eigenvectors solve the relaxed normalized cut
+(`models.graphs.spectra`). The coordinates of a point, fitted or new, are the mean of the
+eigenvectors over the fitted points weighted by its affinity to them (`means.affinity`); with the
+input 'similarity', a new point comes with its similarities to all fitted points. k-means runs on
+the coordinates and makes the soft assignment there, as `kmeans` does.
 
 The number of clusters is given, or chosen: by the largest 'eigengap' lambda_k - lambda_k+1, or by
 the highest mean silhouette in the coordinates.
@@ -17,7 +18,8 @@ Spectral Clustering" (2007), sections 7 and 8.3; coordinates by Coifman and Lafo
 two features without a factorization, which would take long.
 
 Cost: 'knn' O(N^2 D) time, less in few dimensions, and O(N k) memory; 'rbf' and a dense similarity
-O(N^2 D) time and 8 N^2 bytes. The model keeps the fitted features.
+O(N^2 D) time and 8 N^2 bytes, and so another metric than Euclidean. The model keeps the fitted
+points.
 
 Measured: CPU time as N^1.4 D^0.1 K^0.1, from 3,000 x 32 and 8 clusters to four times each,
 iterations bounded (`python -m bench costs`).
@@ -25,6 +27,7 @@ iterations bounded (`python -m bench costs`).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -36,9 +39,20 @@ from models.clusters.criteria import silhouettes
 from models.clusters.kmeans import KMeansEffort, best_run, nearest, spherical, unconverged_warnings
 from models.clusters.placing import empty_cluster_warnings, placed
 from models.errors import UsageError
+from models.graphs.measured import (
+    ITEMS_INPUT,
+    Measured,
+    bytes_of_measured,
+    check_metric,
+    distances_to,
+    kept,
+    measured,
+    measured_features,
+)
 from models.graphs.spectra import Spectrum
 from models.inputs.checks import (
     as_floats,
+    count_distinct,
     refuse_clusters,
     require_columns,
     require_distinct,
@@ -51,10 +65,14 @@ from models.methods.partitions.means.affinity import (
     AffinityGraph,
     check_similarity,
     coordinates,
+    coordinates_at,
+    of_distances,
     of_features,
     of_similarity,
 )
-from models.parameters import Seed
+from models.numerics.distances import DistanceMetric, presence_warnings
+from models.numerics.gower import ROLE as ITEMS
+from models.parameters import Seed, Weights
 from models.running.progress import progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -80,6 +98,15 @@ class SpectralParams(Count):
             "exp(-gamma d^2). Ignored with the input 'similarity'."
         ),
     )
+    metric: Literal["euclidean", "hamming", "jaccard", "gower"] = Field(
+        "euclidean",
+        description=(
+            "Distance between points; 'jaccard' takes values other than 0 as present. It applies "
+            "to the input 'features' and must stay 'euclidean' with 'similarity'; 'items' are "
+            "compared by 'gower', which applies to them alone."
+        ),
+    )
+    weights: Weights = None
     n_neighbors: int = Field(
         10, ge=2, le=1000, description="Neighbours of a point in the graph, itself among them."
     )
@@ -100,6 +127,11 @@ class SpectralParams(Count):
     )
     seed: Seed = 0
 
+    @property
+    def distance(self) -> DistanceMetric:
+        """The metric of features."""
+        return "euclidean" if self.metric == "gower" else self.metric
+
 
 class Spectral(Method[SpectralParams]):
     """See the module's docstring."""
@@ -117,11 +149,12 @@ class Spectral(Method[SpectralParams]):
                 "per new point, one column per fitted one."
             ),
         ),
+        ITEMS: ITEMS_INPUT,
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
     }
-    one_of = ("features", "similarity")
+    one_of = ("features", "similarity", ITEMS)
     outputs = ("tree", "model", "logits")
     placing = "the cluster whose centre is nearest to the row's coordinates on the graph"
     advice = (
@@ -131,9 +164,9 @@ class Spectral(Method[SpectralParams]):
     example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: SpectralParams) -> int:
-        role = "features" if "features" in shapes else "similarity"
+        role = next((role for role in self.one_of if role in shapes), "similarity")
         n_points = shapes.get(role, (0,))[0]
-        if role == "features" and n_points > MOST_POINTS:
+        if role != "similarity" and n_points > MOST_POINTS:
             raise UsageError(
                 f"Method 'spectral' compares all pairs of {n_points:,} points; it takes at most "
                 f"{MOST_POINTS:,}. {self.advice}",
@@ -141,12 +174,32 @@ class Spectral(Method[SpectralParams]):
                 role=role,
             )
         # It is not known whether a similarity is sparse before it is read.
-        full = 2 * 8 * n_points**2 if role == "features" and params.affinity == "rbf" else 0
+        full = 2 * 8 * n_points**2 if role != "similarity" and params.affinity == "rbf" else 0
+        if role == ITEMS or (role == "features" and params.distance != "euclidean"):
+            full += bytes_of_measured(n_points, shapes[role][1])
         return full + 3 * 8 * n_points * params.most
 
     def _check(self, data: Data, params: SpectralParams) -> None:
         check_count(data, params)
+        role = next(role for role in self.one_of if role in data)
+        check_metric(role, params.metric, params.weights)
+        pairs = _pairs(data, params)
+        if pairs is not None:
+            count = params.count_parameter
+            if pairs.n_points < params.fewest:
+                refuse_clusters(params.fewest, pairs.n_points, "point(s)", count, role)
+            n_distinct = count_distinct(pairs.points, params.fewest)
+            if n_distinct < params.fewest:
+                refuse_clusters(params.fewest, n_distinct, "distinct point(s)", count, role)
+            return
         if "similarity" in data:
+            if params.metric != "euclidean":
+                raise UsageError(
+                    "Parameter 'metric' applies to the input 'features'; leave it out when "
+                    "'similarity' is given.",
+                    code="wrong-parameter",
+                    parameter="metric",
+                )
             values = data.matrix("similarity")
             if values.shape[0] < params.fewest:
                 refuse_clusters(
@@ -165,8 +218,18 @@ class Spectral(Method[SpectralParams]):
         from threadpoolctl import threadpool_limits
 
         run.progress(0.05, "joining points")
+        pairs = _pairs(data, params)
         with threadpool_limits(run.threads):
-            graph = _graph(data, params)
+            if pairs is None:
+                graph = _graph(data, params)
+            else:
+                graph = of_distances(
+                    pairs.square(subprogress(run.progress, 0.05, 0.25)),
+                    ITEMS if ITEMS in data else "features",
+                    params.affinity,
+                    params.n_neighbors,
+                    params.gamma,
+                )
             run.progress(0.3, "finding eigenvectors")
             spectrum = Spectrum(graph.affinity)
             _require_parts(spectrum, params)
@@ -183,14 +246,15 @@ class Spectral(Method[SpectralParams]):
         best = best_run(places, n_clusters, effort, run.rng, subprogress(run.progress, 0.7, 0.9))
         run.progress(0.9, "assigning points")
         partition = spherical(places, best.centers)
+        model = Model({**partition.arrays, **graph.kept, "vectors": vectors}, graph.facts)
+        notes: tuple[str, ...] = () if pairs is None else pairs.warnings
+        if pairs is not None and graph.role == "features":
+            notes += presence_warnings(pairs.points, params.distance)
         return Fitted(
             tree=from_partition(
                 partition.cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")
             ),
-            model=Model(
-                {**partition.arrays, **graph.kept, "vectors": vectors},
-                graph.facts,
-            ),
+            model=model if pairs is None else pairs.with_points(model),
             logits=partition.logits,
             metrics={
                 "n_iter": float(best.n_iter),
@@ -199,6 +263,7 @@ class Spectral(Method[SpectralParams]):
             },
             curves=choice.curves,
             warnings=(
+                *notes,
                 *graph.warnings,
                 *_graph_warnings(spectrum, values[:n_clusters]),
                 *choice.warnings,
@@ -210,13 +275,27 @@ class Spectral(Method[SpectralParams]):
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest centre of the coordinates; its probability as by `kmeans`."""
-        return placed(tree, *self._placed(model, data))
+        cluster, logits, notes = self._placed(model, data)
+        found = placed(tree, cluster, logits)
+        return replace(found, warnings=(*found.warnings, *notes)) if notes else found
 
     def _logits(self, model: Model, data: Data) -> Float:
         return self._placed(model, data)[1]
 
-    def _placed(self, model: Model, data: Data) -> tuple[Int, Float]:
-        return nearest(model, coordinates(model.arrays, model.facts, data))
+    def _placed(self, model: Model, data: Data) -> tuple[Int, Float, tuple[str, ...]]:
+        pairs = kept(model)
+        if pairs is None:
+            return *nearest(model, coordinates(model.arrays, model.facts, data)), ()
+        distances, notes = distances_to(pairs, data, self.id)
+        places = coordinates_at(distances, model.arrays, model.facts)
+        return *nearest(model, places), notes
+
+
+def _pairs(data: Data, params: SpectralParams) -> Measured | None:
+    """The points that are compared by pairs; None for Euclidean features and for similarities."""
+    if "features" in data and params.distance != "euclidean":
+        return measured_features(data, params.distance)
+    return measured(data, params.distance, params.weights) if ITEMS in data else None
 
 
 def _graph(data: Data, params: SpectralParams) -> AffinityGraph:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 from umbel_client.core.fields import Expiry
-from umbel_client.inputs import Input
+from umbel_client.inputs import Input, Items
 from umbel_client.progress import Progress
 
 R = TypeVar("R")
@@ -462,12 +462,15 @@ class PartitionsMethods(Generic[R]):
         *,
         features: Input | None = None,
         similarity: Input | None = None,
+        items: Items | None = None,
         names: Input | None = None,
         n_clusters: int = 8,
         choose: Literal["eigengap", "silhouette"] | None = None,
         min_clusters: int = 2,
         max_clusters: int = 20,
         affinity: Literal["knn", "rbf"] = "knn",
+        metric: Literal["euclidean", "hamming", "jaccard", "gower"] = "euclidean",
+        weights: Mapping[str, Any] | None = None,
         n_neighbors: int = 10,
         gamma: float | None = None,
         n_init: int = 10,
@@ -488,7 +491,7 @@ class PartitionsMethods(Generic[R]):
     ) -> R:
         """Spectral clustering: k-means on the leading eigenvectors of an affinity graph.
 
-        Leaves: tree, model, logits. Exactly one of features, similarity must be given.
+        Leaves: tree, model, logits. Exactly one of features, similarity, items must be given.
 
         Source: Normalized Cuts and Image Segmentation (2000, IEEE Transactions PAMI 22(8)).
 
@@ -496,6 +499,9 @@ class PartitionsMethods(Generic[R]):
         similarity : optional. Square symmetric matrix of similarities, none negative; on
             prediction one row per new point, one column per fitted one. Sparse matrices are
             accepted.
+        items : optional. A table with a row per point, which are compared by Gower's distance:
+            numbers and dates by their range, categories and booleans as equal or not, over the
+            columns in which both rows have a value; texts are left out.
         names : optional. One name per cluster, from the largest to the smallest.
         n_clusters : Number of clusters. Ignored where 'choose' says how to choose it.
         choose : Choose the number of clusters between 'min_clusters' and 'max_clusters': the
@@ -505,6 +511,11 @@ class PartitionsMethods(Generic[R]):
         max_clusters : The most clusters that 'choose' tries.
         affinity : Graph of the features: 'knn' joins nearest neighbours, 'rbf' all points by
             exp(-gamma d^2). Ignored with the input 'similarity'.
+        metric : Distance between points; 'jaccard' takes values other than 0 as present. It
+            applies to the input 'features' and must stay 'euclidean' with 'similarity'; 'items'
+            are compared by 'gower', which applies to them alone.
+        weights : With the input 'items': the weights of columns in the distance, by name; 1 for
+            the others, 0 leaves a column out.
         n_neighbors : Neighbours of a point in the graph, itself among them.
         gamma : Gamma of 'rbf'; default: 1 / (2 s^2), s the mean distance of points to their
             'n_neighbors' nearest.
@@ -521,6 +532,7 @@ class PartitionsMethods(Generic[R]):
             "spectral",
             features=features,
             similarity=similarity,
+            items=items,
             names=names,
             params={
                 "n_clusters": n_clusters,
@@ -528,6 +540,8 @@ class PartitionsMethods(Generic[R]):
                 "min_clusters": min_clusters,
                 "max_clusters": max_clusters,
                 "affinity": affinity,
+                "metric": metric,
+                "weights": weights,
                 "n_neighbors": n_neighbors,
                 "gamma": gamma,
                 "n_init": n_init,

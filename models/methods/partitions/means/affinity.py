@@ -1,12 +1,14 @@
 """The affinity graph of spectral clustering, and coordinates of points through it.
 
-`of_features` and `of_similarity` make the graph. A point's coordinates are the mean of the vectors'
-rows over the fitted points, weighted by its affinity to them: one step of the diffusion map
-(Coifman and Lafon, "Diffusion maps", 2006), which is Nyström's extension with each column times its
-eigenvalue. The same rule serves fitted and new points, so prediction agrees with the fit.
+`of_features`, `of_similarity` and `of_distances` make the graph. A point's coordinates are the mean
+of the vectors' rows over the fitted points, weighted by its affinity to them: one step of the
+diffusion map (Coifman and Lafon, "Diffusion maps", 2006), which is Nyström's extension with each
+column times its eigenvalue. The same rule serves fitted and new points, so prediction agrees with
+the fit.
 
 A model keeps `vectors` (n_points, K); the features as `fitted`, if the graph was made from
-features; and the facts `affinity`, `n_neighbors` or `gamma`.
+features; and the facts `affinity`, `n_neighbors` or `gamma`. A graph of distances keeps no
+features: new rows come with their distances.
 """
 
 from __future__ import annotations
@@ -135,6 +137,7 @@ class AffinityGraph:
     affinity : (n_points, n_points) symmetric; a dense one may be overwritten.
     rows : the fitted points as `coordinates` takes them.
     kept, facts : what a model keeps besides the vectors.
+    role : the input that the graph was made from.
     planar : whether it lies in a plane or on a line.
     """
 
@@ -142,16 +145,14 @@ class AffinityGraph:
     rows: Matrix
     kept: Arrays
     facts: Mapping[str, Any]
+    role: str
     planar: bool = False
     warnings: tuple[str, ...] = ()
 
-    @property
-    def role(self) -> str:
-        """The input that the graph was made from."""
-        return "features" if self.kept else "similarity"
-
     def coordinates(self, vectors: Float) -> Float:
         """(n_points, K) coordinates of the fitted points."""
+        if self.facts["affinity"] == "rbf" and not self.kept:
+            return through_widths(np.asarray(self.rows), vectors, self.facts["gamma"])
         if self.facts["affinity"] == "rbf":
             fitted = self.kept["fitted"]
             return through_gaussian(fitted, fitted, vectors, self.facts["gamma"])
@@ -160,7 +161,8 @@ class AffinityGraph:
 
 def of_similarity(values: Matrix) -> AffinityGraph:
     """The graph given as a matrix that `check_similarity` passed."""
-    return AffinityGraph(values.astype(np.float64), values, {}, {"affinity": "similarity"})
+    facts = {"affinity": "similarity"}
+    return AffinityGraph(values.astype(np.float64), values, {}, facts, "similarity")
 
 
 def of_features(
@@ -173,30 +175,119 @@ def of_features(
 
     Raises UsageError if the points do not determine a width of the Gaussian.
     """
-    notes: tuple[str, ...] = ()
-    if n_neighbors > len(features) and (affinity == "knn" or gamma is None):
-        notes = (
-            f"Parameter 'n_neighbors' is {n_neighbors}, but there are {len(features)} points; all "
-            "points are neighbours of each other.",
-        )
-        n_neighbors = len(features)
+    n_neighbors, notes = _neighbours(len(features), affinity, n_neighbors, gamma)
     kept = {"fitted": features}
     if affinity == "knn":
         rows = NeighbourSearch(features, n_neighbors).graph(features)
         facts = {"affinity": "knn", "n_neighbors": n_neighbors}
-        return AffinityGraph(symmetric(rows), rows, kept, facts, features.shape[1] <= PLANAR, notes)
+        planar = features.shape[1] <= PLANAR
+        return AffinityGraph(symmetric(rows), rows, kept, facts, "features", planar, notes)
     if gamma is None:
-        scale = NeighbourSearch(features, n_neighbors).scale(features)
-        if scale == 0.0:
-            raise UsageError(
-                "No width of the affinity can be taken from the distances to nearest neighbours, "
-                "which are all 0; give 'gamma'.",
-                code="no-distance",
-                parameter="gamma",
-            )
-        gamma = 0.5 / scale**2
+        gamma = _gamma(NeighbourSearch(features, n_neighbors).scale(features))
     facts = {"affinity": "rbf", "gamma": gamma}
-    return AffinityGraph(gaussian(features, gamma), features, kept, facts, warnings=notes)
+    graph = gaussian(features, gamma)
+    return AffinityGraph(graph, features, kept, facts, "features", warnings=notes)
+
+
+def of_distances(
+    distances: Float,
+    role: str,
+    affinity: Literal["knn", "rbf"],
+    n_neighbors: int,
+    gamma: float | None,
+) -> AffinityGraph:
+    """As `of_features`, by the distances of all pairs, (n_points, n_points).
+
+    role : the input that is compared. Among equally near points the first are the neighbours, with
+    a warning. O(N^2 log N).
+    """
+    n_neighbors, notes = _neighbours(len(distances), affinity, n_neighbors, gamma)
+    if affinity == "knn":
+        rows, _, n_tied = _nearest(distances, n_neighbors, fitted=True)
+        if n_tied:
+            notes += (
+                f"{n_tied} of {len(distances)} points have more points at the distance of their "
+                "last neighbour than 'n_neighbors' admits: the first rows were taken.",
+            )
+        facts = {"affinity": "knn", "n_neighbors": n_neighbors}
+        return AffinityGraph(symmetric(rows), rows, {}, facts, role, warnings=notes)
+    if gamma is None:
+        gamma = _gamma(_nearest(distances, n_neighbors, fitted=True)[1])
+    graph = np.exp(-gamma * distances**2)
+    # Both halves become equal, since they may be rounded differently.
+    graph = 0.5 * (graph + graph.T)
+    facts = {"affinity": "rbf", "gamma": gamma}
+    return AffinityGraph(graph, distances, {}, facts, role, warnings=notes)
+
+
+def coordinates_at(distances: Float, arrays: Arrays, facts: Mapping[str, Any]) -> Float:
+    """(n_rows, K) coordinates of new rows by their distances to all fitted points."""
+    vectors = arrays["vectors"]
+    if facts["affinity"] == "rbf":
+        return through_widths(distances, vectors, facts["gamma"])
+    return through(_nearest(distances, facts["n_neighbors"], fitted=False)[0], vectors)
+
+
+def through_widths(distances: Float, vectors: Float, gamma: float) -> Float:
+    """(n_rows, K) coordinates by exp(-gamma d^2); far from all points, of the nearest one."""
+    out = np.empty((len(distances), vectors.shape[1]))
+    for block in row_blocks(len(distances), distances.shape[1], TILE):
+        weight = log_softmax(-gamma * distances[block] ** 2)
+        np.matmul(np.exp(weight, out=weight), vectors, out=out[block])
+    return out
+
+
+def _nearest(
+    distances: Float, n_neighbors: int, *, fitted: bool
+) -> tuple[sp.csr_array, float, int]:
+    """((n_rows, n_points) 1 where a point is among the nearest of a row, the mean distance to them
+    without the first, the number of rows whose last one is as near as one left out).
+
+    fitted : whether rows are the points, each of which is its own first neighbour.
+    """
+    n_rows, n_points = distances.shape
+    near = np.empty((n_rows, n_neighbors), dtype=np.int64)
+    total, n_tied = 0.0, 0
+    for block in row_blocks(n_rows, n_points, TILE):
+        rows = distances[block].copy()
+        at = np.arange(len(rows))
+        if fitted:
+            rows[at, at + block.start] = -1.0
+        order = np.argsort(rows, axis=1, kind="stable")
+        near[block] = order[:, :n_neighbors]
+        total += float(np.take_along_axis(rows, near[block][:, 1:], axis=1).sum())
+        if n_neighbors < n_points:
+            last, beyond = (order[:, n_neighbors - 1 + step] for step in (0, 1))
+            n_tied += int((rows[at, last] == rows[at, beyond]).sum())
+    start = np.arange(n_rows + 1) * n_neighbors
+    graph = sp.csr_array((np.ones(near.size), near.ravel(), start), shape=(n_rows, n_points))
+    graph.sort_indices()
+    return graph, total / max(1, n_rows * (n_neighbors - 1)), n_tied
+
+
+def _neighbours(
+    n_points: int, affinity: str, n_neighbors: int, gamma: float | None
+) -> tuple[int, tuple[str, ...]]:
+    """(the number of neighbours, a warning where there are too few points for it)."""
+    if n_neighbors <= n_points or (affinity == "rbf" and gamma is not None):
+        return n_neighbors, ()
+    note = (
+        f"Parameter 'n_neighbors' is {n_neighbors}, but there are {n_points} points; all "
+        "points are neighbours of each other."
+    )
+    return n_points, (note,)
+
+
+def _gamma(scale: float) -> float:
+    """Gamma by the mean distance to nearest neighbours. Raises UsageError where that is 0."""
+    if scale == 0.0:
+        raise UsageError(
+            "No width of the affinity can be taken from the distances to nearest neighbours, "
+            "which are all 0; give 'gamma'.",
+            code="no-distance",
+            parameter="gamma",
+        )
+    return 0.5 / scale**2
 
 
 def coordinates(arrays: Arrays, facts: Mapping[str, Any], data: Data) -> Float:

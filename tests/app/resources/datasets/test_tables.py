@@ -275,6 +275,40 @@ def test_ids_come_back_with_every_answer_about_rows(working: Working) -> None:
     assert made.status_code == 201, made.text
     positions = working.client.get(f"/v1/maps/{made.json()['id']}/positions").json()["items"]
     assert [row["id"] for row in positions] == ids
+    place = working.client.get(f"{at}/places/1").json()
+    assert place["id"] == ids[place["row"]]
+
+
+def test_ids_of_items_come_back_and_stand_beside_heatmap_rows_and_examples(
+    working: Working,
+) -> None:
+    dataset = upload(working, as_csv(ROWS, NAMES), role="items", id_column="name")
+    assert {own["name"]: own["role"] for own in dataset["columns"]}["name"] == "id", dataset
+    done = job(working, "hac", {"items": dataset["id"]})
+    assert done["status"] == "succeeded", done["error"]
+    ids, at = ["ann", "bob", "cyd", "dan"], f"/v1/trees/{done['result']['tree']}"
+    assert working.client.get(f"{at}/assignments?k=2").json()["ids"] == ids
+    members = working.client.get(f"{at}/nodes/0/members").json()["items"]
+    wait = {"Prefer": "wait=60"}
+    request = {"what": "distances", "metric": "cophenetic"}
+    made = working.client.post(f"{at}/heatmaps", json=request, headers=wait)
+    assert made.status_code == 201, made.text
+    path = f"/v1/heatmaps/{made.json()['id']}"
+    rows = working.client.get(f"{path}/axes").json()["rows"]
+    expected = {row["leaf"]: row["id"] for row in members}
+    assert rows["id"] == [expected[node] for node in rows["node"]]
+    made = working.client.post(
+        f"{at}/heatmaps", json={**request, "cut": {"k": 3}}, headers=wait
+    ).json()
+    rows = working.client.get(f"/v1/heatmaps/{made['id']}/axes").json()["rows"]
+    assert [own is None for own in rows["id"]] == [size > 1 for size in rows["size"]]
+    made = working.client.post(f"{at}/attachments", json={"items": dataset["id"]}, headers=wait)
+    assert made.status_code == 201, made.text
+    path = f"/v1/attachments/{made.json()['id']}"
+    examples = working.client.get(f"{path}/nodes/0/examples?by=random").json()["items"]
+    assert sorted(own["id"] for own in examples) == ids
+    assert [own["id"] for own in examples] == [ids[own["item"]] for own in examples]
+    assert working.client.get(f"{path}/items/2").json()["id"] == "cyd"
 
 
 def test_a_choice_of_columns_is_refused_of_other_files(working: Working) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import cdist
 from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
@@ -14,7 +16,9 @@ from sklearn.metrics import adjusted_rand_score
 from models import registry
 from models.errors import UsageError
 from models.inputs.data import Data
+from models.inputs.items import ItemColumn, ItemTable
 from models.method import Fitted
+from models.methods.partitions.means.affinity import of_distances, of_features
 from models.methods.partitions.spectral import SpectralParams
 from models.running import memory
 
@@ -170,3 +174,77 @@ def test_inputs_too_large_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(memory, "available", lambda: 100_000)
     with pytest.raises(UsageError, match="dense similarity of 90 points"):
         fit(similarity=np.ones((90, 90)))
+
+
+CATEGORIES = np.random.default_rng(0).permutation(np.repeat([0, 1], 20))
+
+
+def categorical(kind: str, group: np.ndarray, seed: int) -> Any:
+    """Rows of two groups whose values differ in most of 12 columns: as 0 and 1, or as a table."""
+    rng = np.random.default_rng(seed)
+    own = (np.arange(12) % 2 == group[:, None]) ^ (rng.random((group.size, 12)) < 0.1)
+    if kind != "gower":
+        return {"features": own.astype(np.float32)}
+    texts = {
+        f"c{at}": pa.array(np.where(own[:, at], "yes", "no")).dictionary_encode()
+        for at in range(12)
+    }
+    columns = [ItemColumn(name, "category", values) for name, values in texts.items()]
+    return {"items": ItemTable(tuple(columns))}
+
+
+@pytest.mark.parametrize("affinity", ["knn", "rbf"])
+@pytest.mark.parametrize("metric", ["hamming", "jaccard", "gower"])
+def test_points_compared_by_pairs_are_clustered_and_new_ones_join_them(
+    metric: Any, affinity: Any
+) -> None:
+    given = categorical(metric, CATEGORIES, 1)
+    fitted = METHOD.fit(
+        Data(given), SpectralParams(n_clusters=2, metric=metric, affinity=affinity, n_init=2)
+    )
+    assert adjusted_rand_score(CATEGORIES, fitted.tree.leaf_of_point) == 1.0
+    new = METHOD.predict(fitted.model, fitted.tree, Data(categorical(metric, 1 - CATEGORIES, 2)))
+    leaf_of = [fitted.tree.leaf_of_point[group == CATEGORIES][0] for group in (0, 1)]
+    assert new.leaf.tolist() == [leaf_of[group] for group in 1 - CATEGORIES]
+    again = METHOD.predict(fitted.model, fitted.tree, Data(given))
+    if affinity == "rbf":
+        assert again.leaf.tolist() == fitted.tree.leaf_of_point.tolist()
+    else:
+        assert any("at the distance of their last neighbour" in text for text in fitted.warnings)
+
+
+def test_distances_make_the_graph_that_features_make() -> None:
+    features = np.random.default_rng(3).normal(size=(30, 3))
+    square = cdist(features, features)
+    for affinity in ("knn", "rbf"):
+        expected = of_features(features, affinity, 5, None)
+        found = of_distances(square, "features", affinity, 5, None)
+        graphs = [
+            each.toarray() if isinstance(each, sp.csr_array) else each
+            for each in (found.affinity, expected.affinity)
+        ]
+        np.testing.assert_allclose(*graphs, atol=1e-12)
+        vectors = np.eye(30)[:, :4]
+        np.testing.assert_allclose(
+            found.coordinates(vectors), expected.coordinates(vectors), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize(
+    ("given", "params", "code"),
+    [
+        ({"similarity": np.eye(3)}, {"metric": "hamming"}, "wrong-parameter"),
+        ({"features": np.eye(3)}, {"metric": "gower"}, "wrong-parameter"),
+        ({"features": np.eye(3)}, {"weights": {"a": 1.0}}, "wrong-parameter"),
+        ({"features": np.array([[np.nan, 1.0], [1, 0]])}, {"metric": "hamming"}, None),
+        ({"features": np.ones((3, 2))}, {"metric": "jaccard"}, "too-few-points"),
+        (categorical("gower", np.zeros(1, int), 0), {}, "too-few-points"),
+        (categorical("gower", np.arange(4) % 2, 0), {"metric": "jaccard"}, "wrong-parameter"),
+    ],
+)
+def test_metrics_that_do_not_apply_are_refused(
+    given: Any, params: dict[str, Any], code: str | None
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        METHOD.fit(Data(given), SpectralParams(n_clusters=2, **params))
+    assert code is None or refused.value.code == code
