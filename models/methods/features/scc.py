@@ -72,6 +72,7 @@ from models.methods.features.linkage.constrained_rounds import (
 )
 from models.methods.features.linkage.constraints import (
     CONSTRAINT_INPUTS,
+    GRAPH,
     Constraints,
     read_constraints,
 )
@@ -135,6 +136,10 @@ class SCC(Method[SCCParams]):
             return 0
         n_points, n_features = shapes["features"]
         held = n_points * (9 * n_features + 70 * params.n_neighbors + 300)
+        if GRAPH in shapes:
+            # How many edges a matrix has is not known yet; `_check` counts them.
+            n_edges = shapes[GRAPH][0] if shapes[GRAPH][1:] == (2,) else n_points
+            return n_points * (9 * n_features + 300) + n_edges * EDGE_BYTES
         if n_points <= EXACT_POINTS or params.metric not in FLAT:
             return held
         # The neighbours; the first rounds; the tree and its names.

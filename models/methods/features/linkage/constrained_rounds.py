@@ -91,7 +91,7 @@ class Permits:
         low, high = ends.astype(np.int64).T
         one, other = self._open[low], self._open[high]
         inside = (one == other) | (one == FREE) | (other == FREE)
-        return inside & ~np.isin(low * self.n + high, self._apart_keys)
+        return np.asarray(inside & ~np.isin(low * self.n + high, self._apart_keys))
 
     def kept(self, pairs: Int32, similarity: Float | Single) -> Int:
         """The pairs, permitted each by itself, of which every component is permitted: all pairs of
