@@ -12,15 +12,29 @@ joined. `similarity` is the threshold at which a node was formed; 1 for leaves a
 coincide or must link, which are joined before the first round. A cluster is joined to all clusters
 that tie as its most similar, so that the order of rows does not matter.
 
+Constraints, in any combination: a graph, pairs of points that must or cannot link, a known tree.
+
+- Points that must link are contracted first. The graph, where one is given, is in place of that of
+  nearest neighbours. Points that coincide are joined before the first round only where permitted.
+- In each round a cluster's most similar is sought only among permitted clusters: an edge joins the
+  two, no pair keeps points of theirs apart, and they lie below one open node of the known tree,
+  which is complete before anything joins it from outside. Points that it does not name may be
+  anywhere.
+- A connected component that would break a constraint by transitivity is merged greedily instead,
+  by falling similarity, skipping what is not permitted by then; rows decide between ties.
+- Where nothing may merge, clusters that complete nodes of the known tree are joined there, and
+  at last all that is left at the root, with a warning; the metric `n_forced` counts these nodes.
+- Constraints that contradict each other are refused with their rows, as by `hac`.
+
 Source: Monath et al., "Scalable Hierarchical Agglomerative Clustering" (2021), definition 3 and
 algorithm 1, on the graph of neighbours as in section 5. With `n_rounds: 1` it is affinity
 clustering: Bateni et al., "Affinity Clustering: Hierarchical Clustering at Scale" (2017).
 
 Cost: that of the neighbours (`models.graphs.neighbours`), then O(N k) a round at first, less as
-clusters grow. Memory about 9 N D + 70 N k bytes, or what the neighbours take (`graphs.cells`). More
-than 134 million features are read by rows, where the metric has an index: edges and similarities
-are kept in single precision, and memory is about N times the largest of 2 D + 8 k + 150, 40 k + 120
-and 600 bytes, and 1 GB.
+clusters grow; under constraints, points that coincide have edges one by one. Memory about 9 N D +
+70 N k bytes, or what the neighbours take (`graphs.cells`). More than 134 million features are read
+by rows, where the metric has an index: edges and similarities are kept in single precision, and
+memory is about N times the largest of 2 D + 8 k + 150, 40 k + 120 and 600 bytes, and 1 GB.
 
 A new row, of which the rounds say nothing, goes to the leaf of the nearest point of the fit by
 `metric`, at O(N D) (`models.graphs.nearest_points`). The model keeps the features as they are, a
@@ -32,14 +46,14 @@ Measured: CPU time as N^1.5 D^0.4, from 20,000 x 32 to four times each, iteratio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from models.arrays import Array, Float, Int, Int32, Mask, Single, row_blocks
+from models.arrays import Array, Float, Int, Int32, Single, row_blocks
 from models.clusters import lloyd
 from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, neighbour_graph
@@ -47,11 +61,25 @@ from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.inputs.checks import require_point_rows
 from models.inputs.data import Data
-from models.inputs.pairs import MUST, read_pairs
 from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.features.linkage.constrained_rounds import (
+    EDGE_BYTES,
+    Permits,
+    lengths_along,
+    n_row_edges,
+    row_edges,
+)
+from models.methods.features.linkage.constraints import (
+    CONSTRAINT_INPUTS,
+    GRAPH,
+    Constraints,
+    read_constraints,
+)
+from models.methods.features.linkage.grouped_tree import clades_within
 from models.numerics.distances import FLAT, DistanceMetric, presence_warnings
 from models.parameters import Params
+from models.running import memory
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
@@ -69,7 +97,13 @@ class SCCParams(Params):
         ),
     )
     n_neighbors: int = Field(
-        10, ge=1, le=1000, description="Number of nearest neighbours that each point is joined to."
+        10,
+        ge=1,
+        le=1000,
+        description=(
+            "Number of nearest neighbours that each point is joined to; not used with the input "
+            "'graph'."
+        ),
     )
     n_rounds: int = Field(
         100,
@@ -90,15 +124,7 @@ class SCC(Method[SCCParams]):
     Params = SCCParams
     inputs = {
         "features": Input(by_rows=True, description="One row per point."),
-        "must_link": Input(
-            required=False,
-            fit_only=True,
-            description=(
-                "Pairs of points, by their numbers from 0 or, as text, by their names, that are "
-                "one cluster before the first round, together with all that other pairs link to "
-                "them."
-            ),
-        ),
+        **CONSTRAINT_INPUTS,
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     outputs = ("tree", "model")
@@ -110,6 +136,10 @@ class SCC(Method[SCCParams]):
             return 0
         n_points, n_features = shapes["features"]
         held = n_points * (9 * n_features + 70 * params.n_neighbors + 300)
+        if GRAPH in shapes:
+            # How many edges a matrix has is not known yet; `_check` counts them.
+            n_edges = shapes[GRAPH][0] if shapes[GRAPH][1:] == (2,) else n_points
+            return n_points * (9 * n_features + 300) + n_edges * EDGE_BYTES
         if n_points <= EXACT_POINTS or params.metric not in FLAT:
             return held
         # The neighbours; the first rounds; the tree and its names.
@@ -122,32 +152,56 @@ class SCC(Method[SCCParams]):
     def _check(self, data: Data, params: SCCParams) -> None:
         features = require_point_rows(data)
         names = data.leaf_names(features.shape[0], "point")
-        read_pairs(data, MUST, len(names), names)
+        constraints = read_constraints(data, names)
+        if constraints is not None and constraints.edges is not None:
+            memory.require(self.id, len(constraints.edges) * EDGE_BYTES, self.advice)
         require_index(features.shape[0], params.metric)
         lloyd.require_usable_points(features)
 
     def _fit(self, data: Data, params: SCCParams, run: Run) -> Fitted:
         features = data.rows("features")
         points = _held(features, params.metric)
-        graph = neighbour_graph(
-            points,
-            params.n_neighbors,
-            params.metric,
-            run.threads,
-            subprogress(run.progress, 0.05, 0.6),
-        )
+        names = data.leaf_names(features.shape[0], "point")
+        constraints = read_constraints(data, names)
+        warnings = presence_warnings(features, params.metric)
+        if constraints is not None and constraints.edges is not None:
+            graph = _given_graph(constraints, points, params.metric)
+        else:
+            graph = neighbour_graph(
+                points,
+                params.n_neighbors,
+                params.metric,
+                run.threads,
+                subprogress(run.progress, 0.05, 0.6),
+            )
+            warnings = graph.warnings(params.n_neighbors) + warnings
         metrics = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
         if graph.recall is not None:
             metrics["neighbor_recall"] = graph.recall
-        warnings, n_nodes = graph.warnings(params.n_neighbors), graph.n_nodes
-        warnings += presence_warnings(features, params.metric)
-        names = data.leaf_names(features.shape[0], "point")
-        must = graph.place[read_pairs(data, MUST, len(names), names)]
+        permits = None
+        if constraints is not None:
+            warnings += constraints.warnings
+            if not constraints.links_alone:
+                graph = self._over_rows(graph)
+                permits = Permits(constraints)
+        n_nodes = graph.n_nodes
         clusters = _Clusters(graph)
-        if len(must):
-            clusters.link(must)
+        if constraints is not None and permits is None:
+            clusters.link(graph.place[Permits(constraints).linked])
+        equal = graph.ends[graph.length == 0] if permits is not None else None
         del graph  # its edges are the clusters' own by now
-        joined = _join(clusters, n_nodes, params.n_rounds, subprogress(run.progress, 0.6, 0.9))
+        if permits is not None and equal is not None:
+            _start(clusters, permits, equal)
+        joined = _join(
+            clusters, n_nodes, params.n_rounds, subprogress(run.progress, 0.6, 0.9), permits
+        )
+        if constraints is not None and permits is not None:
+            joined = joined.with_clades(constraints, permits.first)
+            metrics |= {
+                "n_groups": float(constraints.n_groups),
+                "n_forced": float(joined.n_forced),
+            }
+            warnings += _forced_warnings(joined.n_forced, constraints)
         run.progress(0.9, "building the tree")
         return Fitted(
             tree=joined.tree(names),
@@ -155,6 +209,15 @@ class SCC(Method[SCCParams]):
             metrics={"n_rounds": float(joined.height.max()), **metrics},
             warnings=warnings,
         )
+
+    def _over_rows(self, graph: Graph) -> Graph:
+        """The graph with a node for each row. Raises UsageError where that would not fit."""
+        if graph.n_nodes == graph.place.size and (graph.first == graph.place).all():
+            return graph
+        memory.require(self.id, n_row_edges(graph) * EDGE_BYTES, self.advice)
+        ends, length = row_edges(graph)
+        each = np.arange(graph.place.size)
+        return replace(graph, first=each, place=each, ends=ends.astype(np.int32), length=length)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest point; every probability is 1."""
@@ -168,6 +231,29 @@ def _held(features: Rows, metric: DistanceMetric) -> Array | Rows:
     return lloyd.whole(features)
 
 
+def _given_graph(constraints: Constraints, points: Array | Rows, metric: DistanceMetric) -> Graph:
+    """The graph that the user gives, over rows."""
+    edges, part = constraints.edges, constraints.part
+    assert edges is not None
+    assert part is not None
+    length = lengths_along(edges, points, metric)
+    scale = float(length.mean(dtype=np.float64)) if length.size else 0.0
+    each = np.arange(part.size)
+    return Graph(each, each, edges.astype(np.int32), length, 0, scale, part, None)
+
+
+def _forced_warnings(n_forced: int, constraints: Constraints) -> tuple[str, ...]:
+    notes = []
+    if constraints.part is not None and (n_parts := int(constraints.part.max()) + 1) > 1:
+        notes.append(f"The graph has {n_parts} parts that no edge joins.")
+    if n_forced:
+        notes.append(
+            f"{n_forced} node(s), the root or nodes of the known tree, join what the constraints "
+            "keep apart: nothing else could merge."
+        )
+    return tuple(notes)
+
+
 @dataclass(frozen=True, slots=True)
 class _Joined:
     """(n_nodes,) parent, height and similarity of each node; the points come first."""
@@ -175,6 +261,23 @@ class _Joined:
     parent: Int
     height: Float
     similarity: Float
+    n_forced: int = 0
+
+    def with_clades(self, constraints: Constraints, first: Int) -> _Joined:
+        """With the clades of the known tree within groups that must link.
+
+        first : (n_groups,) the first row of each group.
+        """
+        inner, leaf = clades_within(constraints, self.parent.size, self.parent[first])
+        parent = np.concatenate([self.parent, inner])
+        row = np.flatnonzero(leaf >= 0)
+        parent[row] = leaf[row]
+        return replace(
+            self,
+            parent=parent,
+            height=np.concatenate([self.height, np.zeros(inner.size)]),
+            similarity=np.concatenate([self.similarity, np.ones(inner.size)]),
+        )
 
     def tree(self, names: list[str]) -> Tree:
         n_points = len(names)
@@ -206,7 +309,9 @@ class _Clusters:
         self.node = np.arange(n_points)
         self._unite(graph.place, 0, 1.0)
         self.ends: Int32 = graph.ends
-        self.total: Float | Single = graph.scale / (graph.scale + graph.length)
+        self.total: Float | Single = np.ones_like(graph.length)
+        far = graph.length > 0
+        self.total[far] = graph.scale / (graph.scale + graph.length[far])
         self.total *= self.size[self.ends[:, 0]]
         self.total *= self.size[self.ends[:, 1]]
 
@@ -218,21 +323,18 @@ class _Clusters:
             mean[block] = self.total[block] / self.size[low] / self.size[high]
         return mean
 
-    def join(self, which: Mask, height: int, similarity: float) -> None:
-        """Merge each connected component of the given pairs into one cluster."""
-        self._merge(self.ends[which], height, similarity)
-
-    def link(self, pairs: Int) -> None:
+    def link(self, pairs: Int | Int32) -> Int32:
         """Merge each connected component of any pairs of clusters before the first round."""
-        self._merge(pairs, 0, 1.0)
+        return self.join(pairs, 0, 1.0)
 
-    def _merge(self, pairs: Int | Int32, height: int, similarity: float) -> None:
+    def join(self, pairs: Int | Int32, height: int, similarity: float) -> Int32:
+        """Merge each connected component of pairs of clusters; (n,) the new cluster of each."""
         n = self.size.size
         ones = np.ones(len(pairs), dtype=np.int8)
         _, component = connected_components(
             coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n, n)), directed=False
         )
-        label = component.astype(np.int32)
+        label: Int32 = component.astype(np.int32)
         self.size = np.bincount(label, self.size).astype(np.float64)
         self._unite(label, height, similarity)
         low, high = label[self.ends[:, 0]], label[self.ends[:, 1]]
@@ -247,6 +349,7 @@ class _Clusters:
         self.ends = np.empty((sums.nnz, 2), dtype=np.int32)
         self.ends[:, 0] = np.repeat(np.arange(n, dtype=np.int32), np.diff(sums.indptr))
         self.ends[:, 1] = sums.indices
+        return label
 
     def joined(self) -> _Joined:
         return _Joined(
@@ -275,14 +378,42 @@ class _Clusters:
         self._parent[0][node] = parent
 
 
-def _join(clusters: _Clusters, n_nodes: int, n_rounds: int, progress: Progress) -> _Joined:
-    rounds, step, threshold = 0, 0, np.inf
+def _start(clusters: _Clusters, permits: Permits, equal: Int32) -> None:
+    """Join what must link, then points that coincide, along edges between rows where permitted."""
+    permits.regroup(clusters.link(permits.linked)[permits.cluster].astype(np.int64))
+    ends = np.sort(permits.cluster[equal], axis=1)
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    while (may := permits.allowed(ends)).any():
+        pairs = permits.kept(ends[may].astype(np.int32), np.ones(int(may.sum())))
+        label = clusters.link(pairs)
+        permits.regroup(label[permits.cluster].astype(np.int64))
+        ends = np.sort(label[ends], axis=1)
+        ends = ends[ends[:, 0] < ends[:, 1]]
+
+
+def _join(
+    clusters: _Clusters,
+    n_nodes: int,
+    n_rounds: int,
+    progress: Progress,
+    permits: Permits | None = None,
+) -> _Joined:
+    rounds, step, threshold, n_forced = 0, 0, np.inf, 0
     first = 0.0
     while (n := clusters.size.size) > 1:
         done = 1.0 - np.log(n) / np.log(n_nodes)
         progress(done, "joining", f"{n:,} clusters after {rounds} rounds")
         similarity = clusters.similarities()
-        top = float(similarity.max())
+        if permits is not None:
+            similarity[~permits.allowed(clusters.ends)] = 0
+        top = float(similarity.max(initial=0))
+        rounds += 1
+        if permits is not None and top == 0:
+            pairs, whole = permits.forced()
+            label = clusters.join(pairs, rounds, 0.0 if whole else min(threshold, 1.0))
+            n_forced += np.unique(label[pairs]).size
+            permits.regroup(label[permits.cluster].astype(np.int64))
+            continue
         first = first or top
         # From the similarity of the nearest points down to that of two halves joined by one edge.
         while threshold > top:
@@ -291,8 +422,14 @@ def _join(clusters: _Clusters, n_nodes: int, n_rounds: int, progress: Progress) 
         best = np.zeros(n, dtype=similarity.dtype)
         for side in range(2):
             np.maximum.at(best, clusters.ends[:, side], similarity)
-        mutual = similarity == best[clusters.ends[:, 0]]
-        mutual |= similarity == best[clusters.ends[:, 1]]
-        rounds += 1
-        clusters.join(mutual & (similarity >= threshold), rounds, threshold)
-    return clusters.joined()
+        chosen = similarity == best[clusters.ends[:, 0]]
+        chosen |= similarity == best[clusters.ends[:, 1]]
+        chosen &= similarity >= threshold
+        if permits is None:
+            clusters.join(clusters.ends[chosen], rounds, threshold)
+            continue
+        chosen &= similarity > 0
+        pairs = permits.kept(clusters.ends[chosen], similarity[chosen])
+        label = clusters.join(pairs, rounds, threshold)
+        permits.regroup(label[permits.cluster].astype(np.int64))
+    return replace(clusters.joined(), n_forced=n_forced)

@@ -636,7 +636,10 @@ class FeaturesMethods(Generic[R]):
         self,
         *,
         features: Input,
+        graph: Input | None = None,
         must_link: Input | None = None,
+        cannot_link: Input | None = None,
+        hierarchy: Input | None = None,
         names: Input | None = None,
         metric: Literal[
             "euclidean",
@@ -672,13 +675,22 @@ class FeaturesMethods(Generic[R]):
         Source: Scalable Hierarchical Agglomerative Clustering (2021, KDD).
 
         features : One row per point.
-        must_link : optional. Pairs of points, by their numbers from 0 or, as text, by their
-            names, that are one cluster before the first round, together with all that other
-            pairs link to them.
+        graph : optional. Which points are neighbours, of which only groups that an edge joins
+            merge: a square matrix, dense or sparse, whose values other than 0 are edges, or
+            pairs of points, by their numbers from 0 or, as text, by their names. Sparse
+            matrices are accepted.
+        must_link : optional. Pairs of points, by number or name, that are one group from the
+            start, together with all that other pairs link to them.
+        cannot_link : optional. Pairs of points, by number or name, of which groups merge only
+            where nothing else may.
+        hierarchy : optional. A known tree that the result refines. Each leaf bears the name of
+            one or several points, without the input 'names' a point's number; points that it
+            does not name may be anywhere.
         names : optional. One name per point.
         metric : Distance between points, as SciPy's pdist defines it; 'jaccard' takes values
             other than 0 as present.
-        n_neighbors : Number of nearest neighbours that each point is joined to.
+        n_neighbors : Number of nearest neighbours that each point is joined to; not used with
+            the input 'graph'.
         n_rounds : Number of similarity thresholds; with more of them the tree is finer and
             closer to merging two clusters at a time.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
@@ -690,7 +702,10 @@ class FeaturesMethods(Generic[R]):
         return self._run(
             "scc",
             features=features,
+            graph=graph,
             must_link=must_link,
+            cannot_link=cannot_link,
+            hierarchy=hierarchy,
             names=names,
             params={
                 "metric": metric,

@@ -30,7 +30,7 @@ def grouped_tree(
     of_group = first.copy()
     of_group[several] = n_rows + np.arange(several.size)
     above = np.where(constraints.size[group] > 1, of_group[group], -1)
-    inner, leaf = _within(constraints, n_rows + several.size, of_group)
+    inner, leaf = clades_within(constraints, n_rows + several.size, of_group)
     row = np.flatnonzero(leaf >= 0)
     above[row] = leaf[row]
     begin = n_rows + several.size + inner.size
@@ -46,7 +46,7 @@ def grouped_tree(
     return from_parents(parent, heights, name, np.arange(n_rows), monotone=monotone)
 
 
-def _within(constraints: Constraints, begin: int, of_group: Int) -> tuple[Int, Int]:
+def clades_within(constraints: Constraints, begin: int, of_group: Int) -> tuple[Int, Int]:
     """The parent of each clade within a group, the clades being nodes from `begin` on; the parent
     of each row that is in one, -1 for others."""
     clades, leaf = constraints.clades, np.full(constraints.group.size, -1, dtype=np.int64)
