@@ -36,7 +36,7 @@ class Beside:
         self._scripts = Scripts(client, settings.key_prefix)
 
     def count(self, folder: str) -> None:
-        """Count a folder as it is now. A listing, and one more after the count: whoever counts
+        """Count a folder's present size. A listing, and one more after the count: whoever counts
         last has seen every change."""
         owner = owner_of(folder)
         kind = "job" if owner.startswith("job_") else "dataset"
