@@ -232,8 +232,8 @@ def _service(
         usage=parts.usage,
         trees=parts.trees,
         annotations=parts.annotations,
-        editions=Editions(parts.blobs),
-        shares=Shares(parts.blobs),
+        editions=Editions(parts.blobs, parts.beside.count),
+        shares=Shares(parts.blobs, parts.beside.count),
         links=links,
         job_ends=job_ends,
         feeds=Feeds(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import redis
 
 from workers.artifacts.annotations import Annotations
+from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.trees import Trees
 from workers.errors import FatalError
@@ -33,6 +34,7 @@ class Assembly:
     datasets: Datasets
     trees: Trees
     annotations: Annotations
+    beside: Beside
     usage: Usage
     job_counts: JobCounts
 
@@ -48,19 +50,21 @@ def assemble(settings: WorkerSettings, send: Send, message: Message | None = Non
     blobs = blobs_at(settings)
     records = Records(client, settings)
     usage = Usage(client, settings)
+    beside = Beside(blobs, client, settings)
 
     def ensure() -> None:
         ledger.ensure_built()
 
     of_datasets, of_trees = Index(client, settings, "dataset"), Index(client, settings, "tree")
     datasets = Datasets(blobs, records, of_datasets, ensure)
-    trees = Trees(blobs, records, of_trees, ensure)
-    annotations = Annotations(blobs, records, of_datasets, of_trees)
+    trees = Trees(blobs, records, of_trees, beside, ensure)
+    annotations = Annotations(blobs, records, of_datasets, of_trees, beside)
     ledger = Ledger(
         blobs,
         records,
         datasets,
         annotations,
+        beside,
         usage,
         Removal(client, settings),
         settings,
@@ -76,6 +80,7 @@ def assemble(settings: WorkerSettings, send: Send, message: Message | None = Non
         datasets=datasets,
         trees=trees,
         annotations=annotations,
+        beside=beside,
         usage=usage,
         job_counts=JobCounts(client, settings),
     )

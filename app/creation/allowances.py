@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
 from types import TracebackType
 
 from anyio import to_thread
 
 from app.http.dependencies import Service
 from app.http.keyring import Access
+from workers.artifacts.beside import Room
 from workers.errors import OverLimit, TransientError
 from workers.settings import Limits, WorkerSettings, admission, of_tenant
 
@@ -30,6 +34,35 @@ def limits_of(service: Service, caller: Access) -> str:
     """The limits of a caller as the scripts take them, "" where nothing is limited."""
     key = Limits() if caller.key is None else caller.key.limits
     return admission(limits_of_tenant(service.settings, caller.tenant), key)
+
+
+def room_of(service: Service, caller: Access) -> Room:
+    """Room for what a caller adds to a tree, dataset or job. Blocks."""
+    return partial(_reserved, service, caller)
+
+
+@contextmanager
+def _reserved(service: Service, caller: Access, n_bytes: int) -> Iterator[None]:
+    limits = limits_of(service, caller)
+    if not limits:
+        yield
+        return
+    token = secrets.token_hex(8)
+    service.usage.reserve(
+        caller.tenant,
+        None if caller.key is None else caller.key.id,
+        token,
+        n_bytes=n_bytes,
+        datasets=0,
+        hold_s=HOLD_S,
+        limits=limits,
+        more=False,
+    )
+    try:
+        yield
+    finally:
+        with suppress(TransientError):
+            service.usage.release(caller.tenant, token)
 
 
 class Allowance:

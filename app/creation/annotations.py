@@ -10,10 +10,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
+from app.creation.allowances import room_of
 from app.creation.annotation_schemas import EXAMPLE, Changes
 from app.http.bodies import StrictRoute
-from app.http.dependencies import Service, ServiceDep, Tenant
+from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.etags import IfMatch, answer, body_etag, require_match
+from app.http.keyring import Access
 from app.http.problems import responses
 from workers.model import Annotation
 
@@ -45,7 +47,7 @@ _PATCH: dict[str, Any] = {
 
 def annotated(
     service: Service,
-    tenant: str,
+    caller: Access,
     own_id: str,
     changes: Changes,
     look: Callable[[], T],
@@ -58,7 +60,7 @@ def annotated(
         may have of it. if_match : the header; its condition holds for what is replaced, whichever
         other writer was faster.
 
-    Raises Refused `precondition-failed`. Blocks.
+    Raises Refused `precondition-failed`, OverLimit. Blocks.
     """
 
     def current() -> Annotation:
@@ -68,7 +70,9 @@ def annotated(
 
     # Before anything is read for it: only an owner may learn that it exists.
     look()
-    service.annotations.change(tenant, own_id, current, changes.applied)
+    service.annotations.change(
+        caller.tenant, own_id, current, changes.applied, room_of(service, caller)
+    )
     return look()
 
 
@@ -104,14 +108,14 @@ def mount_patch(
     async def update(
         request: Request,
         service: ServiceDep,
-        tenant: Tenant,
+        caller: Caller,
         body: Changes,
         own_id: str = own_id,
         if_match: IfMatch = None,
     ) -> Response:
         def change() -> T:
-            read = partial(look, service, tenant, own_id)
-            return annotated(service, tenant, own_id, body, read, tags_for, if_match)
+            read = partial(look, service, caller.tenant, own_id)
+            return annotated(service, caller, own_id, body, read, tags_for, if_match)
 
         shown = await to_thread.run_sync(change)
         return answer(request, body_for(shown), etag=tags_for(shown)[0])
@@ -137,6 +141,7 @@ def mount_patch(
                 "forbidden",
                 "not-found",
                 "precondition-failed",
+                "quota-exceeded",
                 "too-large",
                 "unsupported-format",
                 "invalid-request",

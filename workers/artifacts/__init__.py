@@ -10,5 +10,6 @@
 - `annotations`: names, descriptions and tags that users change afterwards.
 - `editions`: what users change of a tree, as changes in their order.
 - `shares`: links that show a tree to whoever has them.
+- `beside`: the bytes of annotations, editions and links, counted for quotas.
 - `keys`: the keys of the API.
 """

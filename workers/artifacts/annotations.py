@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from workers.artifacts.beside import Beside, Room, unlimited
 from workers.errors import AlreadyThere, Missing
 from workers.model import Annotation, sibling
 from workers.stores.objects import layout
@@ -36,6 +37,7 @@ class Annotations:
     records: Records
     datasets: Index
     trees: Index
+    beside: Beside
 
     def change(
         self,
@@ -43,11 +45,13 @@ class Annotations:
         own_id: str,
         current: Callable[[], Annotation | None],
         alter: Callable[[Annotation], Annotation],
+        room: Room = unlimited,
     ) -> bool:
         """Replace what `current` gives by what `alter` makes of it; durable on return.
 
         current : reads it, again after each writer that was faster, and may raise a refusal; None
             where the thing is gone.
+        room : for the bytes of the change.
 
         False if the thing is gone.
         """
@@ -63,23 +67,34 @@ class Annotations:
             own_change = secrets.token_hex(4)
             changes = (*last.changes, own_change)[-CHANGES_NAMED:]
             after = after.model_copy(update={"revision": revision + 1, "changes": changes})
-            key = layout.annotation(tenant, own_id, revision + 1)
-            try:
-                self.blobs.put(key, after.model_dump_json().encode(), create=True)
-            except AlreadyThere:
-                continue
-            highest = newest(self.blobs, tenant, own_id)
-            if highest is not None and own_change not in highest.changes:
-                self.blobs.delete(key)
-                continue
-            if not self._exists(tenant, own_id):
-                self.blobs.delete_under(layout.annotations_of(tenant, own_id))
-                return False
-            self._show(own_id, after)
-            for earlier in _revisions(self.blobs, tenant, own_id):
-                if earlier < revision:
-                    self.blobs.delete(layout.annotation(tenant, own_id, earlier))
-            return True
+            content = after.model_dump_json().encode()
+            with room(len(content)):
+                try:
+                    kept = self._keep(tenant, own_id, after, content)
+                finally:
+                    self.beside.count(layout.annotations_of(tenant, own_id))
+            if kept is not None:
+                return kept
+
+    def _keep(self, tenant: str, own_id: str, after: Annotation, content: bytes) -> bool | None:
+        """Write a change; False if the thing is gone, None where another writer was faster."""
+        key = layout.annotation(tenant, own_id, after.revision)
+        try:
+            self.blobs.put(key, content, create=True)
+        except AlreadyThere:
+            return None
+        highest = newest(self.blobs, tenant, own_id)
+        if highest is not None and after.changes[-1] not in highest.changes:
+            self.blobs.delete(key)
+            return None
+        if not self._exists(tenant, own_id):
+            self.blobs.delete_under(layout.annotations_of(tenant, own_id))
+            return False
+        self._show(own_id, after)
+        for earlier in _revisions(self.blobs, tenant, own_id):
+            if earlier < after.revision - 1:
+                self.blobs.delete(layout.annotation(tenant, own_id, earlier))
+        return True
 
     def restore(self, tenant: str, own_id: str) -> Annotation:
         """Bring Redis into line with the store; returns the last change, revision 0 without one."""

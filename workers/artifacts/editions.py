@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -20,7 +21,8 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 from models.editions.operations import Operation
 from models.editions.state import EditionState
 from models.tree.tree import Tree
-from workers.errors import AlreadyThere, Missing
+from workers.artifacts.beside import Room, unlimited
+from workers.errors import AlreadyThere, Missing, OverLimit
 from workers.model import new_id, now, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -126,10 +128,14 @@ def id_beside(tree_id: str, prefix: str) -> str:
 
 
 class Editions:
-    """The editions of all tenants. Threads may share it; every call blocks."""
+    """The editions of all tenants. Threads may share it; every call blocks.
 
-    def __init__(self, blobs: Blobs) -> None:
+    count : called with the folder of an edition after a change (`Beside.count`).
+    """
+
+    def __init__(self, blobs: Blobs, count: Callable[[str], None]) -> None:
         self._blobs = blobs
+        self._count = count
         self._lock = threading.Lock()
         self._read: OrderedDict[tuple[str, str], list[Change]] = OrderedDict()
 
@@ -141,12 +147,13 @@ class Editions:
         by: str | None,
         name: str | None,
         operations: Sequence[Operation] = (),
+        room: Room = unlimited,
     ) -> Edition:
-        """A new edition, durable on return."""
+        """A new edition, durable on return. room : for its bytes."""
         first = Change(
             number=1, at=now(), by=by, kind="create", operations=tuple(operations), name=name
         )
-        self._put(tenant, edition_id, first)
+        self._put(tenant, edition_id, first, room)
         return Edition(edition_id, tenant, [first])
 
     def get(self, tenant: str, edition_id: str) -> Edition | None:
@@ -185,12 +192,12 @@ class Editions:
         ids = {key.removeprefix(folder).partition("/")[0] for key in self._blobs.keys(folder)}
         return sorted(ids, reverse=True)
 
-    def change(self, edition: Edition, change: Change) -> Edition | None:
+    def change(self, edition: Edition, change: Change, room: Room = unlimited) -> Edition | None:
         """The edition with a change whose number follows its last, durable on return; None where
-        another writer was faster, or it was removed."""
+        another writer was faster, or it was removed. room : for its bytes."""
         tenant, edition_id = edition.tenant, edition.id
         try:
-            self._put(tenant, edition_id, change)
+            self._put(tenant, edition_id, change, room)
         except AlreadyThere:
             return None
         if self._blobs.size(layout.edition(tenant, edition_id, f"{1:06d}")) is None:
@@ -198,26 +205,34 @@ class Editions:
             return None
         changed = Edition(edition_id, tenant, [*edition.changes, change])
         if change.number % TOGETHER == 0:
-            self._write_copy(changed)
+            with suppress(OverLimit):
+                self._write_copy(changed, room)
         return changed
 
     def delete(self, tenant: str, edition_id: str) -> None:
         """Remove an edition. Its first change goes first: without it there is none."""
         self._blobs.delete(layout.edition(tenant, edition_id, f"{1:06d}"))
         self._blobs.delete_under(layout.edition(tenant, edition_id))
+        self._count(layout.edition(tenant, edition_id))
         with self._lock:
             self._read.pop((tenant, edition_id), None)
 
-    def _put(self, tenant: str, edition_id: str, change: Change) -> None:
+    def _put(self, tenant: str, edition_id: str, change: Change, room: Room) -> None:
         key = layout.edition(tenant, edition_id, f"{change.number:06d}")
-        self._blobs.put(key, change.model_dump_json().encode(), create=True)
+        content = change.model_dump_json().encode()
+        with room(len(content)):
+            self._blobs.put(key, content, create=True)
+            self._count(layout.edition(tenant, edition_id))
 
-    def _write_copy(self, edition: Edition) -> None:
+    def _write_copy(self, edition: Edition, room: Room) -> None:
         number = edition.revision
         content = _CHANGES.dump_json(list(edition.changes))
-        self._blobs.put(layout.edition(edition.tenant, edition.id, f"{_COPY}{number:06d}"), content)
-        earlier = layout.edition(edition.tenant, edition.id, f"{_COPY}{number - TOGETHER:06d}")
-        self._blobs.delete(earlier)
+        with room(len(content)):
+            copy = layout.edition(edition.tenant, edition.id, f"{_COPY}{number:06d}")
+            self._blobs.put(copy, content)
+            earlier = layout.edition(edition.tenant, edition.id, f"{_COPY}{number - TOGETHER:06d}")
+            self._blobs.delete(earlier)
+            self._count(layout.edition(edition.tenant, edition.id))
 
     def _copy(self, tenant: str, edition_id: str, number: int) -> list[Change] | None:
         try:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict
 
+from workers.artifacts.beside import Room, unlimited
 from workers.artifacts.editions import id_beside, tree_of
 from workers.artifacts.keys import digest_of
 from workers.errors import Missing
@@ -60,10 +61,14 @@ class Share(BaseModel):
 
 
 class Shares:
-    """The shares of one store. Threads may share it; every call blocks."""
+    """The shares of one store. Threads may share it; every call blocks.
 
-    def __init__(self, blobs: Blobs) -> None:
+    count : called with the folder of a tree's shares after a change (`Beside.count`).
+    """
+
+    def __init__(self, blobs: Blobs, count: Callable[[str], None]) -> None:
         self._blobs = blobs
+        self._count = count
 
     def add(
         self,
@@ -78,8 +83,10 @@ class Shares:
         rows: bool = False,
         embed: bool = False,
         by: str | None = None,
+        room: Room = unlimited,
     ) -> tuple[Share, str]:
-        """A new share, and its token, which is nowhere else; durable on return."""
+        """A new share, and its token, which is nowhere else; durable on return. room : for its
+        bytes."""
         share_id = id_beside(tree_id, "sh")
         token = f"umbel_share_{share_id.partition('_')[2]}_{secrets.token_urlsafe(32)}"
         share = Share(
@@ -97,7 +104,10 @@ class Shares:
             expires_at=expires_at,
         )
         key = layout.share(tree_id, f"{share_id}.{_ms(expires_at):015d}")
-        self._blobs.put(key, share.model_dump_json().encode(), create=True)
+        content = share.model_dump_json().encode()
+        with room(len(content)):
+            self._blobs.put(key, content, create=True)
+            self._count(layout.shares_of(tree_id))
         return share, token
 
     def get(self, share_id: str) -> Share | None:
@@ -117,6 +127,7 @@ class Shares:
         """Remove a share: its token opens nothing any more."""
         key = layout.share(share.tree, f"{share.id}.{_ms(share.expires_at):015d}")
         self._blobs.delete(key)
+        self._count(layout.shares_of(share.tree))
 
     def sweep(self, now: datetime) -> int:
         """Remove the shares that ended longer ago than `REMEMBERED`; returns their number. One
@@ -125,6 +136,8 @@ class Shares:
         ended = [key for key, _, end in self._listed(layout.SHARES) if end < before]
         for key in ended:
             self._blobs.delete(key)
+        for folder in {key.rpartition("/")[0] + "/" for key in ended}:
+            self._count(folder)
         return len(ended)
 
     def _listed(self, prefix: str) -> Iterator[tuple[str, str, int]]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from models.tree.tree import Kind, Tree
 from workers.artifacts import results
+from workers.artifacts.beside import Beside
 from workers.errors import Missing
 from workers.model import End, Request, sibling
 from workers.stores.erasure import drop_and_remove, erase_job
@@ -76,11 +77,17 @@ class Trees:
     """
 
     def __init__(
-        self, blobs: Blobs, records: Records, index: Index, ensure: Callable[[], None]
+        self,
+        blobs: Blobs,
+        records: Records,
+        index: Index,
+        beside: Beside,
+        ensure: Callable[[], None],
     ) -> None:
         self._blobs = blobs
         self._records = records
         self._index = index
+        self._beside = beside
         self._ensure = ensure
         self._checks = Checks(blobs)
         self._lock = threading.Lock()
@@ -157,6 +164,7 @@ class Trees:
             return False
         self._blobs.delete(stored.key)
         self._blobs.delete_under(layout.annotations_of(tenant, model_id))
+        self._beside.recount(sibling(model_id, "job"))
         self._keep_bytes(tenant, model_id, without={results.MODEL})
         return True
 
@@ -203,6 +211,7 @@ class Trees:
                 self._blobs.delete_under(layout.annotations_of(tenant, own_id))
 
         drop_and_remove(lambda: self._index.drop(tree_id), remove)
+        self._beside.recount(job_id)
         self._keep_bytes(tenant, tree_id, without=None)
         return True
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from workers.artifacts.annotations import Annotations
+from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
 from workers.errors import (
     Missing,
@@ -85,6 +86,7 @@ class Ledger:
         records: Records,
         datasets: Datasets,
         annotations: Annotations,
+        beside: Beside,
         usage: Usage,
         removal: Removal,
         settings: WorkerSettings,
@@ -115,12 +117,13 @@ class Ledger:
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
         self.pieces = Pieces(blobs, records, settings, self._hint)
         self._leftovers_at = 0.0
-        self.retention = Retention(blobs, records, datasets, usage, removal, settings)
+        self.retention = Retention(blobs, records, datasets, beside, usage, removal, settings)
         self._rebuild = Rebuild(
             blobs,
             records,
             datasets,
             annotations,
+            beside,
             usage,
             self._endings,
             self.pieces,

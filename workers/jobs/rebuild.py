@@ -18,6 +18,7 @@ from itertools import compress, islice
 from typing import TypeVar
 
 from workers.artifacts.annotations import Annotations
+from workers.artifacts.beside import Beside, folder_beside, owner_of
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.uploads import Parts
@@ -57,6 +58,7 @@ class Rebuild:
         records: Records,
         datasets: Datasets,
         annotations: Annotations,
+        beside: Beside,
         usage: Usage,
         endings: Endings,
         pieces: Pieces,
@@ -66,6 +68,7 @@ class Rebuild:
         self._records = records
         self._datasets = datasets
         self._annotations = annotations
+        self._beside = beside
         self._usage = usage
         self._endings = endings
         self._pieces = pieces
@@ -197,6 +200,7 @@ class Rebuild:
                 for _ in pool.map(self._drop_if_deleted, missing):
                     pass
         self._parts()
+        self._shares()
         self._pieces.restore()
         Checkpoints(self._blobs).restore(self._has_ended)
         return restored
@@ -209,6 +213,7 @@ class Rebuild:
         if "meta.json" in names:
             restored = self._datasets.restore(tenant, dataset_id)
             self._annotate(tenant, dataset_id, names)
+            self._count_beside(layout.dataset(tenant, dataset_id), names)
             return restored
         if age_s(made_at(dataset_id)) > LEFT_S:
             self._datasets.discard(tenant, dataset_id)
@@ -229,6 +234,7 @@ class Rebuild:
             if end is not None:
                 self._endings.settle(tenant, job_id, end)
         self._annotate(tenant, job_id, names)
+        self._count_beside(layout.job(tenant, job_id), names)
         return restored
 
     def _annotate(self, tenant: str, own_id: str, names: set[str]) -> None:
@@ -236,6 +242,16 @@ class Rebuild:
         suffix = own_id.partition("_")[2]
         for kind in {name.split("/")[1] for name in names if name.startswith("annotations/")}:
             self._annotations.restore(tenant, f"{kind}_{suffix}")
+
+    def _count_beside(self, place: str, names: set[str]) -> None:
+        """Count what was added to a dataset or job; place : its folder, names : its objects."""
+        folders = {folder for name in names if (folder := folder_beside(name)) is not None}
+        self._beside.recount(owner_of(place), [f"{place}{folder}" for folder in folders])
+
+    def _shares(self) -> None:
+        """Count the links to trees."""
+        for folder in {f"{key.rpartition('/')[0]}/" for key in self._blobs.keys(layout.SHARES)}:
+            self._beside.count(folder)
 
     def _count(self, folder: tuple[str, str, set[str]]) -> None:
         """Count a job whose record is of a version that did not count."""

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.shares import Shares
 from workers.errors import TransientError
@@ -57,6 +58,7 @@ class Retention:
         blobs: Blobs,
         records: Records,
         datasets: Datasets,
+        beside: Beside,
         usage: Usage,
         removal: Removal,
         settings: WorkerSettings,
@@ -64,6 +66,7 @@ class Retention:
         self._blobs = blobs
         self._records = records
         self._datasets = datasets
+        self._beside = beside
         self._usage = usage
         self._removal = removal
         self._settings = settings
@@ -80,7 +83,7 @@ class Retention:
         that ended long ago go too."""
         for own_id, tenant in self._removal.going().items():
             self._remove(own_id, tenant)
-        Shares(self._blobs).sweep(self._removal.now())
+        Shares(self._blobs, self._beside.count).sweep(self._removal.now())
         outcome: dict[str, Verdict] = {}
         for verdict in self.plan():
             outcome[verdict.id] = verdict if verdict.kept_by else self._taken(verdict)

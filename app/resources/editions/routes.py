@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
+from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
@@ -60,6 +61,7 @@ _WRITING = (
     "forbidden",
     "not-found",
     "conflict",
+    "quota-exceeded",
     "too-large",
     "unsupported-format",
     "invalid-request",
@@ -111,7 +113,12 @@ async def create_edition(
                 "conflict", f"The tree has {MOST_EDITIONS} editions, as many as it may; delete one."
             )
         edition = service.editions.create(
-            tenant, edition_id, by=caller.called, name=body.name, operations=operations
+            tenant,
+            edition_id,
+            by=caller.called,
+            name=body.name,
+            operations=operations,
+            room=room_of(service, caller),
         )
         if service.trees.record(tenant, tree_id) is None:
             service.editions.delete(tenant, edition_id)
@@ -206,7 +213,7 @@ async def update_edition(
         if "name" not in body.model_fields_set or body.name == edition.name:
             return _answer(request, edition)
         change = _change(edition, caller, kind="title", name=body.name)
-        renamed = await to_thread.run_sync(service.editions.change, edition, change)
+        renamed = await to_thread.run_sync(_changed, service, caller, edition, change)
         if renamed is not None:
             return _answer(request, renamed)
 
@@ -330,7 +337,16 @@ async def get_edition_history(
 
 def _edited(service: Service, caller: Access, edition: Edition, body: OperationsRequest) -> Edition:
     """The edition with one more edit. Blocks. Raises Refused."""
-    change = _checked(service, caller, edition, body)
+    edited = _changed(service, caller, edition, _checked(service, caller, edition, body))
+    if edited is None:
+        if service.editions.get(edition.tenant, edition.id) is None:
+            raise not_found("edition", edition.id)
+        raise changed_meanwhile()
+    return edited
+
+
+def _changed(service: Service, caller: Access, edition: Edition, change: Change) -> Edition | None:
+    """As `Editions.change`. Raises Refused where the edition is full, and OverLimit."""
     if edition.revision >= MOST_CHANGES or (
         edition.n_bytes + len(change.model_dump_json()) > MOST_BYTES
     ):
@@ -339,12 +355,7 @@ def _edited(service: Service, caller: Access, edition: Edition, body: Operations
             f"An edition takes {MOST_CHANGES:,} changes and {MOST_BYTES:,} bytes of them; begin "
             f"another one `from` {edition.id!r}.",
         )
-    edited = service.editions.change(edition, change)
-    if edited is None:
-        if service.editions.get(edition.tenant, edition.id) is None:
-            raise not_found("edition", edition.id)
-        raise changed_meanwhile()
-    return edited
+    return service.editions.change(edition, change, room_of(service, caller))
 
 
 def _checked(service: Service, caller: Access, edition: Edition, body: OperationsRequest) -> Change:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
+from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
 from app.creation.named import Named
 from app.http.addresses import address
@@ -44,6 +45,7 @@ router = APIRouter(prefix="/v1", tags=["trees"], route_class=StrictRoute, depend
             "forbidden",
             "not-found",
             "conflict",
+            "quota-exceeded",
             "too-large",
             "unsupported-format",
             "invalid-request",
@@ -91,6 +93,7 @@ async def create_share(
             rows=body.rows,
             embed=body.embed,
             by=caller.called,
+            room=room_of(service, caller),
         )
         if service.trees.record(tenant, tree_id) is None:
             service.shares.revoke(share)

@@ -138,7 +138,7 @@ def test_operations_undo_and_redo() -> None:
 
 @pytest.fixture
 def editions(tmp_path: Path) -> Editions:
-    return Editions(LocalBlobs(tmp_path))
+    return Editions(LocalBlobs(tmp_path), lambda folder: None)
 
 
 def rename(edition: Edition, name: str) -> Change:
@@ -157,7 +157,7 @@ def test_of_two_writers_one_is_refused(editions: Editions, tmp_path: Path) -> No
     assert editions.change(seen, rename(seen, "first")) is not None
     assert editions.change(seen, rename(seen, "second")) is None
     # Another process reads the same.
-    read = Editions(LocalBlobs(tmp_path)).get("t", edition_id)
+    read = Editions(LocalBlobs(tmp_path), lambda folder: None).get("t", edition_id)
     assert read is not None
     assert (read.revision, read.name, read.tree) == (2, "mine", TREE)
     assert [each.model_dump()["name"] for each in read.operations] == ["first"]
@@ -179,14 +179,14 @@ def test_many_changes_are_read_together(editions: Editions, tmp_path: Path) -> N
         return get(key)
 
     blobs.get = counted  # type: ignore[method-assign]
-    read = Editions(blobs).get("t", edition_id)
+    read = Editions(blobs, lambda folder: None).get("t", edition_id)
     assert read is not None
     assert read.changes == edition.changes
     assert n_read[0] == 1 + 4
     # Without the copy, from the changes themselves.
     (copy,) = (key for key in blobs.keys(f"jobs/t/job_{'0' * 26}/") if "/to." in key)
     blobs.delete(copy)
-    again = Editions(blobs).get("t", edition_id)
+    again = Editions(blobs, lambda folder: None).get("t", edition_id)
     assert again is not None
     assert again.changes == edition.changes
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,14 @@ import pytest
 from models.errors import UsageError
 from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.jobs_kit import end, request, result_folder
+from workers.artifacts.editions import Change, Editions, id_beside
+from workers.artifacts.shares import Shares
 from workers.artifacts.uploads import Parts, Upload
 from workers.assembly import Assembly, assemble
 from workers.errors import OverLimit
-from workers.model import Claim, new_id, now, sibling
+from workers.model import Annotation, Claim, new_id, now, sibling
 from workers.settings import Limits, WorkerSettings, admission
+from workers.stores.objects import layout
 
 KEYS = (None, "key_a", "key_b")
 
@@ -32,18 +36,23 @@ def stored(assembly: Assembly, tenant: str, key: str | None = None) -> dict[str,
     blobs = assembly.blobs
     for path in blobs.keys(""):
         kind, owner, own_id, *rest = path.split("/")
+        is_link = path.startswith(layout.SHARES)
+        if is_link:
+            owner, own_id = json.loads(blobs.get(path))["tenant"], sibling(own_id, "job")
         if owner != tenant:
             continue
         made_by = None
         if kind == "datasets":
             made_by = json.loads(blobs.get(f"datasets/{tenant}/{own_id}/meta.json")).get("key")
             use["datasets"] += rest == ["meta.json"] and key in (None, made_by)
-        elif kind in ("jobs", "attempts"):
+        elif is_link or kind in ("jobs", "attempts"):
             made_by = json.loads(blobs.get(f"jobs/{tenant}/{own_id}/request.json"))["key"]
         elif kind == "uploads":
             made_by = json.loads(blobs.get(f"uploads/{tenant}/{own_id}/upload.json"))["key"]
         counts = (
-            rest == ["content"]
+            is_link
+            or rest == ["content"]
+            or rest[:1] in (["annotations"], ["editions"])
             or kind == "attempts"
             or (kind == "uploads" and rest[0] == "bytes")
             or (kind == "jobs" and rest[0].startswith("input."))
@@ -94,6 +103,40 @@ def test_uses_are_those_of_the_store_after_anything(
     claims: list[Claim] = []
     trees: list[tuple[str, str]] = []
     uploads: list[Upload] = []
+    editions = Editions(assembly.blobs, assembly.beside.count)
+    shares = Shares(assembly.blobs, assembly.beside.count)
+
+    def annotate() -> None:
+        if things := [*datasets, *jobs, *trees]:
+            tenant, own_id = rng.choice(things)
+            own_id = rng.choice([own_id, own_id.replace("tr_", "md_")])
+            name = "n" * rng.randrange(90)
+            assembly.annotations.change(
+                tenant, own_id, Annotation, lambda old: old.model_copy(update={"name": name})
+            )
+
+    def edit() -> None:
+        if trees:
+            tenant, tree = rng.choice(trees)
+            for own_id in editions.of_tree(tenant, tree)[:1]:
+                edition = editions.get(tenant, own_id)
+                assert edition is not None
+                number = edition.revision + 1
+                change = Change(number=number, at=now(), by=None, kind="title", name="n")
+                editions.change(edition, change)
+                if rng.random() < 0.3:
+                    editions.delete(tenant, own_id)
+            editions.create(tenant, id_beside(tree, "ed"), by=None, name="n" * rng.randrange(9))
+
+    def link() -> None:
+        if trees:
+            tenant, tree = rng.choice(trees)
+            for share in shares.of_tree(tenant, tree)[1:]:
+                shares.revoke(share)
+            ago = timedelta(days=rng.choice([-1, 90]))
+            shares.add(tenant, tree, expires_at=datetime.now(UTC) - ago)
+            if rng.random() < 0.3:
+                shares.sweep(datetime.now(UTC))
 
     def submit() -> None:
         job = request(rng.choice(["ada", "bob"]), key=rng.choice(KEYS))
@@ -159,6 +202,9 @@ def test_uses_are_those_of_the_store_after_anything(
     steps = [
         submit,
         submit,
+        annotate,
+        edit,
+        link,
         claim,
         finish,
         give_back,

@@ -145,7 +145,7 @@ def test_a_published_result_equals_the_outcome(stored: StoredInputs) -> None:
 
 def test_a_job_opens_a_table_that_nobody_has_inspected(stored: StoredInputs) -> None:
     """What it is used as does not depend on when the job begins."""
-    table = b"who,word,x,y\nann,q,0.5,1\nbob,q,2.5,1\ncyd,q,9.5,1\n"
+    table = b"who,word,x,y\nann,q,0.5,1\nbob,q,2.5,3\ncyd,q,9.5,1\n"
     unopened = stored.dataset(table, format="csv", status="inspecting")
     job = request(method="hac", params={}, inputs={"features": unopened})
     spec = stored.prepared(job)

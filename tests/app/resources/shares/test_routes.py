@@ -205,7 +205,7 @@ def test_pages_that_may_frame(working: Working, start: Start) -> None:
 
 
 def test_shares_of_the_store_alone(working: Working) -> None:
-    shares = Shares(working.service.blobs)
+    shares = Shares(working.service.blobs, lambda folder: None)
     tree_id = "tr_" + "0" * 26
     end = datetime.now(UTC) + timedelta(days=1)
     kept, _ = shares.add("acme", tree_id, expires_at=end)

@@ -22,6 +22,7 @@
 -- idempotency:<tenant>:<key>  hash: job, body (its sha256)
 -- tenants              set of tenants that use anything
 -- usage:<tenant>, usage:<tenant>:<key>, reserved:<tenant>, upload:<id>  what is used (below)
+-- beside:<id>          hash: bytes of annotations, editions and links of a dataset or job, by folder
 -- rate:<tenant>, rate:<tenant>:<key>  when a bucket of requests is full again (`rate`)
 -- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
 -- needed:<id>, expiries, going, gone  what may be removed (below)
@@ -91,6 +92,13 @@ local function use(tenant, key, what, n)
   if redis.call('EXISTS', P .. 'usage:' .. tenant) == 1 then redis.call('SADD', P .. 'tenants', tenant)
   else redis.call('SREM', P .. 'tenants', tenant) end
   if key and key ~= '' then add_use(P .. 'usage:' .. tenant .. ':' .. key, what, n) end
+end
+-- Forget what is beside a dataset or job, whose record is being dropped.
+local function beside_drop(id, tenant, key)
+  for _, bytes in ipairs(redis.call('HVALS', P .. 'beside:' .. id)) do
+    use(tenant, key, 'bytes', -tonumber(bytes))
+  end
+  redis.call('DEL', P .. 'beside:' .. id)
 end
 local function used(tenant, key, what)
   local name = P .. 'usage:' .. tenant
@@ -370,6 +378,7 @@ local function index_drop(name, id)
     use(h[1], h[4], name .. 's', -1)
     use(h[1], h[4], 'bytes', -tonumber(h[3]))
   end
+  beside_drop(id, h[1], h[4])
   if h[5] and h[5] ~= '' then redis.call('SREM', P .. 'needed:' .. h[5], id) end
   redis.call('ZREM', P .. 'expiries', id)
   for _, key in ipairs(index_lists(name, h[1], h[2])) do redis.call('ZREM', key, id) end
