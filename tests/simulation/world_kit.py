@@ -139,6 +139,7 @@ class World:
         if process is None:
             if getcurrent() is not self._hub:
                 raise GreenletExit
+            self._note(None, label)
             return do()
         self._turn(label)
         fault = self.decisions.seldom(6, self.faults)

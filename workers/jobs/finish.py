@@ -84,11 +84,13 @@ class Endings:
         )
         if request.webhook is not None:
             self._webhook_due()
-        self._blobs.delete(layout.open_marker(tenant, job_id))
         if own.resumes(request):
             self._checkpoints.clear(request)
-        if not quiet and (end.attempt > 1 or outcome == "restored"):
+        others = end.attempt - bool(end.fence)  # A cancel, or a lost worker, is no attempt's end.
+        if not quiet and (others > 0 or outcome != "ok"):
             self._remove_other_attempts(tenant, job_id, end.fence)
+        # Last: while it is there, a sweep does all of this again.
+        self._blobs.delete(layout.open_marker(tenant, job_id))
         return outcome
 
     def kept_bytes(self, request: Request, end: End | None, *, quiet: bool = False) -> int:

@@ -168,9 +168,10 @@ class Rebuild:
         return created.outcome == "made"
 
     def close(self, tenant: str, job_id: str) -> None:
-        """Remove the open marker of a job that has ended."""
-        if read_end(self._blobs, tenant, job_id) is not None:
-            self._blobs.delete(layout.open_marker(tenant, job_id))
+        """Complete what follows from a job's end, the removal of its open marker last."""
+        end = read_end(self._blobs, tenant, job_id)
+        if end is not None:
+            self._endings.settle(tenant, job_id, end)
 
     def _all(self, token: str) -> int:
         restored = 0
@@ -190,10 +191,9 @@ class Rebuild:
                 ended.update({job_id: END in names for _, job_id, names in jobs})
             for key in self._blobs.keys("open/"):
                 _, tenant, job_id = key.split("/", 2)
-                closed = ended.get(job_id)
-                if closed is None:
-                    closed = self._endings.deleted(tenant, job_id)
-                if closed:
+                if ended.get(job_id):
+                    self.close(tenant, job_id)
+                elif job_id not in ended and self._endings.deleted(tenant, job_id):
                     self._blobs.delete(key)
             for missing in batches(set(self._records.all_ids()) - ended.keys()):
                 self._hold(token)
