@@ -75,8 +75,9 @@ class Simulation:
         try:
             with self._in_place(world, seed):
                 self._schedule(world)
-        except Broken as broken:
-            return Failure(seed, str(broken), tuple(decisions.made), tuple(world.log))
+        except Exception as error:  # A rule that is broken, or what no process expects.
+            rule = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
+            return Failure(seed, rule, tuple(decisions.made), tuple(world.log))
         finally:
             world.close()
         return None

@@ -214,7 +214,7 @@ class Endings:
     def _remove_other_attempts(self, tenant: str, job_id: str, fence: str) -> None:
         start = layout.attempts(tenant, job_id)
         others = {key[len(start) :].partition("/")[0] for key in self._blobs.keys(start)}
-        for other in others - {fence}:
+        for other in sorted(others - {fence}):
             self._blobs.delete_under(layout.attempt(tenant, job_id, other))
 
     def _worker_lost(self) -> Problem:

@@ -252,7 +252,7 @@ class Pieces:
     def restore(self) -> None:
         """Remove every stored piece whose attempt does not run: Redis may have lost the boards."""
         folders = {key.rpartition("/")[0] for key in self._blobs.keys(layout.PIECES)}
-        for folder in folders:
+        for folder in sorted(folders):
             job_id, _, fence = folder.rpartition("/")[2].partition(".")
             if self._records.holder(job_id) != fence:
                 self._blobs.delete_under(folder)

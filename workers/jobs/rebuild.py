@@ -195,7 +195,7 @@ class Rebuild:
                     self.close(tenant, job_id)
                 elif job_id not in ended and self._endings.deleted(tenant, job_id):
                     self._blobs.delete(key)
-            for missing in batches(set(self._records.all_ids()) - ended.keys()):
+            for missing in batches(sorted(set(self._records.all_ids()) - ended.keys())):
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, missing):
                     pass
@@ -240,7 +240,9 @@ class Rebuild:
     def _annotate(self, tenant: str, own_id: str, names: set[str]) -> None:
         """Restore what users say of a dataset, or of a job and its tree; names : its objects."""
         suffix = own_id.partition("_")[2]
-        for kind in {name.split("/")[1] for name in names if name.startswith("annotations/")}:
+        for kind in sorted(
+            {name.split("/")[1] for name in names if name.startswith("annotations/")}
+        ):
             self._annotations.restore(tenant, f"{kind}_{suffix}")
 
     def _count_beside(self, place: str, names: set[str]) -> None:
