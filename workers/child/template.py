@@ -9,10 +9,11 @@ import multiprocessing
 import os
 import secrets
 import signal
+import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from multiprocessing import forkserver
+from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
 
@@ -91,15 +92,30 @@ def begin(threads: int, *, later: bool = False) -> ForkServerContext:
 @contextmanager
 def _without_secrets() -> Iterator[None]:
     """Start processes within that get no credentials: what a process is started with stays in its
-    memory, and in that of its forks, whatever it removes."""
-    hidden = {
-        name: value
-        for name, value in os.environ.items()
-        if name.startswith(SECRET) and name not in _NEEDED
-    }
-    for name in hidden:
-        del os.environ[name]
+    memory, and in that of its forks, whatever it removes. The environment of this process stays
+    whole: its other threads read credentials meanwhile."""
+    own = util.spawnv_passfds
+    util.spawnv_passfds = _spawn
     try:
         yield
     finally:
-        os.environ.update(hidden)
+        util.spawnv_passfds = own
+
+
+def _spawn(path: bytes | str, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
+    """As `multiprocessing.util.spawnv_passfds`, without credentials."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(SECRET) or name in _NEEDED
+    }
+    process = subprocess.Popen(
+        arguments,
+        executable=os.fsdecode(path),
+        pass_fds=descriptors,
+        env=environment,
+        restore_signals=False,
+    )
+    # multiprocessing waits for it.
+    process.returncode = 0
+    return process.pid

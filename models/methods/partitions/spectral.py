@@ -176,7 +176,8 @@ class Spectral(Method[SpectralParams]):
         # It is not known whether a similarity is sparse before it is read.
         full = 2 * 8 * n_points**2 if role != "similarity" and params.affinity == "rbf" else 0
         if role == ITEMS or (role == "features" and params.distance != "euclidean"):
-            full += bytes_of_measured(n_points, shapes[role][1])
+            n_columns = shapes[role][1] if len(shapes.get(role, ())) > 1 else 0
+            full += bytes_of_measured(n_points, n_columns)
         return full + 3 * 8 * n_points * params.most
 
     def _check(self, data: Data, params: SpectralParams) -> None:

@@ -105,6 +105,7 @@ class Book(Uses):
         of_use = (owner, key_running, refs, n_bytes)
         job = self.jobs[id] = Job(*texts, self.now, self.now, *of_use, self.now)
         job.annotation, job.waits = annotation or None, lane
+        job.restored = 1 if limits == "-" else None
         self.need(id, refs)
         if expires:
             self.expiries[id] = float(expires)
@@ -301,7 +302,7 @@ class Book(Uses):
         else:
             job.events = []
         self.wakes[id].append(status)
-        return "ok"
+        return "restored" if job.restored else "ok"
 
     def drop(self, id: str, tree: str) -> Reply:
         self.index_drop("tree", tree)

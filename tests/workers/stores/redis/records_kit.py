@@ -35,6 +35,7 @@ class Job:
     refs: str
     bytes: int | None
     queued_at: int
+    restored: int | None = None
     status: str = "queued"
     attempt: int = 0
     progress: str = "{}"
@@ -83,7 +84,7 @@ class Job:
             *("status", "attempt", "progress", "fence", "lease", "worker", "started_us", "cancel"),
             *("cancel_by", "hook", "hook_to", "hook_attempts", "hook_reason", "hook_due"),
             *("hook_token", "key", "key_running", "refs", "bytes", "queued_at"),
-            *("annotation", "revision"),
+            *("annotation", "revision", "restored"),
         )
         values = {name: getattr(self, name) for name in names}
         plain = {name: str(value) for name, value in values.items() if value is not None}
