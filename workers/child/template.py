@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from typing import Any, cast
 
 from workers.child.compiling import NEWS
 
@@ -95,7 +96,7 @@ def _without_secrets() -> Iterator[None]:
     memory, and in that of its forks, whatever it removes. The environment of this process stays
     whole: its other threads read credentials meanwhile."""
     own = util.spawnv_passfds
-    util.spawnv_passfds = _spawn
+    util.spawnv_passfds = cast(Any, _spawn)
     try:
         yield
     finally:
