@@ -168,7 +168,10 @@ class Rebuild:
         return created.outcome == "made"
 
     def close(self, tenant: str, job_id: str) -> None:
-        """Complete what follows from a job's end, the removal of its open marker last."""
+        """Complete what follows from a job's end or its deletion; its open marker goes last."""
+        if self._endings.deleted(tenant, job_id):
+            erase_job(self._blobs, self._records, tenant, job_id)
+            return
         end = read_end(self._blobs, tenant, job_id)
         if end is not None:
             self._endings.settle(tenant, job_id, end)

@@ -181,7 +181,7 @@ class Intake:
         try:
             write_end(self._blobs, request.tenant, bare_end(request.id, "rejected"))
             self._blobs.delete(layout.open_marker(request.tenant, request.id))
-            # A sweep removes what is stored of it, or else the next rebuild.
+            # A sweep removes what is stored of it; where Redis is away, the next rebuild.
             self._leave(request)
         except TransientError as error:
             _log.error("job %s was refused but may still run: %s", request.id, error)
