@@ -327,7 +327,7 @@ def _blocks(
             _explain(path, piece, dialect, row, line, own, bounds)
         if not finite and _BLANK.search(piece):
             _require_no_blank(piece, dialect, row, line)
-        if (block > LARGEST).any() or (block < -LARGEST).any():
+        if (block >= LARGEST).any() or (block <= -LARGEST).any():  # 2^53 + 1 is read as 2^53.
             _require_kept(piece, dialect, row, line, own)
         if b'"' not in piece and len(block) != piece.count(b"\n") + (not piece.endswith(b"\n")):
             raise broken("The CSV file has lines that end in CR alone; accepted are LF and CRLF.")
@@ -352,7 +352,7 @@ def _require_kept(
 def _kept(cell: str, row: int, column: int, line: int, dialect: Dialect) -> None:
     """Raise UsageError for a number that double precision would round."""
     written = dialect.number(cell, column)
-    if written is None or not NUMBER.fullmatch(written) or abs(float(written)) <= LARGEST:
+    if written is None or not NUMBER.fullmatch(written) or abs(float(written)) < LARGEST:
         return
     if not is_kept(written):
         name = None if dialect.names is None else shown(dialect.names[column], 40)

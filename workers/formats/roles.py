@@ -414,7 +414,7 @@ def _matrix_of_lists(rows: object, role: str | None, *, gaps: bool) -> npt.NDArr
         matrix = np.array(
             [[math.nan if cell is None else as_float(cell) for cell in cells] for cells in rows]
         )
-    for row, at in np.argwhere(np.abs(matrix) > LARGEST).tolist():
+    for row, at in np.argwhere(np.abs(matrix) >= LARGEST).tolist():
         if isinstance(rows[row][at], int) and not is_kept(str(rows[row][at])):
             raise rounded(rows[row][at], row, at, role=role)
     strange = np.argwhere(~np.isfinite(matrix)).tolist()

@@ -58,7 +58,7 @@ TABLES = ["csv", "json", "jsonl", "parquet", "arrow-file"]
 @pytest.mark.parametrize("format", TABLES)
 def test_a_rounded_feature_is_refused_by_name_and_an_id_is_not(format: str, tmp_path: Path) -> None:
     path = tmp_path / "table"
-    for big in (BIG, -BIG, 2**63 - 1):
+    for big in (BIG, -BIG, 2**63 - 1, 2**53 + 1, -(2**53) - 1):
         with pytest.raises(UsageError, match=f"has {big} at row 1, column 'big'") as caught:
             loaded(path, format, written(format, [1, big, 3]))
         assert caught.value.where["row"] == 1
