@@ -80,6 +80,7 @@ def test_the_version_says_which_maps_and_forms_wait(service: Service) -> None:
         ("by", "umap", ["umap-learn"]),
         ("by", "tsne", ["openTSNE"]),
         ("form", "pdf", ["typst"]),
+        ("format", "h5ad", ["h5py"]),
     ]
 
 
@@ -169,8 +170,9 @@ def test_the_settings_name_all_that_waits(environment: Mapping[str, str]) -> Non
         "umap-learn": "maps by umap",
         "openTSNE": "maps by tsne",
         "typst": "pictures as pdf",
+        "h5py": "files of h5ad",
     }
-    assert "(`pip install 'umbel[maps]'`)" in lines[-2]
+    assert "(`pip install 'umbel[maps]'`)" in lines[-3]
 
 
 @pytest.mark.slow
