@@ -131,6 +131,10 @@ def test_maps_and_pdfs_are_refused_and_others_made(service: Service) -> None:
     ).json()
     assert (made["status"], made["by"]) == ("succeeded", "pca")
 
+    answer = service.client.post("/v1/datasets", content=b"\x89HDF\r\n\x1a\n")
+    problem = problem_of(answer, 415, "unsupported-format")
+    assert "pip install 'umbel[h5ad]'" in problem["detail"]
+
     path, pdf = f"/v1/trees/{tree}", "application/pdf"
     for answer in (
         service.client.get(f"{path}.pdf"),

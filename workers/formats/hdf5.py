@@ -35,9 +35,9 @@ _MOST_RATIO = 1100
 """Deflate packs to a 1032nd at most: an array that is larger is mostly not in the file."""
 _TEXT_BYTES = 256
 """Memory of a short text as a Python object, and on the way to it."""
-_TEXTS_AT_ONCE = 1 << 30
+_TEXTS_AT_ONCE = 256 << 20
 """Bytes that texts of a block may have: each may be the same one, as long as the file."""
-_LONGEST_BLOCK = 4096
+_SHORTEST_BLOCK, _LONGEST_BLOCK = 64, 4096
 _ERRORS = (
     OSError,
     RuntimeError,
@@ -272,20 +272,25 @@ def steps(array: Any) -> Iterator[tuple[int, int]]:
 def texts(array: Any, start: int, stop: int) -> list[str]:
     """The texts from `start` to before `stop`, of a checked array of one dimension.
 
-    Raises UsageError `too-large` for more than 8 GiB of them, `invalid-file` naming the first that
-    is not UTF-8.
+    Raises UsageError `archive-bomb` for more than the file can hold, where many places have one
+    text; `invalid-file` naming the first that is not UTF-8.
     """
     with _guarded():
-        fixed = array.dtype.kind == "S"
-        longest = array.dtype.itemsize if fixed else array.file.id.get_filesize()
-        step = min(_LONGEST_BLOCK, max(1, _TEXTS_AT_ONCE // max(1, longest)))
+        fixed, most = array.dtype.kind == "S", array.file.id.get_filesize()
+        longest = array.dtype.itemsize if fixed else most
+        step = min(_LONGEST_BLOCK, max(_SHORTEST_BLOCK, _TEXTS_AT_ONCE // max(1, longest)))
         found: list[str] = []
         n_bytes = 0
         for first in range(start, stop, step):
             for raw in array[first : min(stop, first + step)].tolist():
                 n_bytes += len(raw)
                 found.append(_decoded(raw, array, start + len(found)))
-            Bounds().require(n_bytes)
+            if n_bytes > most and not fixed:
+                raise UsageError(
+                    f"The texts of array {shown(array.name or '')} of the HDF5 file are longer "
+                    f"than the file, which has {most} bytes.",
+                    code="archive-bomb",
+                )
         return found
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from models.running import packages
 from tests.workers.formats.files_kit import dense, refused, write
 from workers.formats import catalogue, excel
 from workers.formats.catalogue import FORMATS, format_of
@@ -194,3 +195,17 @@ def test_importing_the_catalogue_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_format_whose_package_is_missing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue.require_reader("npy")
+    monkeypatch.setattr(packages, "find_spec", lambda module: None)
+    error = refused(catalogue.require_reader, "h5ad")
+    assert error.code == "unsupported-format"
+    assert "umbel[h5ad]" in error.detail
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    path = tmp_path / "content"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n")
+    assert refused(catalogue.inspect, "h5ad", path, None).code == "method-unavailable"

@@ -356,6 +356,22 @@ def test_hostile_columns(tmp_path: Path) -> None:
         assert f"'obs/{name}'" in " ".join(facts.warnings)
 
 
+def test_one_text_in_many_places(tmp_path: Path) -> None:
+    import h5py
+
+    def act(root: Any) -> None:
+        texts = root["obs"].create_dataset("label", (4,), dtype=h5py.string_dtype())
+        texts[0] = "x" * 200_000
+
+    path = h5ad(tmp_path / "x", X, act=act)
+    with h5py.File(path) as root:
+        start = root["obs/label"].id.get_offset()
+    content = bytearray(path.read_bytes())
+    content[start : start + 64] = content[start : start + 16] * 4
+    put(path, bytes(content))
+    assert refused(load, path).code == "archive-bomb"
+
+
 def test_damaged_and_foreign_files(tmp_path: Path) -> None:
     import h5py
 
