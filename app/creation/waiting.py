@@ -1,4 +1,5 @@
-"""What waits for packages that are not installed: methods, values of parameters, maps, forms."""
+"""What waits for packages that are not installed: methods, values of parameters, maps,
+forms, formats of files."""
 
 from __future__ import annotations
 
@@ -10,15 +11,19 @@ from app.pictures.renderer import PDF_NEEDS
 from models import registry
 from models.maps.options import NEEDS
 from models.running import packages
+from workers.formats.catalogue import FORMATS
 
-LABELS = {"by": "maps by", "form": "pictures as"}
+LABELS = {"by": "maps by", "form": "pictures as", "format": "files of"}
 
 
 def beside_methods() -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """The maps and forms that need optional packages: parameter, value, packages."""
+    """The maps, forms and formats that need optional packages: parameter, value, packages."""
     for by, needed in NEEDS.items():
         yield "by", by, needed
     yield "form", "pdf", PDF_NEEDS
+    for format in FORMATS.values():
+        if format.needs:
+            yield "format", format.id, format.needs
 
 
 def sentences() -> list[str]:

@@ -146,6 +146,7 @@ MEDIA_TYPES: Mapping[str, str] = {
     ".npz": "application/x-npz",
     ".safetensors": "application/safetensors",
     ".parquet": "application/vnd.apache.parquet",
+    ".h5ad": "application/x-hdf5",
     ".arrow": "application/vnd.apache.arrow.file",
     ".arrows": "application/vnd.apache.arrow.stream",
     ".csv": "text/csv",

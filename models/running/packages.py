@@ -1,8 +1,9 @@
-"""Packages that only some methods, values of parameters, maps or pictures need: extras of the
-distribution, which may be left out.
+"""Packages that only some methods, values of parameters, maps, pictures or files need: extras of
+the distribution, which may be left out.
 
 What needs one names it: a method in `needs` and `needs_of_values`, a map in `models.maps.options`,
-a form of pictures in `app.http.picture_forms`. Each is then refused by the same sentence.
+a form of pictures in `app.http.picture_forms`, a format of files in `workers.formats.catalogue`.
+Each is then refused by the same sentence.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ OPTIONAL = {
     "cvxpy": Package("cvxpy", "cones"),
     "clarabel": Package("clarabel", "cones"),
     "typst": Package("typst", "pdf"),
+    "h5py": Package("h5py", "h5ad"),
 }
 """By the name of the package."""
 

@@ -80,6 +80,7 @@ def test_the_version_says_which_maps_and_forms_wait(service: Service) -> None:
         ("by", "umap", ["umap-learn"]),
         ("by", "tsne", ["openTSNE"]),
         ("form", "pdf", ["typst"]),
+        ("format", "h5ad", ["h5py"]),
     ]
 
 
@@ -130,6 +131,10 @@ def test_maps_and_pdfs_are_refused_and_others_made(service: Service) -> None:
     ).json()
     assert (made["status"], made["by"]) == ("succeeded", "pca")
 
+    answer = service.client.post("/v1/datasets", content=b"\x89HDF\r\n\x1a\n")
+    problem = problem_of(answer, 415, "unsupported-format")
+    assert "pip install 'umbel[h5ad]'" in problem["detail"]
+
     path, pdf = f"/v1/trees/{tree}", "application/pdf"
     for answer in (
         service.client.get(f"{path}.pdf"),
@@ -169,8 +174,9 @@ def test_the_settings_name_all_that_waits(environment: Mapping[str, str]) -> Non
         "umap-learn": "maps by umap",
         "openTSNE": "maps by tsne",
         "typst": "pictures as pdf",
+        "h5py": "files of h5ad",
     }
-    assert "(`pip install 'umbel[maps]'`)" in lines[-2]
+    assert "(`pip install 'umbel[maps]'`)" in lines[-3]
 
 
 @pytest.mark.slow

@@ -3,8 +3,8 @@
 Start with `catalogue`: it recognises a file's format and reads it. Each format has a reader, which
 parses bytes to a plain table (`tables`) and refuses what is not of its format: `npy`, `npz`,
 `safetensors` (`raw` maps what is stored uncompressed); `arrow`, `parquet` (`parquet_footer`) in
-`batches` (`arrow_types`); `csv` (`csv_dialect`, `csv_text`), `excel` (`sheet_sizes`), `libsvm`,
-`arff`, `json` (`json_tables`), `jsonl`; `image_zip` (`archives`).
+`batches` (`arrow_types`); `h5ad` (`hdf5`); `csv` (`csv_dialect`, `csv_text`), `excel`
+(`sheet_sizes`), `libsvm`, `arff`, `json` (`json_tables`), `jsonl`; `image_zip` (`archives`).
 
 `packed` unpacks gzip, zstd, bzip2 and xz; `encodings` turns UTF-16 into UTF-8. `table_files` looks
 at the columns of a table with names, and reads the chosen ones; `column_roles` proposes which of

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from models.errors import UsageError
 from models.inputs.data import Value
 from models.roles import Want, role_of
+from models.running import packages
 from workers.formats import (
     arff,
     arrow,
@@ -22,6 +24,8 @@ from workers.formats import (
     csv,
     encodings,
     excel,
+    h5ad,
+    hdf5,
     image_zip,
     json,
     jsonl,
@@ -74,6 +78,7 @@ class Format:
     by_role : whether a file may hold what only a role of that is read `by_role` takes, so that its
         facts depend on the role.
     labelled : whether a file holds features and labels at once; its facts are of the features.
+    needs : the optional packages that read it.
     """
 
     id: str
@@ -84,6 +89,7 @@ class Format:
     locate: Callable[[Content, str | None, Bounds], Layout] | None = None
     by_role: bool = False
     labelled: bool = False
+    needs: tuple[str, ...] = ()
 
 
 _ALL = (
@@ -133,6 +139,7 @@ _ALL = (
         Format(id, (media_type,), True, excel.inspect, excel.read, by_role=True)
         for id, media_type in excel.MEDIA_TYPES.items()
     ),
+    Format("h5ad", h5ad.MEDIA_TYPES, True, h5ad.inspect, h5ad.read, by_role=True, needs=h5ad.NEEDS),
     Format(
         "csv",
         ("text/csv", "text/tab-separated-values"),
@@ -177,8 +184,8 @@ TEXTS = frozenset(each for format in _ALL if not format.binary for each in forma
 """The media types of formats of text, which their first bytes do not tell."""
 _BY_TYPE = {each.lower(): format for format in _ALL for each in format.media_types}
 
-_SHEETS = frozenset(excel.MEDIA_TYPES)
-"""The formats in which `member` chooses a table, not an array or a column."""
+_SHEETS = frozenset({*excel.MEDIA_TYPES, "h5ad"})
+"""The formats in which `member` chooses a table, or what stands for one, not a column."""
 
 _LISTED = f"Accepted are {', '.join(ACCEPTED)}."
 
@@ -205,7 +212,7 @@ def format_of(media_type: str | None, head: bytes) -> str:
     declared = _BY_TYPE.get(stated)
     refuse_foreign(head, _LISTED)
     binary = _binary(head)
-    if declared is not None and declared.id in _SHEETS and binary in _SHEETS:
+    if declared is not None and {declared.id, binary} <= excel.MEDIA_TYPES.keys():
         # Systems know one type for all workbooks.
         return str(binary)
     if declared is not None:
@@ -221,6 +228,14 @@ def format_of(media_type: str | None, head: bytes) -> str:
             f"type{named} does not decide. {_LISTED} Text must be declared by its type."
         )
     return text
+
+
+def require_reader(format: str) -> None:
+    """Raise UsageError `unsupported-format` where a package that reads the format is missing."""
+    what = f"A file of format {format!r}"
+    packages.require(
+        what, _format(format).needs, code="unsupported-format", parameter="Content-Type"
+    )
 
 
 def text_encoding(head: bytes) -> str | None:
@@ -327,17 +342,19 @@ def _facts(
             raise _no_features(columns, role)
         single = _member(None, columns, "documents") or _member(None, columns, "labels")
         return format.inspect(path, single, bounds)
-    n_rows, width, dtypes = 0, 0, {np.dtype(np.float64)}
+    n_rows, width, dtypes, sparse = 0, 0, {np.dtype(np.float64)}, False
     sheet = member if format.id in _SHEETS else None
     gaps = Gaps()
     for number, block in enumerate(table_files.blocks(format.id, path, names, bounds, sheet)):
-        n_rows += len(block)
+        n_rows += block.shape[0]
         width = block.shape[1]
         dtypes = {block.dtype} | (dtypes if number else set())
-        gaps.add(block)
+        sparse = isinstance(block, sp.csr_array)
+        if not isinstance(block, sp.csr_array):
+            gaps.add(block)
     dtype = str(np.result_type(*dtypes))
     if gaps.first is None:
-        return Facts((n_rows, width), dtype)
+        return Facts((n_rows, width), dtype, sparse=sparse)
     line = table_files.line_of(format.id, path, gaps.first[0], bounds, sheet)
     of_columns = names if len(names) == width else ()
     return Facts((n_rows, width), dtype, warnings=gaps.warnings(of_columns, line))
@@ -424,7 +441,7 @@ def _read(
             named = table_files.matrix(format.id, path, names, bounds, sheet)
         except UsageError:
             named = np.empty(0)
-        if labels.is_indicator(named):
+        if isinstance(named, np.ndarray) and labels.is_indicator(named):
             return Indicator(named, names)
     try:
         table = format.read(path, member, roles.wanted(role), bounds)
@@ -485,6 +502,8 @@ def _binary(head: bytes) -> str | None:
     """The binary format to which the first bytes belong."""
     if head.startswith(npy.MAGIC):
         return "npy"
+    if head.startswith(hdf5.MAGIC):
+        return "h5ad"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         first = _first_member(head)
         workbook = excel.begins(head, first)

@@ -137,7 +137,8 @@ class Seen:
     in characters. index : whether the file declares it as the index of its rows. examples : its
     first values. whole : whether its numbers are integers, though they may be written with
     decimals. counts : whether they are 0, 1, 2, ... or 1, 2, 3, ... from row to row. twice : the
-    first two rows of one value.
+    first two rows of one value. beside : whether it stands beside a matrix of features, and is none
+    unless it is chosen.
     """
 
     name: str
@@ -149,6 +150,7 @@ class Seen:
     whole: bool = False
     counts: bool = False
     twice: tuple[int, int] | None = None
+    beside: bool = False
 
 
 def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ...]:
@@ -183,7 +185,9 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
                 continue
             if _WEIGHT.fullmatch(each.name.strip()) and "weight" not in role_of.values():
                 role_of[each.name] = "weight"
-            elif each.kind in NUMERIC and not (vectors or each.name in apart or _is_saved(each)):
+            elif each.kind in NUMERIC and not (
+                vectors or each.beside or each.name in apart or _is_saved(each)
+            ):
                 role_of[each.name] = "feature"
     if "id" not in role_of.values():
         ranks = _ranks(seen)

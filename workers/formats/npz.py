@@ -164,8 +164,8 @@ def _sparse(archive: zipfile.ZipFile, members: tuple[Member, ...], bounds: Bound
     data = data.astype(data.dtype.newbyteorder("="), copy=False)
     if data.dtype.itemsize == 2 and data.dtype.kind == "f":
         data = data.astype(np.float32)
-    with _consistent():
-        matrix = _assembled(form, data, parts, shape).tocsr()
+    with consistent():
+        matrix = assembled(form, data, parts, shape).tocsr()
         matrix.sum_duplicates()
         matrix.check_format(full_check=True)
     return matrix
@@ -177,8 +177,8 @@ def _require_consistent(
     """Raise what `_sparse` raises. O(file), in blocks but for the positions."""
     parts = _positions(archive, members, form)
     data = next(member for member in members if member.name == "data")
-    with _consistent():
-        _assembled(form, np.broadcast_to(np.zeros(1, np.int8), data.shape), parts, shape)
+    with consistent():
+        assembled(form, np.broadcast_to(np.zeros(1, np.int8), data.shape), parts, shape)
     with _member(archive, archive.getinfo("data.npy")) as file:
         # The archive's checksum is compared at the end.
         while file.read(_BLOCK):
@@ -201,7 +201,7 @@ def _positions(
     return [_array(archive, name).astype(np.int64, copy=False) for name in needed[1:]]
 
 
-def _assembled(
+def assembled(
     form: str,
     data: npt.NDArray[Any],
     parts: list[npt.NDArray[np.int64]],
@@ -240,7 +240,7 @@ def _require_blocks(data: tuple[int, ...], shape: tuple[int, int]) -> None:
 
 
 @contextmanager
-def _consistent() -> Iterator[None]:
+def consistent() -> Iterator[None]:
     """Errors of SciPy about a sparse matrix as the user's."""
     try:
         yield

@@ -16,7 +16,6 @@ _SAS = "a SAS file; " + _EXPORT.format(tool="SAS", how="proc export")
 _R = "an R file (.rds or .RData); " + _EXPORT.format(tool="R", how="write.csv")
 
 _FOREIGN = (
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     (b"MATLAB 5.0 MAT-file", "a MATLAB file"),
     (b"\x1f\x8b", "gzip within another packed file; unpack it first"),
     (b"\x28\xb5\x2f\xfd", "zstd within another packed file; unpack it first"),

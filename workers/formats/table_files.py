@@ -9,14 +9,27 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from models.errors import UsageError
-from workers.formats import arrow, arrow_types, batches, csv, excel, items, json, jsonl, parquet
+from workers.formats import (
+    arrow,
+    arrow_types,
+    batches,
+    csv,
+    excel,
+    h5ad,
+    items,
+    json,
+    jsonl,
+    parquet,
+)
 from workers.formats.batches import Batches
 from workers.formats.column_roles import Kind, Seen
 from workers.formats.csv_dialect import Dialect, dialect_of
@@ -39,7 +52,7 @@ _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-file": arrow.open_file,
     "parquet": parquet.opened_file,
 }
-TABULAR = frozenset({"csv", "json", "jsonl", *excel.MEDIA_TYPES, *_OPEN})
+TABULAR = frozenset({"csv", "json", "jsonl", "h5ad", *excel.MEDIA_TYPES, *_OPEN})
 """The formats whose files may be tables with named columns."""
 
 
@@ -57,7 +70,7 @@ def _opened(format: str, path: Path, sheet: str | None, bounds: Bounds) -> Itera
 def seen(format: str, path: Path, bounds: Bounds, sheet: str | None = None) -> list[Seen]:
     """What the first rows show of each column; empty where the columns have no names.
 
-    sheet : of a workbook; None: the first.
+    sheet : of a workbook, None: the first; or the matrix of a file of AnnData, None: X.
 
     Raises UsageError for two columns of one name, and as the reader.
     """
@@ -77,17 +90,13 @@ def seen(format: str, path: Path, bounds: Bounds, sheet: str | None = None) -> l
             if opened is None:
                 return []
             require_distinct(opened.schema.names)
-            first = next(opened.read(list(range(len(opened.schema.names)))), None)
-            declared = batches.index_columns(opened.schema)
-            return [
-                _of_values(
-                    field.name,
-                    field.type,
-                    None if first is None else first.column(at).slice(0, MOST_SEEN),
-                    index=field.name in declared,
-                )
-                for at, field in enumerate(opened.schema)
-            ]
+            return _of_batches(opened)
+    if format == "h5ad":
+        with h5ad.opened(path, bounds, sheet) as found:
+            beside = [replace(each, beside=True) for each in _of_batches(found.obs)]
+            all_seen = [*beside, *found.seen()]
+            require_distinct([each.name for each in all_seen])
+            return all_seen
     objects = _objects(format, path, bounds)
     if objects is None:
         return []
@@ -105,13 +114,17 @@ def notes(
     bounds: Bounds,
     sheet: str | None = None,
 ) -> tuple[str, ...]:
-    """What was decided about a CSV file, a workbook or a JSON document and could be read otherwise.
+    """What was decided about a CSV file, a workbook, a file of AnnData or a JSON document and could
+    be read otherwise.
 
     names : the columns that are read as numbers; None: all of them.
     """
     if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
             return found.notes
+    if format == "h5ad":
+        with h5ad.opened(path, bounds, sheet) as annotated:
+            return annotated.notes
     if format == "json":
         return json.table(path)[1]
     if format != "csv":
@@ -124,8 +137,9 @@ def notes(
 
 def matrix(
     format: str, path: Path, names: Sequence[str], bounds: Bounds, sheet: str | None = None
-) -> npt.NDArray[Any]:
-    """(n_rows, len(names)) the columns of these names, or the vectors of the only one.
+) -> npt.NDArray[Any] | sp.csr_array:
+    """(n_rows, len(names)) the columns of these names, or the vectors of the only one; sparse where
+    the file has them so.
 
     A missing value is NaN where the bounds allow gaps.
 
@@ -137,6 +151,9 @@ def matrix(
         with _opened(format, path, sheet, bounds) as opened:
             assert opened is not None, _UNNAMED
             return batches.columns(opened, names, bounds)
+    if format == "h5ad":
+        with h5ad.opened(path, bounds, sheet) as found:
+            return found.values(names)
     objects = _objects(format, path, bounds)
     assert objects is not None, _UNNAMED
     by_name = dict(zip(objects.names, objects.columns, strict=True))
@@ -151,14 +168,17 @@ def matrix(
 
 def blocks(
     format: str, path: Path, names: Sequence[str], bounds: Bounds, sheet: str | None = None
-) -> Iterator[npt.NDArray[Any]]:
-    """What `matrix` gives, as blocks of rows."""
+) -> Iterator[npt.NDArray[Any] | sp.csr_array]:
+    """What `matrix` gives, as blocks of rows; a sparse matrix is one."""
     if format == "csv":
         yield from csv.blocks(path, names, bounds)
     elif format in _BY_BATCHES:
         with _opened(format, path, sheet, bounds) as opened:
             assert opened is not None, _UNNAMED
             yield from batches.column_blocks(opened, names, bounds)
+    elif format == "h5ad":
+        with h5ad.opened(path, bounds, sheet) as found:
+            yield from found.blocks(names)
     else:
         yield matrix(format, path, names, bounds)
 
@@ -173,6 +193,20 @@ def line_of(
         with excel.opened(path, bounds, sheet) as found:
             return found.first_line + row
     return row + 1 if format == "jsonl" else None
+
+
+def _of_batches(table: Batches) -> list[Seen]:
+    first = next(table.read(list(range(len(table.schema.names)))), None)
+    declared = batches.index_columns(table.schema)
+    return [
+        _of_values(
+            field.name,
+            field.type,
+            None if first is None else first.column(at).slice(0, MOST_SEEN),
+            index=field.name in declared,
+        )
+        for at, field in enumerate(table.schema)
+    ]
 
 
 def _objects(format: str, path: Path, bounds: Bounds) -> NamedColumns | None:

@@ -58,6 +58,7 @@ MEDIA_TYPES = (
     "application/vnd.apache.arrow.stream",
     "application/vnd.apache.arrow.file",
     "application/vnd.apache.parquet",
+    "application/x-hdf5",
     "application/zip",
     "text/csv",
     "text/x-libsvm",

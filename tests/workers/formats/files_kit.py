@@ -21,6 +21,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
+from tests.workers.formats.h5ad_kit import h5ad
 from tests.workers.formats.workbooks_kit import workbook
 
 MATRICES = [
@@ -82,6 +83,8 @@ def write(format: str, path: Path, array: np.ndarray) -> None:
             book.save(path)
         case "ods" | "xls" | "xlsb":
             workbook(format, path, {"Sheet": array.astype(float).tolist()})
+        case "h5ad":
+            h5ad(path, array)
         case "libsvm":
             dump_svmlight_file(array, np.zeros(len(array)), str(path), zero_based=False)
         case "arff":

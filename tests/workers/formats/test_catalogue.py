@@ -7,24 +7,33 @@ import pickle
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from models.running import packages
 from tests.workers.formats.files_kit import dense, refused, write
 from workers.formats import catalogue, excel
 from workers.formats.catalogue import FORMATS, format_of
 
 MATRIX = np.array([[1.5, -2.0, 3.25], [0.5, 5.0, 1e-3], [7.0, 8.125, -9.0], [1.0, 2.0, 3.0]])
-BINARY = [format for format in FORMATS if FORMATS[format].binary]
+
+
+def formats(names: Iterable[str]) -> list[Any]:
+    """Formats as parameters, with the packages that they need."""
+    return [pytest.param(name, marks=pytest.mark.needs(*FORMATS[name].needs)) for name in names]
+
+
+BINARY = formats(format for format in FORMATS if FORMATS[format].binary)
 MATRICES = [format for format in FORMATS if format not in ("jsonl", "zip")]
 """Formats that hold matrices."""
 
 
-@pytest.mark.parametrize("format", MATRICES)
+@pytest.mark.parametrize("format", formats(MATRICES))
 def test_every_format_returns_the_matrix(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     write(format, path, MATRIX)
@@ -37,7 +46,7 @@ def test_every_format_returns_the_matrix(format: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(dense(value), MATRIX)
 
 
-@pytest.mark.parametrize("format", MATRICES)
+@pytest.mark.parametrize("format", formats(MATRICES))
 def test_undeclared_content_is_recognised_by_its_bytes(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     write(format, path, MATRIX)
@@ -83,7 +92,6 @@ def test_media_types_carry_parameters_and_capitals() -> None:
         b"<html></html>",
         b"{}",
         b"\x1f\x8b\x08\x00",
-        b"\x89HDF\r\n\x1a\n",
         b"MATLAB 5.0 MAT-file, x",
     ],
 )
@@ -144,7 +152,7 @@ def test_peek_looks_into_npy_only() -> None:
     assert (facts.shape, facts.dtype) == ((4, 3), "float64")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", formats(FORMATS))
 def test_an_empty_file_is_reported_as_empty(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     path.write_bytes(b"")
@@ -159,7 +167,7 @@ def test_an_unknown_role_or_format_is_refused(tmp_path: Path) -> None:
     assert refused(catalogue.load, "dbf", path, None, "features").code == "unsupported-format"
 
 
-@pytest.mark.parametrize("format", sorted(set(MATRICES) - catalogue.LABELLED))
+@pytest.mark.parametrize("format", formats(sorted(set(MATRICES) - catalogue.LABELLED)))
 def test_a_matrix_is_refused_as_labels(format: str, tmp_path: Path) -> None:
     path = tmp_path / "content"
     write(format, path, MATRIX)
@@ -187,3 +195,17 @@ def test_importing_the_catalogue_loads_no_heavy_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_format_whose_package_is_missing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue.require_reader("npy")
+    monkeypatch.setattr(packages, "find_spec", lambda module: None)
+    error = refused(catalogue.require_reader, "h5ad")
+    assert error.code == "unsupported-format"
+    assert "umbel[h5ad]" in error.detail
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    path = tmp_path / "content"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n")
+    assert refused(catalogue.inspect, "h5ad", path, None).code == "method-unavailable"

@@ -10,6 +10,7 @@ const MEDIA = {
   npz: "application/x-npz",
   safetensors: "application/safetensors",
   parquet: "application/vnd.apache.parquet",
+  h5ad: "application/x-hdf5",
   csv: "text/csv",
   tsv: "text/tab-separated-values",
   libsvm: "text/x-libsvm",
@@ -31,7 +32,7 @@ const NEXUS = new Set(["nex", "nexus", "nxs"]);
 
 /** The formats that can be uploaded, for people. */
 export const ACCEPTED =
-  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, Excel, ODS, libsvm, ARFF, JSON, JSON lines, a zip of images; Newick, Nexus, JSON and class paths for trees";
+  "npy, npz, safetensors, Arrow, Feather, Parquet, CSV, TSV, Excel, ODS, AnnData, libsvm, ARFF, JSON, JSON lines, a zip of images; Newick, Nexus, JSON and class paths for trees";
 
 /**
  * The possible uses of a file; "" leaves it open, "tree" is an import.

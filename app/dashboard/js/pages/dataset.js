@@ -26,6 +26,7 @@ const ENDINGS = {
   "arrow-stream": "arrows",
   "arrow-file": "arrow",
   parquet: "parquet",
+  h5ad: "h5ad",
   csv: "csv",
   libsvm: "svm",
   arff: "arff",
