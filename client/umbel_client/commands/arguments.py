@@ -16,6 +16,7 @@ from umbel_client.commands.options import (
     Late,
     Parser,
     command,
+    condition_options,
     service_options,
     table_options,
     work_options,
@@ -216,6 +217,7 @@ def _evaluate(commands: Commands) -> None:
     table_options(parser)
     work_options(parser, "the job's")
     service_options(parser)
+    condition_options(parser, "nmi < .8", under=True)
     parser.set_defaults(run=Late("evaluate"))
 
 
@@ -274,6 +276,7 @@ def _calibrate(commands: Commands) -> None:
         "--pairs", metavar="FILE", help="pairs that need more data, as .json or .csv"
     )
     service_options(parser)
+    condition_options(parser, "error > .12")
     parser.set_defaults(run=Late("calibrate"))
 
 
@@ -293,6 +296,7 @@ def _drift(commands: Commands) -> None:
         "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
     )
     service_options(parser)
+    condition_options(parser, "mass.p_value < .01")
     parser.set_defaults(run=Late("drift"))
 
 

@@ -46,6 +46,7 @@ def add_commands(commands: Commands) -> None:
     _heatmap(commands)
     _map(commands)
     _figure(commands)
+    _report(commands)
 
 
 def _added(commands: Commands, name: str, sentence: str, work: str = "") -> argparse.ArgumentParser:
@@ -125,6 +126,15 @@ def _query(parser: argparse.ArgumentParser) -> None:
         help="a parameter of the address; several times: several. A file under the name of an "
         "input (labels=y.npy) is uploaded",
     )
+
+
+def _report(commands: Commands) -> None:
+    sentence = "write a tree, comparison, calibration or drift as one HTML file, pictures inside"
+    parser = command(commands, "report", sentence)
+    parser.add_argument("id", help="tr_..., cmp_..., cal_... or dr_...")
+    parser.add_argument("file", help="such as report.html")
+    service_options(parser)
+    parser.set_defaults(run=Late("report", "reports"))
 
 
 def _update(commands: Commands) -> None:

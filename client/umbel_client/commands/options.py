@@ -17,7 +17,8 @@ else:
 
 EXIT_CODES = """\
 exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argument or input;
-3 no service can be reached; 4 --wait-s is over, the job goes on; 130 interrupted (Ctrl-C)."""
+3 no service can be reached; 4 --wait-s is over, the job goes on; 5 a condition of --fail-if holds;
+130 interrupted (Ctrl-C)."""
 
 OWN_SERVICE = (
     "Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service for "
@@ -118,6 +119,35 @@ def work_options(parser: argparse.ArgumentParser, what: str = "its") -> None:
     group = parser.add_argument_group("description")
     described_options(group, what)
     group.add_argument("--webhook", metavar="URL", help="an address that hears of the end")
+
+
+CONDITION = "NAME < NUMBER, with <, <=, >, >=, == or !="
+
+
+def condition_options(
+    parser: argparse.ArgumentParser, example: str, *, under: bool = False
+) -> None:
+    """Add --fail-if, --junit and, where scores are results, --fail-under."""
+    group = parser.add_argument_group(
+        "in pipelines", "the exit status is 5 where the work was done and a condition holds"
+    )
+    group.add_argument(
+        "--fail-if",
+        action="append",
+        metavar="CONDITION",
+        default=[],
+        help=f"{CONDITION}, as {example!r}; several times: one that holds is enough. A figure "
+        "without a value counts as one that holds",
+    )
+    if under:
+        group.add_argument(
+            "--fail-under",
+            action="append",
+            metavar="NAME=NUMBER",
+            default=[],
+            help="as --fail-if 'NAME < NUMBER'",
+        )
+    group.add_argument("--junit", metavar="FILE", help="every condition as a test, as JUnit's XML")
 
 
 def described_options(parser: argparse._ActionsContainer, what: str = "its") -> None:

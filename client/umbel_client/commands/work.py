@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from umbel_client.client import Umbel
-from umbel_client.commands import outputs
+from umbel_client.commands import conditions, outputs
 from umbel_client.commands.outputs import put, say
 from umbel_client.commands.plugged import of_service, plugged_of, text_of
 from umbel_client.commands.values import (
@@ -44,7 +44,7 @@ from umbel_client.tree import Tree
 Forms: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
 """Which clusters are written, and how pictures are drawn."""
 
-REFUSED, WRONG, UNREACHABLE, TIMEOUT, INTERRUPTED = 1, 2, 3, 4, 130
+REFUSED, WRONG, UNREACHABLE, TIMEOUT, HOLDS, INTERRUPTED = 1, 2, 3, 4, 5, 130
 
 
 def guarded(command: Callable[[Namespace], None], arguments: Namespace) -> int:
@@ -76,6 +76,8 @@ def _status(error: UmbelError) -> int:
         return WRONG
     if isinstance(error, WaitTimeout):
         return TIMEOUT
+    if isinstance(error, conditions.ConditionHolds):
+        return HOLDS
     if isinstance(error, (ConnectionFailed, CannotStart)):
         return UNREACHABLE
     return REFUSED
@@ -243,6 +245,7 @@ def evaluate(arguments: Namespace) -> None:
     if rows is not None and tree_file is not None:
         raise InputError("rows", "only a tree that a service keeps (tr_...) places new rows.")
     require_table(arguments.out)
+    required = conditions.conditions_of(arguments)
     with service(arguments, kept=kept) as umbel:
         tree = umbel.tree(arguments.tree) if tree_file is None else umbel.import_tree(tree_file)
         if other is not None and not _is_tree(str(arguments.hierarchy)):
@@ -267,6 +270,7 @@ def evaluate(arguments: Namespace) -> None:
             outputs.table(rows, arguments.out)
         put(evaluation.body, arguments.json, outputs.shown(rows))
         outputs.warn(evaluation.warnings, arguments.quiet)
+        conditions.judge(arguments, required, evaluation, "evaluate")
 
 
 def predict(arguments: Namespace) -> None:
@@ -316,6 +320,7 @@ def calibrate(arguments: Namespace) -> None:
     costs = None if arguments.costs is None else input_of("costs", arguments.costs)
     for path in (arguments.out, arguments.suspects, arguments.pairs):
         require_table(path)
+    required = conditions.conditions_of(arguments)
     with service(arguments, kept=True) as umbel:
         calibration = umbel.tree(arguments.tree).calibrate(
             labels,
@@ -343,6 +348,7 @@ def calibrate(arguments: Namespace) -> None:
         shown = [{"fact": name, "value": own} for name, own in calibration.body["result"].items()]
         put(calibration.body, arguments.json, f"{calibration.id}\n\n{outputs.shown(shown)}")
         outputs.warn(calibration.warnings, arguments.quiet)
+        conditions.judge(arguments, required, calibration.body["result"], "calibrate")
 
 
 def drift(arguments: Namespace) -> None:
@@ -355,6 +361,7 @@ def drift(arguments: Namespace) -> None:
     reference, batch = (
         input_of("rows", getattr(arguments, name)) for name in ("reference", "batch")
     )
+    required = conditions.conditions_of(arguments)
     picture = arguments.out is not None and arguments.out.lower().endswith(".svg")
     if picture:
         outputs.require_place(arguments.out)
@@ -373,6 +380,7 @@ def drift(arguments: Namespace) -> None:
         text = outputs.shown(shown) if shown else "Nothing moved."
         put(drifted.body, arguments.json, f"{drifted.id}\n\n{text}")
         outputs.warn(drifted.warnings, arguments.quiet)
+        conditions.judge(arguments, required, drifted.body["result"], "drift")
 
 
 def name(arguments: Namespace) -> None:

@@ -1,0 +1,172 @@
+"""Conditions under which a command fails, for pipelines: `--fail-if "mass.p_value < .01"`."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import operator
+import os
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from umbel_client.commands import outputs
+from umbel_client.commands.options import CONDITION
+from umbel_client.commands.outputs import say
+from umbel_client.errors import InputError, UmbelError
+
+_COMPARED: Mapping[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+_SHORT = {"p": "p_value"}
+"""Other names of the last part of a figure's name."""
+
+
+class ConditionHolds(UmbelError):
+    """The work was done, and a condition of --fail-if or --fail-under holds."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A figure of the result compared with a number. option : where it was given."""
+
+    option: str
+    name: str
+    comparison: str
+    number: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.comparison} {self.number:g}"
+
+
+def conditions_of(arguments: argparse.Namespace) -> list[Condition]:
+    """The conditions of a command, before any work. Raises InputError for one that is none."""
+    found = []
+    for text in arguments.fail_if:
+        parts = re.fullmatch(r"\s*([\w.\-]+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*", text)
+        number = None if parts is None else _number(parts[3])
+        if parts is None or number is None:
+            raise InputError("--fail-if", f"{text!r} is not {CONDITION}.")
+        found.append(Condition("--fail-if", parts[1], parts[2], number))
+    for text in getattr(arguments, "fail_under", ()):
+        name, _, value = text.partition("=")
+        number = _number(value)
+        if not name.strip() or number is None:
+            raise InputError("--fail-under", f"{text!r} is not NAME=NUMBER.")
+        found.append(Condition("--fail-under", name.strip(), "<", number))
+    if arguments.junit is not None:
+        if not found:
+            raise InputError("--junit", "there is no condition: give --fail-if.")
+        outputs.require_place(arguments.junit)
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def figures_of(result: Mapping[str, Any]) -> dict[str, float | None]:
+    """The numbers of a result by dotted names; what is in a list of aspects has the aspect's name.
+
+    `{"n_moves": 2, "aspects": [{"aspect": "mass", "p_value": .1}]}` has `n_moves` and
+    `mass.p_value`. True and False are 1 and 0; None stays. Cost: the size of the result.
+    """
+    return dict(_figures(result, ""))
+
+
+def _figures(result: Mapping[str, Any], before: str) -> Iterator[tuple[str, float | None]]:
+    # One level of mappings within mappings is what results have; deeper ones are followed, too.
+    waiting: list[tuple[str, Mapping[str, Any]]] = [(before, result)]
+    while waiting:
+        prefix, mapping = waiting.pop()
+        for name, value in mapping.items():
+            if value is None or isinstance(value, (bool, int, float)):
+                yield f"{prefix}{name}", None if value is None else float(value)
+            elif isinstance(value, Mapping):
+                waiting.append((f"{prefix}{name}.", value))
+            elif isinstance(value, list):
+                waiting += [
+                    (f"{prefix}{each['aspect']}.", each)
+                    for each in value
+                    if name == "aspects" and isinstance(each, Mapping) and "aspect" in each
+                ]
+
+
+def judge(
+    arguments: argparse.Namespace,
+    conditions: Sequence[Condition],
+    result: Mapping[str, Any],
+    command: str,
+) -> None:
+    """Write --junit, and one line for each condition on standard error, as an annotation where the
+    command runs in a workflow of GitHub.
+
+    Raises InputError for a figure that the result has not; ConditionHolds.
+    """
+    if not conditions:
+        return
+    figures = figures_of(result)
+    held = []
+    judged = []
+    for condition in conditions:
+        value = _figure(condition, figures)
+        holds = value is None or _COMPARED[condition.comparison](value, condition.number)
+        shown = "has no value" if value is None else f"is {value:.6g}"
+        sentence = f"{condition}: {condition.name} {shown}"
+        judged.append((condition, holds, sentence))
+        if holds:
+            held.append(sentence)
+            if os.environ.get("GITHUB_ACTIONS") == "true":
+                say(f"::error title=umbel {command}::{_escaped(sentence)}")
+        say(f"  {'failed' if holds else 'passed'}  {sentence}", arguments.quiet)
+    if arguments.junit is not None:
+        outputs.saved(_junit(command, judged), arguments.junit)
+    if held:
+        raise ConditionHolds(f"{command}: {'; '.join(held)}.")
+
+
+def _figure(condition: Condition, figures: Mapping[str, float | None]) -> float | None:
+    prefix, dot, last = condition.name.rpartition(".")
+    for name in (condition.name, f"{prefix}{dot}{_SHORT.get(last, last)}"):
+        if name in figures:
+            return figures[name]
+    raise InputError(
+        condition.option,
+        f"the result has no figure {condition.name!r}; it has {', '.join(sorted(figures))}.",
+    )
+
+
+def _escaped(text: str) -> str:
+    """A message of a workflow command, which ends with its line."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _junit(command: str, judged: Sequence[tuple[Condition, bool, str]]) -> bytes:
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"umbel {command}",
+        tests=str(len(judged)),
+        failures=str(sum(holds for _, holds, _ in judged)),
+        errors="0",
+    )
+    for condition, holds, sentence in judged:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=f"umbel.{command}", name=str(condition)
+        )
+        if holds:
+            ElementTree.SubElement(case, "failure", message=sentence)
+        else:
+            ElementTree.SubElement(case, "system-out").text = sentence
+    return bytes(ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True))
