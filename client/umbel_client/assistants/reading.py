@@ -41,8 +41,8 @@ class Reading:
         }
 
     def tree(self, tree: Tree, form: Literal["nwk", "nex", "json"] = "nwk") -> dict[str, Any]:
-        """A tree as text: Newick, Nexus, or JSON with the height and size of every node. Of a large
-        one the beginning; the resource umbel://{tree}/newick has the whole."""
+        """A tree as text: Newick, Nexus, or JSON with the height and size of every node; the
+        beginning of a large one, which the resource umbel://{tree}/newick has whole."""
         found = self._umbel.tree(tree)
         text = found.content(f".{form}").decode()
         answer = {
