@@ -34,6 +34,7 @@ class BSVM(Classifier[HingeParams]):
     )
     Params = HingeParams
     resumes = True
+    proven = True
     advice = "Use fewer features ('preprocess' with svd or pca), or 'td-svm'."
     hurry = (1e-2, 10)
 

@@ -33,7 +33,7 @@ from pydantic import Field
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
 from models.methods.classifiers.classes.classifier import Classifier, Trained
-from models.methods.classifiers.classes.coordinates import remarks
+from models.methods.classifiers.classes.coordinates import hardest
 from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.sampling.branches import BranchModel
@@ -109,9 +109,12 @@ class CorrMNL(Classifier[CorrMNLParams]):
         )
         if not np.isfinite(draws.weights).all():
             n_features = problem.n_columns - params.intercept
-            hard = remarks(problem.as_given, n_features) or ("Scale the features.",)
+            column, size = hardest(problem.as_given, n_features) or (0, "Scale the features.")
             raise UsageError(
-                f"The chains left all bounds. {hard[0]}", code="wrong-input", role="features"
+                f"The chains left all bounds. {size}",
+                code="wrong-input",
+                role="features",
+                column=column,
             )
         return _trained(draws)
 

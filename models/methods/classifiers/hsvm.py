@@ -54,6 +54,7 @@ class HSVM(Classifier[HSVMParams]):
     several_labels = False
     resumes = True
     hurry = (0.1, 10)
+    proven = True
     advice = "Use fewer features ('preprocess' with svd or pca), or 'rr-svm'."
 
     def _train(self, problem: Problem, params: HSVMParams, run: Run) -> Trained:

@@ -27,6 +27,7 @@ from pydantic import Field
 
 from models.arrays import Float, row_blocks
 from models.method import Paper, Run
+from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem, with_every_class
@@ -39,7 +40,9 @@ class MSVMParams(ClassifierParams):
         1e-2,
         gt=0,
         le=1,
-        description="Passes end when the gradients of the dual violate its optimum by less.",
+        description="Passes end when the gradients of the dual violate its optimum by less; for "
+        "columns that are far from 0 or large, when the duality gap is this share of the "
+        "objective.",
     )
     max_iter: MaxIter = 20_000
     seed: Seed = 0
@@ -54,50 +57,72 @@ class MSVM(Classifier[MSVMParams]):
     )
     Params = MSVMParams
     several_labels = False
+    proven = True
     advice = "Use fewer features ('preprocess' with svd or pca), or 'bsvm'."
 
     def _train(self, problem: Problem, params: MSVMParams, run: Run) -> Trained:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.svm import LinearSVC
+        from models.methods.classifiers.recursive.interior import points
 
-        n_columns, n_classes = problem.n_columns, problem.n_classes
+        C, n_values = loss_weight(params.C), (problem.n_classes * problem.n_columns) ** 2
+        if points.taken(problem, n_values):
+            n_margins = problem.n_rows * problem.n_classes
+            self._require(points.fit_bytes(problem, n_values, problem.n_classes, n_margins))
+            return _by_interior_point(problem, C, params.tol, run)
         # Liblinear's own copy of the design takes 16 bytes a value.
         copied = 16 * int(problem.design.size)
-        self._require(copied + n_classes * (8 * problem.n_rows + 24 * n_columns))
+        self._require(copied + problem.n_classes * (8 * problem.n_rows + 24 * problem.n_columns))
         run.progress(0.05, "fitting")
-        C = loss_weight(params.C)
-        model = LinearSVC(
-            multi_class="crammer_singer",
-            C=C,
-            fit_intercept=False,
-            tol=params.tol,
-            max_iter=params.max_iter,
-            random_state=params.seed,
-        )
-        # Its zeros leave a class without an example where it is.
-        design, code, _ = with_every_class(problem)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            model.fit(design, code)
-        notes = (
-            (f"Not converged after {params.max_iter} passes; raise 'max_iter' or 'tol'.",)
-            if any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
-            else ()
-        )
-        weights = np.asarray(model.coef_)
-        if problem.n_classes == 2:
-            # scikit-learn gives their difference; they sum to 0.
-            weights = np.concatenate([-weights, weights]) / 2.0
-        return Trained(
-            weights,
-            "softmax",
-            metrics={
-                "objective": _objective(problem, weights, C),
-                "n_iter": float(np.max(model.n_iter_)),
-            },
-            warnings=notes,
-            converged=not notes,
-        )
+        return _by_liblinear(problem, C, params)
+
+
+def _by_interior_point(problem: Problem, C: float, tol: float, run: Run) -> Trained:
+    """The minimum to a duality gap of `tol` times the objective."""
+    from models.methods.classifiers.recursive.interior import points
+    from models.methods.classifiers.recursive.interior.margins import along_the_tree
+    from models.methods.classifiers.structured.penalty import Plain
+
+    tree = ClassTree.flat(problem.n_classes)
+    margins = along_the_tree(problem, tree, "siblings", "margin")
+    fit = points.minimize(problem, margins, Plain(tree.n_nodes), C, tol, run.progress)
+    return fit.trained(fit.weights[tree.node], "softmax")
+
+
+def _by_liblinear(problem: Problem, C: float, params: MSVMParams) -> Trained:
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.svm import LinearSVC
+
+    model = LinearSVC(
+        multi_class="crammer_singer",
+        C=C,
+        fit_intercept=False,
+        tol=params.tol,
+        max_iter=params.max_iter,
+        random_state=params.seed,
+    )
+    # Its zeros leave a class without an example where it is.
+    design, code, _ = with_every_class(problem)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(design, code)
+    notes = (
+        (f"Not converged after {params.max_iter} passes; raise 'max_iter' or 'tol'.",)
+        if any(issubclass(warning.category, ConvergenceWarning) for warning in caught)
+        else ()
+    )
+    weights = np.asarray(model.coef_)
+    if problem.n_classes == 2:
+        # scikit-learn gives their difference; they sum to 0.
+        weights = np.concatenate([-weights, weights]) / 2.0
+    return Trained(
+        weights,
+        "softmax",
+        metrics={
+            "objective": _objective(problem, weights, C),
+            "n_iter": float(np.max(model.n_iter_)),
+        },
+        warnings=notes,
+        converged=not notes,
+    )
 
 
 def _objective(problem: Problem, weights: Float, C: float) -> float:

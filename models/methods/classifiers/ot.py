@@ -49,6 +49,7 @@ class OT(Classifier[OTParams]):
     several_labels = False
     resumes = True
     hurry = (0.1, 10)
+    proven = True
     advice = "Use a smaller hierarchy, fewer features ('preprocess' with svd or pca), or 'td-svm'."
 
     def _train(self, problem: Problem, params: OTParams, run: Run) -> Trained:

@@ -40,6 +40,7 @@ class RRSVM(RecursiveClassifier[RRSVMParams]):
     Params = RRSVMParams
     hurry = (1e-2, 10)
     loss = "hinge"
+    proven = True
     advice = "Set 'block_size', or use fewer features (`preprocess`)."
 
     def _train_at_once(

@@ -42,6 +42,7 @@ class TDSVM(Classifier[HingeParams]):
     paper = Paper("Hierarchical Classification of Web Content", 2000)
     Params = HingeParams
     resumes = True
+    proven = True
     advice = "Use fewer features ('preprocess' with svd or pca)."
     hurry = (1e-2, 10)
 

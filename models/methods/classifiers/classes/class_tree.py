@@ -153,6 +153,13 @@ class ClassTree:
         times = np.bincount(node, minlength=parent.shape[0])
         return _kept(parent, node, under(parent.astype(np.int32), times) > 0)
 
+    @classmethod
+    def flat(cls, n_classes: int) -> ClassTree:
+        """All classes below the root."""
+        parent = np.zeros(n_classes + 1, dtype=np.int64)
+        parent[0] = -1
+        return cls(parent, np.arange(1, n_classes + 1))
+
     def contracted(self) -> ClassTree:
         """The tree without inner nodes that have one child; a root with one child goes as well.
 

@@ -34,7 +34,7 @@ from models.methods.classifiers.classes.coordinates import (
     Center,
     Coordinates,
     coordinates_of,
-    remarks,
+    hardest,
 )
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.problem import (
@@ -189,6 +189,9 @@ class Classifier(Method[P]):
     classifies = True
     several_labels = True
     """Whether a row may have several labels, or none of the classes."""
+    proven: bool = False
+    """Whether weights that are not shown to be near the optimum are refused where a column is the
+    reason."""
     hurry: tuple[float, int] | None = None
     """The least `tol` and the most `max_iter` of trainings that only choose among others."""
 
@@ -256,7 +259,14 @@ class Classifier(Method[P]):
                 across = coordinates.plain(covariance).swapaxes(1, 2)
                 covariance = coordinates.plain(across)
             arrays["covariance"] = covariance
-        hard = () if trained.converged else remarks(problem.as_given, features.shape[1])
+        hard = None if trained.converged else hardest(problem.as_given, features.shape[1])
+        if hard is not None and self.proven and problem.uneven:
+            raise UsageError(
+                f"No weights were shown to be as near the optimum as 'tol'. {hard[1]}",
+                code="wrong-input",
+                role="features",
+                column=hard[0],
+            )
         return Fitted(
             tree=_tree_of(arrangement, problem.one_each, features, scorer),
             model=Model(
@@ -281,7 +291,7 @@ class Classifier(Method[P]):
                 *warnings,
                 *tuning.warnings,
                 *trained.warnings,
-                *hard,
+                *(() if hard is None else hard[1:]),
             ),
         )
 

@@ -285,9 +285,8 @@ def inverted(matrix: Float) -> Float:
         return np.asarray(np.linalg.inv(even) / scale)
 
 
-def remarks(design: Float | sp.csr_array, n_features: int) -> tuple[str, ...]:
-    """A warning that names the column that makes a problem hard, and its size; empty where none
-    does.
+def hardest(design: Float | sp.csr_array, n_features: int) -> tuple[int, str] | None:
+    """The column that makes a problem hard, and a sentence with its size; None where none does.
 
     design : as it came.
     """
@@ -303,8 +302,8 @@ def remarks(design: Float | sp.csr_array, n_features: int) -> tuple[str, ...]:
         column = int(np.argmax(away if away.any() else np.abs(np.log2(units))))
         size = f"has values of about {units[column]:.2g}"
     else:
-        return ()
-    return (
+        return None
+    return column, (
         f"Column {column} (counted from 0) of input 'features' {size}, which makes the problem "
-        "hard: scale the columns, for instance by the 'preprocess' step standardize.",
+        "hard: scale the columns, for instance by the 'preprocess' step standardize."
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from models.arrays import Float
 from models.methods.classifiers.classes.answers import Link
 from models.methods.classifiers.classes.class_tree import ClassTree
@@ -60,3 +62,22 @@ class DualFit:
             warnings=warnings,
             converged=self.converged,
         )
+
+
+def together(fits: list[DualFit]) -> DualFit:
+    """The end of separate problems, one after the other, as that of their sum."""
+    n_steps = max(len(fit.objectives) for fit in fits)
+
+    def total(curves: list[list[float]]) -> list[float]:
+        longer = [curve + curve[-1:] * (n_steps - len(curve)) for curve in curves]
+        return [float(value) for value in np.sum(longer, axis=0)]
+
+    return DualFit(
+        np.concatenate([fit.weights for fit in fits]),
+        sum(fit.objective for fit in fits),
+        sum(fit.gap for fit in fits),
+        total([fit.objectives for fit in fits]),
+        total([fit.duals for fit in fits]),
+        sum(fit.n_support for fit in fits),
+        all(fit.converged for fit in fits),
+    )

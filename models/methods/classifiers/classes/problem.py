@@ -16,7 +16,11 @@ from models.inputs.label_sets import LabelSets, label_sets
 from models.methods.classifiers.classes.arrangement import Arrangement, arranged, flat
 from models.methods.classifiers.classes.class_graph import ClassGraph
 from models.methods.classifiers.classes.class_tree import ClassTree
-from models.methods.classifiers.classes.coordinates import Coordinates
+from models.methods.classifiers.classes.coordinates import (
+    MODERATE,
+    Coordinates,
+    column_units,
+)
 from models.tree.tree import Tree
 
 
@@ -54,6 +58,13 @@ class Problem:
     def one_each(self) -> bool:
         """Whether every row has exactly one class."""
         return bool((np.diff(self.start) == 1).all())
+
+    @cached_property
+    def uneven(self) -> bool:
+        """Whether columns are far from 0 for their spread, or large. O(N D)."""
+        if self.coordinates is not None:
+            return True
+        return bool(column_units(self.design).max(initial=1.0) > 2.0**MODERATE)
 
     @cached_property
     def row(self) -> Int:

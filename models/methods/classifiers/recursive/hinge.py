@@ -13,6 +13,7 @@ updates inner nodes one at a time (eq. 3.3).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,13 @@ from models.arrays import Arrays, Float, Int
 from models.method import Checkpoint, Run
 from models.methods.classifiers.classes.answers import Link
 from models.methods.classifiers.classes.classifier import Trained
-from models.methods.classifiers.classes.dual_fit import DualFit
+from models.methods.classifiers.classes.dual_fit import DualFit, together
 from models.methods.classifiers.classes.problem import Problem, has_constant
 from models.methods.classifiers.recursive.inputs import Effort
+from models.methods.classifiers.recursive.interior import points
+from models.methods.classifiers.recursive.interior.margins import against_the_rest
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.running.progress import Progress
+from models.running.progress import Progress, subprogress
 
 EPOCHS = 1000
 """The most passes over a class's rows before the next class takes its turn."""
@@ -161,8 +164,12 @@ def minimize(
 ) -> DualFit:
     """The weights of all nodes; sweeps end when the duality gap is `tol` times the objective.
 
+    Columns that are far from 0 or large take an interior point, where that has room.
+
     Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory `fit_bytes`.
     """
+    if points.taken(problem, _system(problem, penalty)):
+        return _by_interior_point(problem, penalty, effort, progress)
     descent, state = Descent(problem, effort.C), _State.start(problem, penalty.n_nodes, checkpoint)
     of_empty, message = effort.C * descent.n_empty * problem.n_classes, ""
     while True:
@@ -186,9 +193,8 @@ def minimize(
         state.weights = coupling.nodes()
         sums = np.zeros_like(state.weights)
         sums[penalty.node] = state.sums(problem)
-        form = 0.5 * float(np.vdot(sums, penalty.solve(sums)))
         state.objectives.append(penalty.value(state.weights) + loss)
-        state.duals.append(state.total() + of_empty - form)
+        state.duals.append(state.total() + of_empty - penalty.form(sums))
         state.allowed = min(state.allowed, TIGHTER * worst)
         objective = state.objectives[-1]
         gap = objective - max(state.duals)
@@ -211,9 +217,46 @@ def train(
     return fit.trained(fit.weights[penalty.node], link, warnings=warnings)
 
 
+def _system(problem: Problem, penalty: Penalty) -> int:
+    """The number of values of the systems of an interior point."""
+    if penalty.parts is not None:
+        return problem.n_columns**2
+    if penalty.parent is not None:
+        return 2 * penalty.n_nodes * problem.n_columns**2
+    return (penalty.n_nodes * problem.n_columns) ** 2
+
+
+def _by_interior_point(
+    problem: Problem, penalty: Penalty, effort: Effort, progress: Progress
+) -> DualFit:
+    """The minimum, class by class where none knows of another."""
+    n_classes = problem.n_classes
+    if penalty.parts is None:
+        both = [
+            margins
+            for class_, node in enumerate(penalty.node.tolist())
+            for margins in against_the_rest(problem, class_, node, penalty.n_nodes)
+        ]
+        return points.minimize(problem, both, penalty, effort.C, effort.tol, progress)
+    fits = []
+    for class_, own in enumerate(penalty.parts):
+        begin, end = class_ / n_classes, (class_ + 1) / n_classes
+        within = subprogress(progress, begin, end, f"class {class_ + 1}/{n_classes}")
+        margins = against_the_rest(problem, class_, 0, 1)
+        fits.append(points.minimize(problem, margins, own, effort.C, effort.tol, within))
+    fit = together(fits)
+    weights = np.empty_like(fit.weights)
+    weights[penalty.node] = fit.weights
+    return replace(fit, weights=weights)
+
+
 def fit_bytes(problem: Problem, penalty: Penalty) -> int:
     """About how many bytes `minimize` takes besides the design, and 16 for each variable that is
     not 0."""
+    n_values = _system(problem, penalty)
+    if points.taken(problem, n_values):
+        n_nodes = 1 if penalty.parts is not None else penalty.n_nodes
+        return points.fit_bytes(problem, n_values, n_nodes, n_nodes * problem.n_rows)
     return 48 * penalty.n_nodes * problem.n_columns + 64 * problem.n_rows
 
 

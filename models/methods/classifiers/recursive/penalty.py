@@ -80,6 +80,27 @@ class Penalty:
     def value(self, weights: Float) -> float:
         return 0.5 * float(np.vdot(weights, self.matrix @ weights))
 
+    def form(self, sums: Float) -> float:
+        """What the dual subtracts, of (n_nodes, n_columns) sums of variables times rows."""
+        return 0.5 * float(np.vdot(sums, self.solve(sums)))
+
+    def fitted(self, sums: Float) -> Penalty:
+        """Itself: it has no signs."""
+        return self
+
+    @property
+    def dense(self) -> Float:
+        """R."""
+        return np.asarray(self.matrix.toarray())
+
+    @property
+    def parts(self) -> list[Penalty] | None:
+        """The penalty of each class where none knows of another; else None."""
+        if self.matrix.nnz > self.n_nodes or self.node.size < self.n_nodes:
+            return None
+        alone = np.zeros(1, dtype=np.int64)
+        return [Penalty(sp.csr_array([[own]]), alone) for own in self.matrix.diagonal()[self.node]]
+
     def solve(self, values: Float) -> Float:
         """R^-1 applied to (n_nodes, n_columns)."""
         return np.asarray(self._factor.solve(values))

@@ -25,6 +25,8 @@ from models.method import Checkpoint
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.recursive.interior import points
+from models.methods.classifiers.recursive.interior.margins import along_the_tree
 from models.methods.classifiers.structured.penalty import Orthogonal, Plain
 from models.running.progress import Progress
 
@@ -55,12 +57,16 @@ def minimize(
 ) -> DualFit:
     """The weights of all nodes; sweeps end when the duality gap is `tol` times the objective.
 
-    problem : of one class a row. tree : over its classes.
+    problem : of one class a row. tree : over its classes. Columns that are far from 0 or large take
+        an interior point, where that has room.
 
     Cost: a sweep O(N T D) for T nodes, or O(nnz T); tens to hundreds of sweeps, each with tens of
     passes over the nodes that matter to a row. With `Orthogonal` also T^2 for each change, and some
     times T^3 a sweep. Memory: `fit_bytes`.
     """
+    if points.taken(problem, (tree.n_nodes * problem.n_columns) ** 2):
+        margins = along_the_tree(problem, tree, candidates, rescaled)
+        return points.minimize(problem, margins, penalty, C, tol, progress)
     rows = _Rows(problem, tree, candidates, rescaled)
     state = _State.start(rows, penalty, checkpoint)
     while True:
@@ -92,6 +98,9 @@ def minimize(
 def fit_bytes(problem: Problem, n_nodes: int) -> int:
     """About how many bytes `minimize` takes besides the design, and 12 for each place of a
     variable."""
+    n_values = (n_nodes * problem.n_columns) ** 2
+    if points.taken(problem, n_values):
+        return points.fit_bytes(problem, n_values, n_nodes, n_nodes * problem.n_rows)
     columns = 4 * problem.design.size if isinstance(problem.design, np.ndarray) else 0
     return 32 * n_nodes * problem.n_columns + columns + 48 * problem.n_rows
 

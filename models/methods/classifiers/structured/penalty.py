@@ -32,6 +32,11 @@ class Plain:
         return np.zeros(0)
 
     @property
+    def dense(self) -> Float:
+        """(n_nodes, n_nodes) its matrix."""
+        return np.eye(self.n_nodes)
+
+    @property
     def inverse(self) -> Float:
         """Never read."""
         return np.zeros((0, 0))
@@ -87,8 +92,13 @@ class Orthogonal:
         return matrix
 
     @property
+    def dense(self) -> Float:
+        """The matrix with the signs that it has."""
+        return self.matrix(self.signs)
+
+    @property
     def inverse(self) -> Float:
-        return np.asarray(np.linalg.inv(self.matrix(self.signs)))
+        return np.asarray(np.linalg.inv(self.dense))
 
     def value(self, weights: Float) -> float:
         """weights : (n_nodes, n_columns)."""
@@ -100,7 +110,7 @@ class Orthogonal:
         return 0.5 * float(np.vdot(sums, self.weights(sums)))
 
     def weights(self, sums: Float) -> Float:
-        return np.asarray(np.linalg.solve(self.matrix(self.signs), sums))
+        return np.asarray(np.linalg.solve(self.dense, sums))
 
     def with_signs(self, signs: Float) -> Orthogonal:
         return Orthogonal(self.n_nodes, self.node, self.above, self.factor, signs)
