@@ -19,6 +19,7 @@ from models.answers.confusions import Confusions
 from models.arrays import Array, Arrays, Float, Int, Mask
 from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes
+from models.inputs.far_rows import far_row_warnings
 from models.inputs.frames import with_room
 from models.parameters import Params
 from models.running import memory, packages
@@ -319,7 +320,7 @@ class Method(ABC, Generic[P]):
         crew: Crew | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Fitted:
-        """Check the inputs, run the method, check the tree, warn of doubled leaf names.
+        """Check the inputs, run the method, check the tree, warn of far rows and doubled names.
 
         threads : number of threads that it may use.
         crew : computes its pieces; None for this process alone.
@@ -348,7 +349,8 @@ class Method(ABC, Generic[P]):
         tree = fitted.tree.validate()
         progress(1.0, "done")
         doubled_names = doubled(tree.name[tree.leaves].tolist())
-        return replace(fitted, warnings=(*fitted.warnings, *doubled_names))
+        far = () if self.classifies else far_row_warnings(data)
+        return replace(fitted, warnings=(*fitted.warnings, *far, *doubled_names))
 
     @final
     def piece(

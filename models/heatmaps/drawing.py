@@ -22,7 +22,7 @@ from models.errors import UsageError
 from models.heatmaps.options import MOST_ROWS, HeatmapTerms
 from models.heatmaps.tiles import STEPS, PooledRange, n_levels, tile
 from models.inputs.checks import Points, blocks, require_columns, require_usable
-from models.inputs.frames import Frame
+from models.inputs.frames import Frame, require_room
 from models.running import memory
 from models.running.progress import Progress
 from models.tree.clusters import clusters
@@ -423,6 +423,7 @@ def _distances(
             "heatmap", 16 * n * rows.shape[1], "Give a `cut` into fewer clusters, or fewer columns."
         )
         progress(0.05, "summing up")
+        require_room(rows)
         frame = Frame.of(rows, moves=terms.metric == "euclidean")
         of_tips = moments(frame.rows(rows), tips.of_point, n)
         centred = of_tips.mean - of_tips.whole

@@ -6,6 +6,7 @@ with at most 15 significant digits, which no two doubles share.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -25,11 +26,11 @@ _WRITTEN = re.compile(r"[+-]?(\d+)(?:\.(\d*))?", re.ASCII)
 
 def is_kept(written: str) -> bool:
     """Whether a number beyond `LARGEST`, as written with a decimal point, is kept as a double; one
-    with an exponent is meant as a double."""
+    with an exponent is meant as a double, and one too large for any is refused as not finite."""
     from decimal import Decimal
 
     found = _WRITTEN.fullmatch(written.strip())
-    if found is None:
+    if found is None or math.isinf(float(written)):
         return True
     whole, part = found.group(1), found.group(2) or ""
     digits = (whole + part.rstrip("0")).strip("0")

@@ -2,15 +2,18 @@
 measures distances, angles or spreads.
 
 A frame is an origin, which is subtracted from rows, and a unit, a power of two by which they are
-then divided. Both are found on a sample: the origin is the median of each column, a value of the
-column, so that differences from it are exact for near values; the unit is the largest of the
-columns' median distances from it. Neither moves for a row that is far from all others. Rows that
-lie near 0 for their spread, and are neither very small nor very large, have the plain frame and
-stay as they are, to the last bit. Moving is for what is the same wherever rows lie, as Euclidean
-distances are; what counts from 0, as angles do, has a frame that only scales.
+then divided. The origin is the median of each column, a value of the column, so that differences
+from it are exact for near values; the unit is the largest of the columns' median distances from it.
+Neither moves for a row that is far from all others. Rows that lie near 0 for their spread, and are
+neither very small nor very large, have the plain frame and stay as they are, to the last bit.
+Moving is for what is the same wherever rows lie, as Euclidean distances are; what counts from 0, as
+angles do, has a frame that only scales.
 
+Medians are taken of scattered rows, wherever in the matrix most rows lie; what a single row can
+decide, that rows would exceed a type's range once they are scaled up, is decided by all rows.
 Everything is computed in double precision by blocks; rows that are read are moved when they are
-read. Cost: the sample; one pass over the rows where all of the sample are equal.
+read. Cost: the sample; one pass over the rows where they are scaled up, or where all of the sample
+are equal.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Single, row_blocks
 from models.errors import UsageError
-from models.inputs.checks import Points, blocks
+from models.inputs.checks import Points, blocks, take
 from models.inputs.data import Data
 from models.inputs.rows import Rows, widened
 
@@ -35,10 +38,13 @@ ORDINARY = 16
 """Spreads between 2^-ORDINARY and 2^ORDINARY are not scaled."""
 
 LARGEST = 40
-"""Rows are not scaled up so far that any of the sample exceeds 2^LARGEST."""
+"""Rows are not scaled up so far that any exceeds 2^LARGEST."""
 
 SQUARES = 30
 """Single precision has room for squares of values between 2^-SQUARES and 2^SQUARES."""
+
+SMALLEST = 400
+"""Double precision has room for squares of values from 2^-SMALLEST on."""
 
 ROOM = 100
 """Single precision has room for values between 2^-ROOM and 2^ROOM."""
@@ -50,7 +56,10 @@ _AT_ONCE = 1 << 15
 """Values that are moved at a time."""
 
 _STRETCHES, _LENGTH = 15, 17
-"""The sample: stretches of rows, at equal distances."""
+"""A sample of neighbours: stretches of rows, at equal distances."""
+
+_GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, without their whole part, lie scattered between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +74,26 @@ class Frame:
 
     @classmethod
     def of(
-        cls, points: Points, *, moves: bool = True, scaled_beyond: int | None = ORDINARY
+        cls,
+        points: Points,
+        *,
+        moves: bool = True,
+        moved_beyond: float = FAR,
+        scaled_beyond: int | None = ORDINARY,
     ) -> Frame:
         """The frame of dense or sparse rows, or of rows that are read; the plain one for rows that
         are not finite.
 
-        moves : whether it may move rows; sparse rows are never moved. scaled_beyond : spreads
-        between 2^-scaled_beyond and 2^scaled_beyond are not scaled; None: none is.
+        moves : whether it may move rows; sparse rows are never moved. moved_beyond : columns move
+        whose median is beyond this many times their spread. scaled_beyond : spreads between
+        2^-scaled_beyond and 2^scaled_beyond are not scaled; None: none is.
         """
         n_columns = points.shape[1]
         plain = cls(np.zeros(n_columns), 0)
         if 0 in points.shape:
             return plain
         moves &= not isinstance(points, sp.csr_array)
-        sample = sampled(points)
+        sample = scattered_rows(points)
         sample = sample[np.isfinite(sample).all(axis=1)]
         if not len(sample):
             return plain
@@ -91,11 +106,13 @@ class Frame:
         widest = float(reach.max())
         if not (0 < widest < np.inf):
             return cls(2 * origin, 0) if moves and widest == 0 else plain
-        far = np.abs(origin) / FAR > np.where(reach > 0, reach, widest)
+        with np.errstate(over="ignore"):
+            far = np.abs(origin) > moved_beyond * np.where(reach > 0, reach, widest)
         exponent = min(int(np.frexp(widest)[1]) + 1, MOST)
-        # Rows far larger than the typical one have room, too.
-        most = int(np.frexp(np.abs(sample - origin).max())[1]) + 1
-        exponent = max(exponent, min(0, most - LARGEST))
+        if exponent < -(SQUARES if scaled_beyond is None else scaled_beyond):
+            # Rows far larger than the typical one have room, too.
+            most = int(np.frexp(_reach(points, origin).max())[1]) + 1
+            exponent = max(exponent, min(0, most - LARGEST))
         kept = scaled_beyond is None or abs(exponent) <= scaled_beyond
         wide = kept and abs(exponent) > SQUARES and _kind(points.dtype) == np.float32
         return cls(2 * origin if far.any() else plain.origin, 0 if kept else exponent, wide)
@@ -113,14 +130,19 @@ class Frame:
         """Whether rows stay as they are."""
         return self.exponent == 0 and not self.wide and not self.origin.any()
 
-    def block(self, values: Array) -> Float:
-        """(n, D) dense rows in the frame."""
-        wide = values.astype(np.float64)
-        if self.exponent == 0 and not self.origin.any():
-            return wide
+    def block(self, values: Array, kind: npt.DTypeLike = np.float64) -> Array:
+        """(n, D) dense rows in the frame, correctly rounded to this kind."""
+        if self.exponent == 0:
+            if not self.origin.any():
+                return values.astype(kind)
+            # The origin is of the rows' type: one subtraction rounds once.
+            computed = kind if values.dtype == kind else np.float64
+            moved: Array = np.subtract(values, self.origin.astype(computed), dtype=computed)
+            return moved.astype(kind, copy=False)
         with np.errstate(over="ignore", under="ignore"):
-            moved: Float = np.ldexp(wide, -self.exponent) - np.ldexp(self.origin, -self.exponent)
-        return moved
+            wide = np.ldexp(values.astype(np.float64), -self.exponent)
+            wide -= np.ldexp(self.origin, -self.exponent)
+            return wide.astype(kind, copy=False)
 
     def rows(self, points: Points) -> Points:
         """The rows in the frame: as given where it is plain, else in double precision, or in single
@@ -184,7 +206,7 @@ class Aside:
     @classmethod
     def of(cls, points: Points) -> Aside:
         """How far dense rows, or rows that are read, lie from 0, by a sample."""
-        sample = sampled(points)
+        sample = scattered_rows(points)
         sample = sample[np.isfinite(sample).all(axis=1)]
         top = float(np.abs(sample).max(initial=0.0))
         if top == 0:
@@ -240,12 +262,25 @@ def _kind(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype == np.float32 or dtype.itemsize <= 2 else np.float64)
 
 
-def sampled(points: Points) -> Float:
-    """(at most 255, D) some rows; of sparse ones (n, 1) the values that are stored."""
+def scattered_rows(points: Points) -> Float:
+    """(at most 255, D) rows from everywhere; of sparse ones (n, 1) the values that are stored."""
     if isinstance(points, sp.csr_array):
-        step = -(-max(1, points.nnz) // (_STRETCHES * _LENGTH))
-        stored: Float = points.data[::step, None].astype(np.float64)
+        stored: Float = points.data[_scattered(points.nnz), None].astype(np.float64)
         return stored
+    taken: Float = np.asarray(take(points, _scattered(points.shape[0]))).astype(np.float64)
+    return taken
+
+
+def _scattered(n: int) -> Int:
+    """At most 255 places of n, rising: all, or such that few stretches or steps would miss most."""
+    most = _STRETCHES * _LENGTH
+    if n <= most:
+        return np.arange(n)
+    return np.unique((np.arange(1, most + 1) * _GOLDEN % 1 * n).astype(np.int64))
+
+
+def sampled(points: Array | Rows) -> Float:
+    """(at most 255, D) some rows, of which many follow each other."""
     n_points = points.shape[0]
     starts = np.linspace(0, max(0, n_points - _LENGTH), _STRETCHES).astype(np.int64)
     parts = [slice(at, min(at + _LENGTH, n_points)) for at in np.unique(starts)]
@@ -277,7 +312,8 @@ def _reach(points: Points, origin: Float) -> Float:
 
 def with_room(data: Data) -> Data:
     """The data, with the features in double precision where single precision has no room for their
-    squares; the same data where it has."""
+    squares; the same data where it has. Raises UsageError where double precision has none either,
+    since they are too small."""
     features = data.values.get("features")
     matrices = features if isinstance(features, tuple) else (features,)
     wide = [_wide(matrix) for matrix in matrices]
@@ -288,8 +324,24 @@ def with_room(data: Data) -> Data:
     )
 
 
+def require_room(points: Points) -> Frame:
+    """The frame of features that stay where they are and are scaled at most. Raises UsageError for
+    features so small that their squares have no room in double precision."""
+    frame = Frame.of(points, moves=False, scaled_beyond=SMALLEST)
+    if frame.exponent < 0:
+        raise UsageError(
+            f"Input 'features' has no value beyond {2.0**frame.exponent:.0e} in most rows: squares "
+            f"of values below {2.0**-SMALLEST:.0e} have no room in double precision. Scale the "
+            "input up.",
+            code="unusable-input",
+            role="features",
+        )
+    return frame
+
+
 def _wide(matrix: Any) -> Any:
     numbers = isinstance(matrix, (np.ndarray, sp.csr_array, Rows)) and len(matrix.shape) == 2
     if not numbers or matrix.dtype.kind != "f":
         return matrix
-    return Frame.of(matrix, moves=False, scaled_beyond=None).rows(matrix)
+    frame = require_room(matrix)
+    return frame.rows(matrix) if frame.wide else matrix

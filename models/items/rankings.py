@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from models.arrays import Array, Float, Int, Matrix, Single, row_blocks
 from models.errors import UsageError
 from models.inputs.checks import blocks
-from models.inputs.frames import Frame
+from models.inputs.frames import Frame, require_room, scattered_rows, typical
 from models.inputs.rows import Rows
 from models.items.placement import Placement
 from models.maps.principal import components
@@ -30,6 +30,8 @@ Basis: TypeAlias = Literal["features", "logits"]
 
 MOST_COLUMNS = 64
 """Features with more columns are ranked in this many principal components."""
+IN_SINGLE = 2.0**12
+"""Single precision holds rows up to so many times as large as most."""
 MOST_COMPARED = 100_000
 """The most items of a node that are compared with each other."""
 
@@ -104,9 +106,11 @@ def vectors(
     the features themselves.
 
     features : (n_rows, D). An item that is a leaf has the mean of its rows, NaN without rows. More
-    than `MOST_COLUMNS` columns, and sparse rows, become so many principal components.
+    than `MOST_COLUMNS` columns, and sparse rows, become so many principal components. Raises
+    UsageError for features whose squares are too small for any precision.
     """
     kept: float | None = None
+    require_room(features)
     frame = Frame.of(features)
     n_rows, n_columns = features.shape
     if isinstance(features, sp.csr_array) or n_columns > MOST_COLUMNS:
@@ -114,9 +118,17 @@ def vectors(
         reduced = components(features, n, 0, progress)
         points, kept, frame = reduced.points, reduced.explained, reduced.frame
     else:
+        framed = frame.rows(features)
         points = np.empty(features.shape, dtype=np.float32)
-        for block, values in blocks(frame.rows(features)):
+        most = 0.0
+        for block, values in blocks(framed):
             points[block] = values
+            most = max(most, float(np.abs(points[block]).max(initial=0.0)))
+        usual = float(typical(np.abs(frame.block(scattered_rows(features)))).max())
+        if most > IN_SINGLE * usual > 0 and framed.dtype.itemsize > 4:
+            points = np.empty(features.shape)
+            for block, values in blocks(framed):
+                points[block] = values
     return frame.scaled_back(of_items(points, tree, placement)), kept
 
 

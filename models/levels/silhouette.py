@@ -35,6 +35,7 @@ from models.arrays import Float, Int
 from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.numerics.agglomeration import merged
+from models.numerics.distances import euclidean
 from models.tree.clusters import most_clusters
 from models.tree.cut import nested_cuts
 from models.tree.tree import Tree
@@ -74,11 +75,9 @@ def sampled_distances(
 ) -> tuple[Int, npt.NDArray[Any]]:
     """At most `most` evenly spaced rows, and the Euclidean distances between them, in the unit of
     their frame."""
-    from sklearn.metrics import pairwise_distances
-
     sample = np.unique(np.linspace(0, n_points - 1, min(most, n_points)).astype(np.int64))
     points = features.take(sample) if isinstance(features, Rows) else features[sample]
-    return sample, pairwise_distances(Frame.of(points).rows(points))
+    return sample, euclidean(Frame.of(points).rows(points))
 
 
 def mean_silhouette(apart: npt.NDArray[Any], cluster: Int) -> float:

@@ -9,9 +9,6 @@ most of the sum of squares, from which the exponential map leads back into the d
 the origin never grow.
 
 Cost of `in_disc`: O(N d^2). Memory: twice the points in float64.
-
-`neighbours_kept` tells how many nearest neighbours a map keeps: the first thing to ask of a picture
-of points.
 """
 
 from __future__ import annotations
@@ -21,13 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Float, Int, Matrix, Single
+from models.arrays import Array, Matrix, Single
 from models.errors import UsageError
 from models.graphs.neighbours import nearest
-from models.inputs.checks import blocks, distinct, require_squares, scattered, take
+from models.inputs.checks import blocks, distinct, require_squares
 from models.inputs.data import require_finite
 from models.inputs.frames import Frame
 from models.inputs.rows import Rows
+from models.maps.kept import neighbours_kept
 from models.maps.layouts import tsne_positions, umap_positions
 from models.maps.options import MapTerms
 from models.maps.principal import Components, components
@@ -35,67 +33,6 @@ from models.numerics import poincare
 from models.numerics.distances import flat
 from models.running import memory, packages
 from models.running.progress import Progress, subprogress
-
-NEIGHBOURS = 10
-SAMPLE = 256
-SPARE = 10
-"""Candidates beyond the nearest ones."""
-ROUNDING = 1e-9
-"""Points are as near as others up to this share of the squared distance."""
-
-
-def neighbours_kept(rows: Array | Rows, positions: Array, seed: int) -> float | None:
-    """The share of the `NEIGHBOURS` nearest points on the map that are as near as the `NEIGHBOURS`
-    nearest ones by the rows, over a sample of `SAMPLE` points; None for fewer than two points.
-
-    rows : (n_points, D) dense, Euclidean. positions : (n_points, 2). Points as near as the last
-    neighbour count, so that ties do not matter. Both are moved and scaled to where they differ, and
-    distances to the nearest are sums of squared differences. O(SAMPLE N D).
-    """
-    n_points = rows.shape[0]
-    k = min(NEIGHBOURS, n_points - 1)
-    if k < 1:
-        return None
-    rng = np.random.default_rng(seed)
-    sample = np.sort(rng.choice(n_points, min(SAMPLE, n_points), replace=False))
-    framed, on_map = Frame.of(rows).rows(rows), Frame.of(positions).rows(positions)
-    _, squares = _nearest(framed, sample, k)
-    near, _ = _nearest(on_map, sample, k)
-    apart = np.repeat(_wide(take(framed, sample)), k, axis=0)
-    apart -= _wide(scattered(framed, near.ravel()))
-    reached = np.einsum("nd,nd->n", apart, apart).reshape(near.shape)
-    return float((reached <= squares[:, -1:] * (1 + ROUNDING)).mean())
-
-
-def _nearest(rows: Array | Rows, sample: Int, k: int) -> tuple[Int, Float]:
-    """(S, k) the points nearest to each of the sample but itself, and their squared distances,
-    nearest first. Products give a few more candidates, which differences then put in order."""
-    queries = _wide(take(rows, sample))
-    n_points = rows.shape[0]
-    n_found = min(k + 1 + SPARE, n_points)
-    index = np.full((sample.size, n_found), -1, dtype=np.int64)
-    found = np.full(index.shape, np.inf)
-    for block, values in blocks(rows, sample.size):
-        wide = _wide(values)
-        squares = wide @ queries.T
-        squares *= -2.0
-        squares += np.einsum("nd,nd->n", wide, wide)[:, None]
-        (nearer,) = np.nonzero((squares < found.max(axis=1)).any(axis=0))
-        own = np.broadcast_to(np.arange(block.start, block.stop), (nearer.size, len(wide)))
-        every = np.hstack([found[nearer], squares[:, nearer].T])
-        best = np.argpartition(every, n_found - 1, axis=1)[:, :n_found]
-        found[nearer] = np.take_along_axis(every, best, axis=1)
-        index[nearer] = np.take_along_axis(np.hstack([index[nearer], own]), best, axis=1)
-    apart = _wide(scattered(rows, index.ravel()))
-    apart -= np.repeat(queries, index.shape[1], axis=0)
-    squares = np.einsum("nd,nd->n", apart, apart).reshape(index.shape)
-    squares[index == sample[:, None]] = np.inf
-    order = np.lexsort((index, squares))[:, :k]
-    return np.take_along_axis(index, order, axis=1), np.take_along_axis(squares, order, axis=1)
-
-
-def _wide(values: Matrix) -> Float:
-    return np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)

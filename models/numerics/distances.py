@@ -12,8 +12,9 @@ from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from models.arrays import Array, Float, Int, row_blocks
+from models.arrays import Array, Float, Int, Matrix, row_blocks
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows, Rows, widened
 
@@ -58,6 +59,38 @@ def pairwise(features: npt.NDArray[Any], metric: DistanceMetric) -> Float:
         row, column = _pair(int(odd[0]), len(features))
         refuse_distance(metric, row, column, float(distances[odd[0]]))
     return distances
+
+
+DOUBTFUL = 1e-9
+"""Squared distances below this share of the squared lengths are rounding, to their sixth digit."""
+
+
+MANY = 16
+"""With more doubtful distances a row, equal rows are measured once."""
+
+
+def euclidean(rows: Matrix) -> Array:
+    """(m, m) distances between all rows: by products, and by differences where dense rows lie so
+    near each other for their lengths that products are rounding. O(m^2 D)."""
+    from scipy.spatial.distance import cdist
+    from sklearn.metrics import pairwise_distances
+
+    if isinstance(rows, sp.csr_array):
+        apart: Array = pairwise_distances(rows)
+        return apart
+    apart = pairwise_distances(rows)
+    wide = rows.astype(np.float64)
+    length = np.einsum("nd,nd->n", wide, wide)
+    near = apart.astype(np.float64) ** 2 < DOUBTFUL * (length[:, None] + length)
+    np.fill_diagonal(near, False)
+    if near.sum() > MANY * len(rows):
+        unique, place = np.unique(rows, axis=0, return_inverse=True)
+        if len(unique) < len(rows):
+            return euclidean(unique)[np.ix_(place, place)]
+    for row in np.flatnonzero(near.any(axis=1)):
+        others = np.flatnonzero(near[row])
+        apart[row, others] = cdist(wide[row : row + 1], wide[others])[0]
+    return apart
 
 
 def presence_warnings(features: Array | Rows, metric: DistanceMetric) -> tuple[str, ...]:

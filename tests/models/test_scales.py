@@ -17,7 +17,7 @@ from models.errors import UsageError
 from models.heatmaps.drawing import heatmap
 from models.heatmaps.options import HeatmapTerms
 from models.inputs.data import Data
-from models.inputs.frames import Frame
+from models.inputs.frames import Frame, sampled
 from models.inputs.rows import ArrayRows
 from models.items.placement import placement
 from models.items.rankings import ranked, vectors
@@ -175,6 +175,24 @@ def test_a_frame_moves_by_a_value_and_scales_by_a_power_of_two() -> None:
     read: Any = frame.rows(ArrayRows(rows))
     assert (read.read(3, 9) == moved[3:9]).all()
     assert (read.take(np.array([1, 5])) == moved[[1, 5]]).all()
+
+
+def test_a_frame_is_that_of_most_rows_wherever_they_stand() -> None:
+    many = np.tile(ROWS, (50, 1))
+    seen = np.zeros(len(many), dtype=bool)
+    seen[sampled(np.arange(len(many), dtype=np.float64)[:, None]).astype(np.int64)] = True
+    far, small = many.copy(), many * 2.0**-100
+    far[~seen, 1] += 2.0**40
+    mixed = np.where(seen[:, None], many, small)
+    beyond = small.copy()
+    beyond[np.flatnonzero(~seen)[1000]] = 1.0
+    for read in (np.asarray, ArrayRows):
+        assert abs(Frame.of(read(far)).origin[1] - 2.0**40) < 10
+        # As far up as the larger rows have room.
+        assert -40 < Frame.of(read(mixed)).exponent < -30
+        assert -50 < Frame.of(read(beyond)).exponent < 0
+        framed: Any = Frame.of(read(beyond.astype(np.float32))).rows(beyond.astype(np.float32))
+        assert np.isfinite(framed.astype(np.float32) ** 2).all()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
+from models.inputs.exact import LARGEST, is_kept
 from workers.formats.refusals import broken, described, missing, refused
 from workers.formats.tables import dtype_name, text_array
 
@@ -52,7 +53,8 @@ def of_list(items: object, role: str | None, *, real: bool = False) -> npt.NDArr
 
 
 def numbers(items: list[Any], role: str | None, row: Int | None = None) -> npt.NDArray[Any]:
-    """Integers stay exact: float64 is used only if some number is written as a float."""
+    """Integers stay exact: float64 is used only if some number is written as a float. Raises
+    UsageError naming the first that is too large, or an integer that float64 would round."""
     whole = all(type(item) is int for item in items)
     try:
         values = np.array(items, dtype=np.int64 if whole else np.float64)
@@ -68,6 +70,17 @@ def numbers(items: list[Any], role: str | None, row: Int | None = None) -> npt.N
             "not-finite",
             row=at,
         )
+    if not whole:
+        for at in np.flatnonzero(np.abs(values) >= LARGEST).tolist():
+            if type(items[at]) is int and not is_kept(str(items[at])):
+                raise refused(
+                    f"has {items[at]} at row {_row([at], row)} (counted from 0), which double "
+                    f"precision rounds to {int(values[at])}: beside numbers written as decimals, "
+                    "integers are exact up to 2^53",
+                    role,
+                    "unusable-input",
+                    row=_row([at], row),
+                )
     return values
 
 

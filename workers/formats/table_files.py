@@ -18,6 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.inputs.exact import LARGEST, is_kept, rounded
 from workers.formats import (
     arrow,
     arrow_types,
@@ -35,7 +36,7 @@ from workers.formats.column_roles import Kind, Seen
 from workers.formats.csv_dialect import Dialect, dialect_of
 from workers.formats.facts import Bounds
 from workers.formats.refusals import missing, shown
-from workers.formats.tables import Lists, NamedColumns, is_empty, require_distinct
+from workers.formats.tables import Lists, is_empty, require_distinct
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,9 +98,10 @@ def seen(format: str, path: Path, bounds: Bounds, sheet: str | None = None) -> l
             all_seen = [*beside, *found.seen()]
             require_distinct([each.name for each in all_seen])
             return all_seen
-    objects = _objects(format, path, bounds)
-    if objects is None:
+    rows = _objects(format, path, bounds)
+    if rows is None:
         return []
+    objects = items.of_objects(rows, as_items=False)
     require_distinct(objects.names)
     return [
         _of_values(name, column.type, column.slice(0, MOST_SEEN).combine_chunks())
@@ -154,16 +156,20 @@ def matrix(
     if format == "h5ad":
         with h5ad.opened(path, bounds, sheet) as found:
             return found.values(names)
-    objects = _objects(format, path, bounds)
-    assert objects is not None, _UNNAMED
+    rows = _objects(format, path, bounds)
+    assert rows is not None, _UNNAMED
+    objects = items.of_objects(rows, as_items=False)
     by_name = dict(zip(objects.names, objects.columns, strict=True))
     bounds.require(8 * len(names) * len(objects.columns[0]))
     if arrow_types.is_list(by_name[names[0]].type):
         vectors = batches.of_lists(by_name[names[0]].combine_chunks(), 0, None, gaps=bounds.gaps)
         _require_finite(names[0], np.where(np.isinf(vectors).any(axis=1), np.inf, 0.0), bounds.gaps)
+        _require_kept(vectors, lambda row, at: rows[row][names[0]][at], None, format)
         return vectors
     columns = [_numbers(at, name, by_name[name], gaps=bounds.gaps) for at, name in enumerate(names)]
-    return np.stack(columns, axis=1)
+    found = np.stack(columns, axis=1)
+    _require_kept(found, lambda row, at: rows[row][names[at]], names, format)
+    return found
 
 
 def blocks(
@@ -209,14 +215,34 @@ def _of_batches(table: Batches) -> list[Seen]:
     ]
 
 
-def _objects(format: str, path: Path, bounds: Bounds) -> NamedColumns | None:
-    """The columns of a JSON document or JSON lines of objects; None for other values."""
+def _objects(format: str, path: Path, bounds: Bounds) -> list[dict[str, Any]] | None:
+    """The rows of a JSON document or JSON lines of objects; None for other values."""
     reader = json.read if format == "json" else jsonl.read
     plain = reader(path, None, "table", bounds)
     rows = plain.value if isinstance(plain, Lists) else None
     if not isinstance(rows, list) or not rows or not isinstance(rows[0], dict):
         return None
-    return items.of_objects(rows, as_items=False)
+    return rows
+
+
+def _require_kept(
+    found: npt.NDArray[Any],
+    written: Callable[[int, int], object],
+    names: Sequence[str] | None,
+    format: str,
+) -> None:
+    """Raises UsageError naming the first integer of JSON that double precision has rounded.
+
+    written : the value in the document of a row and column. names : of the columns.
+    """
+    with np.errstate(invalid="ignore"):
+        large = (found >= LARGEST) | (found <= -LARGEST)
+    for row, at in np.argwhere(large).tolist() if large.any() else ():
+        value = written(row, at)
+        if isinstance(value, int) and not is_kept(str(value)):
+            name = None if names is None else shown(names[at])
+            line = row + 1 if format == "jsonl" else None
+            raise rounded(value, row, at, name=name, line=line)
 
 
 def _numbers(at: int, name: str, column: pa.ChunkedArray, *, gaps: bool) -> npt.NDArray[Any]:
@@ -226,7 +252,6 @@ def _numbers(at: int, name: str, column: pa.ChunkedArray, *, gaps: bool) -> npt.
     if column.null_count and not gaps:
         empty = column.combine_chunks().is_null().to_numpy(zero_copy_only=False)
         raise missing(int(np.flatnonzero(empty)[0]), at, name=name)
-    batches.require_kept(column, 0, at, shown(name))
     try:
         values: npt.NDArray[Any] = column.cast(pa.float64(), safe=False).to_numpy()
     except pa.ArrowInvalid:

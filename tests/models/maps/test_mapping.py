@@ -1,4 +1,4 @@
-"""Maps of points: each against what it must keep, and how much it keeps against a literal count."""
+"""Maps of points: each against what it must keep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.arrays import Array
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows
 from models.maps import mapping
-from models.maps.mapping import disc_map, in_disc, mapped, neighbours_kept
+from models.maps.mapping import disc_map, in_disc, mapped
 from models.maps.options import NEEDS, MapTerms
 from models.numerics import poincare
 from models.running.progress import silent
@@ -101,25 +101,6 @@ def test_terms_of_another_map_are_refused() -> None:
     assert own == {
         "by": "tsne", "metric": "euclidean", "perplexity": 4, "n_components": 50, "seed": 0
     }  # fmt: skip
-
-
-@pytest.mark.parametrize("n_points", [1, 2, 8, 40])
-def test_what_is_kept_is_what_a_literal_count_finds(n_points: int) -> None:
-    rng = np.random.default_rng(n_points)
-    rows, plane = rng.normal(size=(n_points, 5)), rng.normal(size=(n_points, 2))
-    k = min(mapping.NEIGHBOURS, n_points - 1)
-
-    def near(points: Array, row: int) -> set[int]:
-        apart = np.linalg.norm(points - points[row], axis=1)
-        apart[row] = np.inf
-        return set(np.argsort(apart)[:k].tolist())
-
-    found = neighbours_kept(rows, plane, 0)
-    if n_points == 1:
-        assert found is None
-        return
-    shares = [len(near(rows, row) & near(plane, row)) / k for row in range(n_points)]
-    assert found == pytest.approx(np.mean(shares))
 
 
 def test_a_flat_ball_is_its_own_disc() -> None:

@@ -17,8 +17,9 @@ import pytest
 from models.errors import UsageError
 from models.inputs.data import require_finite
 from models.inputs.exact import is_kept
-from workers.formats import catalogue
+from workers.formats import catalogue, roles
 from workers.formats.column_roles import UNCHOSEN, Choice
+from workers.formats.tables import Lists
 
 BIG = 2**60 + 1
 
@@ -44,10 +45,14 @@ def written(format: str, values: list[Any], kind: Any = None, name: str = "big")
     return out.getvalue()
 
 
-def loaded(path: Path, format: str, content: bytes, choice: Choice = UNCHOSEN) -> Any:
+def read(path: Path, format: str, content: bytes, choice: Choice = UNCHOSEN) -> Any:
     path.write_bytes(content)
     columns, _ = catalogue.table_columns(format, path, None, catalogue.DEFAULT, choice)
-    found = catalogue.load(format, path, None, "features", columns=columns)
+    return catalogue.load(format, path, None, "features", columns=columns)
+
+
+def loaded(path: Path, format: str, content: bytes, choice: Choice = UNCHOSEN) -> Any:
+    found = read(path, format, content, choice)
     require_finite(found, "features")  # type: ignore[arg-type]
     return found
 
@@ -71,6 +76,49 @@ def test_a_rounded_feature_is_refused_by_name_and_an_id_is_not(format: str, tmp_
     # Ids that nobody chose.
     named = written(format, [BIG, BIG + 1, BIG + 2], name="user_id")
     assert loaded(path, format, named).shape == (3, 1)
+
+
+MIXED: dict[str, Any] = {
+    "records": [{"a": 1, "big": 1.5}, {"a": 2, "big": BIG}, {"a": 3, "big": 2}],
+    "gaps": [{"a": 1}, {"a": 2, "big": -BIG}, {"a": 3, "big": None}],
+    "beyond 64 bits": [{"a": 1, "big": 1}, {"a": 2, "big": 2**70 + 1}, {"a": 3, "big": 2}],
+    "by 1": [{"big": 0.5, "a": 1}, {"big": 2**53 + 1, "a": 2}, {"big": 2, "a": 3}],
+    "split": {"columns": ["a", "big"], "data": [[0.5, 1], [0.5, BIG], [0.5, 2.5]]},
+    "lists": {"a": [0.5, 0.5, 0.5], "big": [1, BIG, 2.5]},
+    "objects": {"a": {"0": 0.5, "1": 0.5}, "big": {"0": 1.5, "1": BIG}},
+    "vectors": [{"big": [1, 0.5]}, {"big": [BIG, 0.5]}],
+    "vectors of integers": [{"big": [1, 2]}, {"big": [BIG, 3]}],
+}
+"""Values of JSON that stand beside floats, or are more than 64 bits."""
+
+
+@pytest.mark.parametrize("case", MIXED)
+def test_a_rounded_integer_beside_floats_is_refused(case: str, tmp_path: Path) -> None:
+    value = MIXED[case]
+    content = {"json": json.dumps(value).encode()}
+    if isinstance(value, list):
+        content["jsonl"] = b"\n".join(json.dumps(row).encode() for row in value)
+    for format, document in content.items():
+        column = "column 0" if "vectors" in case else "column 'big'"
+        with pytest.raises(UsageError, match=rf"has -?\d+ at row 1, {column}") as caught:
+            read(tmp_path / "table", format, document)
+        assert caught.value.where.get("line") == (2 if format == "jsonl" else None)
+        # Exact ones are kept, and columns that are no features are not looked at.
+        for big in (BIG, 2**70 + 1, 2**53 + 1):
+            document = document.replace(str(big).encode(), str(2**62).encode())
+        assert np.nanmax(np.abs(read(tmp_path / "table", format, document))) == 2**62
+    if "vectors" not in case:
+        only = Choice(features=("a",))
+        document = json.dumps(value).encode()
+        assert loaded(tmp_path / "table", "json", document, only).shape[1] == 1
+
+
+def test_inline_columns() -> None:
+    for role, rows in (("labels", [1.0, 2**53 + 1]), ("targets", [0.5, BIG])):
+        with pytest.raises(UsageError, match=f"has {rows[1]} at row 1"):
+            roles.value(Lists(rows), role)
+    with pytest.raises(UsageError, match="too large for float64 at row 1"):
+        roles.value(Lists([[1], [10**400 + 1]]), "features")
 
 
 @pytest.mark.parametrize("format", ["parquet", "arrow-file"])
