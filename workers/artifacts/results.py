@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Arrays
+from models.arrays import Array, Arrays, Int
 from models.calibration.calibration import Calibration
 from models.calibration.options import CalibrationTerms
 from models.calibration.risk import RiskCurve
@@ -91,7 +91,7 @@ HEATMAP = "heatmap.npy"
 AXES = "axes.json"
 NAMES = "names.arrow"
 
-_FACTS = "umbel"
+_FACTS, _BARE = "umbel", "bare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,9 @@ class FittedModel:
     stages : in order. inputs : the roles that they expect. prepared : how features are prepared, a
         pipeline for each matrix; empty if they are used as they are. places : whether it places
         rows in the tree; a method that ran last may not, while the first transforms rows.
-    columns : the names of the columns of its matrices (`workers.work.named_columns`).
+    columns : the names of the columns of its matrices (`workers.work.named_columns`). bare : the
+        rows of the fit that have no value, in whose place the tree has leaves behind its first
+        n_nodes (`workers.work.bare_rows`).
     """
 
     stages: list[Stage]
@@ -118,6 +120,8 @@ class FittedModel:
     prepared: tuple[Pipeline, ...] = ()
     places: bool = True
     columns: Mapping[str, list[list[str]]] = field(default_factory=dict)
+    bare: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    n_nodes: int = 0
 
 
 def save_tree(tree: Tree, folder: Path) -> None:
@@ -163,7 +167,10 @@ def save_model(model: FittedModel, folder: Path) -> None:
         "places": model.places,
         "preprocess": preprocess,
         "columns": dict(model.columns),
+        "n_nodes": model.n_nodes,
     }
+    if model.bare.size:
+        arrays[_BARE] = model.bare
     _save(arrays, folder / MODEL, {_FACTS: json.dumps(facts)})
 
 
@@ -185,6 +192,8 @@ def load_model(path: Path) -> FittedModel:
         prepared,
         described.get("places", True),
         described.get("columns", {}),
+        arrays.get(_BARE, np.zeros(0, dtype=np.int64)),
+        described.get("n_nodes", 0),
     )
 
 
