@@ -149,7 +149,7 @@ def counting_without(bare: BareRows) -> Iterator[None]:
 
 
 def placed_as_noise(tree: Tree, rows: Int, others: Predictions) -> Predictions:
-    """Predictions of all rows, out of those of the others.
+    """Predictions of all rows, from the predictions of the others.
 
     rows : numbers of the rows without a value, ascending; they go to the tree's leaf of noise.
     """

@@ -162,12 +162,12 @@ def test_a_row_of_nothing_is_noise_and_changes_no_other(
     np.testing.assert_array_equal(flat.cluster_of_point[KEPT], cut(part).cluster_of_point)
     # New rows: one without a value between two others.
     new = np.array([[0.1, NAN], [NAN, NAN], [9.0, 9.1]])
-    asked: dict[str, Any] = {"method": method, "options": {"tree": "tr_x"}}
-    outcome, placed = jobs.run("predict", {"tree": tree_of(folder), "features": new}, **asked)
+    request: dict[str, Any] = {"method": method, "options": {"tree": "tr_x"}}
+    outcome, placed = jobs.run("predict", {"tree": tree_of(folder), "features": new}, **request)
     assert outcome.error is None, outcome.error
     assert any("1 row(s) of 'features' have no value" in note for note in outcome.warnings)
     first, nowhere, last = predicted(placed)
-    _, expected = jobs.run("predict", {"tree": tree_of(own), "features": new[[0, 2]]}, **asked)
+    _, expected = jobs.run("predict", {"tree": tree_of(own), "features": new[[0, 2]]}, **request)
     for row, other in zip((first, last), predicted(expected), strict=True):
         assert (row["leaf"], row["path"]) == (other["leaf"], other["path"])
     assert noise_of(whole)[nowhere["leaf"]]
