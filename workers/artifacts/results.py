@@ -17,7 +17,7 @@ ids.arrow           the ids of points, a column `id` of texts, where their table
 piece.safetensors   the arrays of a piece of a fit; not part of a result
 nodes.arrow         an evaluation's report, one row per node: node, size; purity, entropy,
                     n_classes, majority, null without labels or points; exemplars, null without
-                    features
+                    features; exemplar_ids, where the rows have ids
 tables.json         a classifier's evaluation: {"level": [{...}, ...], ...}, the rows of each table
 calibration.safetensors
                     what a calibration keeps; its metadata entry `umbel` is JSON: {"terms",
@@ -260,13 +260,16 @@ def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def save_nodes(report: NodeReport, folder: Path) -> None:
-    """Write an evaluation's report on every node."""
-    save_arrow(node_table(report), folder / NODES)
+def save_nodes(
+    report: NodeReport, folder: Path, ids: Sequence[str] | pa.Array | None = None
+) -> None:
+    """Write an evaluation's report on every node. ids : of the rows, where they have any."""
+    save_arrow(node_table(report, ids), folder / NODES)
 
 
-def node_table(report: NodeReport) -> pa.Table:
-    """The report as a table that always has every column; `majority` is text or integers."""
+def node_table(report: NodeReport, ids: Sequence[str] | pa.Array | None = None) -> pa.Table:
+    """The report as a table that always has every column but `exemplar_ids`, which is there where
+    the rows have ids; `majority` is text or integers."""
     import pyarrow as pa
 
     n_nodes = report.size.shape[0]
@@ -279,6 +282,8 @@ def node_table(report: NodeReport) -> pa.Table:
         "majority": _majority(report),
         "exemplars": _exemplars(report),
     }
+    if ids is not None:
+        columns["exemplar_ids"] = _ids_at(columns["exemplars"], ids)
     return pa.table(columns)
 
 
@@ -312,6 +317,16 @@ def _exemplars(report: NodeReport) -> pa.Array:
     start = np.zeros(present.shape[0] + 1, dtype=np.int64)
     np.cumsum(present.sum(axis=1), out=start[1:])
     return pa.LargeListArray.from_arrays(pa.array(start), pa.array(report.exemplars[present]))
+
+
+def _ids_at(rows: pa.Array, ids: Sequence[str] | pa.Array) -> pa.Array:
+    """Lists of ids in place of lists of rows."""
+    import pyarrow as pa
+
+    if rows.null_count:
+        return pa.nulls(len(rows), pa.large_list(pa.large_string()))
+    texts = pa.array(ids, pa.large_string()).take(rows.values)
+    return pa.LargeListArray.from_arrays(rows.offsets, texts)
 
 
 def save_tables(tables: Mapping[str, Any], folder: Path) -> None:

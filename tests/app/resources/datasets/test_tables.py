@@ -275,6 +275,17 @@ def test_ids_come_back_with_every_answer_about_rows(working: Working) -> None:
     assert made.status_code == 201, made.text
     positions = working.client.get(f"/v1/maps/{made.json()['id']}/positions").json()["items"]
     assert [row["id"] for row in positions] == ids
+    criteria = {"features": dataset["id"], "per_node": True, "metrics": []}
+    for rows in ({}, {"inputs": {"features": dataset["id"]}}):
+        body = {**criteria, **rows}
+        if rows:
+            del body["features"]
+            body["labels"] = ["a", "a", "b", "b"]
+        answer = working.client.post(f"{at}/evaluations", json=body, headers={"Prefer": "wait=60"})
+        assert answer.status_code == 200, answer.text
+        nodes = working.client.get(answer.json()["nodes"]).json()["items"]
+        for node in nodes:
+            assert node["exemplar_ids"] == [ids[row] for row in node["exemplars"]]
     place = working.client.get(f"{at}/places/1").json()
     assert place["id"] == ids[place["row"]]
 
