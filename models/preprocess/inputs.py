@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
+
+from models.arrays import Int
 from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.rows import Rows
@@ -22,6 +25,8 @@ from models.preprocess.pipeline import (
     fit,
     parsed,
     reads_documents,
+    takes_gaps,
+    without_values,
 )
 
 TERMS = "feature_names"
@@ -50,8 +55,10 @@ class Preparation:
             name: share for pipeline in self.pipelines for name, share in pipeline.explained.items()
         }
 
-    def apply(self, values: Mapping[str, Value]) -> dict[str, Value]:
+    def apply(self, values: Mapping[str, Value], bare: bool = False) -> dict[str, Value]:
         """The values with features, or documents, prepared as in the fit.
+
+        bare : whether rows without a value are filled, too.
 
         Raises UsageError for a number of matrices or columns other than in the fit, and for missing
         documents.
@@ -74,20 +81,24 @@ class Preparation:
         for pipeline, given in zip(self.pipelines, matrices, strict=True):
             matrix = feature_matrix(given)
             by_rows = isinstance(matrix, Rows)
-            prepared.append(PreparedRows(matrix, pipeline) if by_rows else pipeline.apply(matrix))
+            prepared.append(
+                PreparedRows(matrix, pipeline, bare)
+                if by_rows
+                else pipeline.apply(matrix, bare=bare)
+            )
         return {**values, ROLE: tuple(prepared) if isinstance(features, tuple) else prepared[0]}
 
-    def filled(self, values: Mapping[str, Value]) -> tuple[str, ...]:
+    def filled(self, values: Mapping[str, Value], bare: bool = False) -> tuple[str, ...]:
         """Warnings of the empty values that `apply` fills, each once. One pass over the features.
 
-        Raises UsageError as `apply`.
+        bare : as of `apply`. Raises UsageError as `apply`.
         """
         features = values.get(ROLE)
         if features is None or not any(pipeline.fills for pipeline in self.pipelines):
             return ()
         matrices = features if isinstance(features, tuple) else (features,)
         notes = (
-            pipeline.filled(feature_matrix(given))
+            pipeline.filled(feature_matrix(given), bare)
             for pipeline, given in zip(self.pipelines, matrices, strict=False)
         )
         return tuple(note for several in notes for note in several)
@@ -140,6 +151,20 @@ def fit_inputs(
         warnings.extend(notes)
     in_place = tuple(prepared) if isinstance(features, tuple) else prepared[0]
     return Preparation(tuple(pipelines)), {**values, ROLE: in_place}, warnings
+
+
+def bare_rows(steps: Sequence[Mapping[str, Any]], values: Mapping[str, Value]) -> Int:
+    """The numbers of the rows of features without any value, in any matrix of several, ascending;
+    none where the steps take no empty values. One pass, O(N D)."""
+    features = values.get(ROLE)
+    if features is None or not takes_gaps(steps):
+        return np.zeros(0, dtype=np.int64)
+    matrices = features if isinstance(features, tuple) else (features,)
+    bare = [without_values(feature_matrix(matrix)) for matrix in matrices]
+    if len({len(each) for each in bare}) > 1:
+        # Refused where the method compares its inputs.
+        return np.zeros(0, dtype=np.int64)
+    return np.flatnonzero(np.logical_and.reduce(bare))
 
 
 def feature_matrix(value: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from pydantic import TypeAdapter
 
-from models.arrays import Arrays, Matrix
+from models.arrays import Arrays, Mask, Matrix
 from models.errors import UsageError
 from models.inputs.data import require_finite, require_two_axes
 from models.inputs.rows import Rows, widened
@@ -44,10 +44,11 @@ class Pipeline:
     learned: tuple[Arrays, ...]
     n_features: int
 
-    def apply(self, rows: Matrix | list[str], first_row: int = 0) -> Matrix:
+    def apply(self, rows: Matrix | list[str], first_row: int = 0, bare: bool = False) -> Matrix:
         """The prepared rows, (n, n_columns).
 
-        first_row : the number of the first row, for messages.
+        first_row : the number of the first row, for messages. bare : whether rows without a value
+            are filled, too.
 
         Raises UsageError for another number of columns, and for values that are not finite; where
         the first step is 'missing', as `require_filled_rows`.
@@ -58,7 +59,7 @@ class Pipeline:
         require_two_axes(rows, ROLE)
         self.require_columns(rows.shape[1])
         if self.fills:
-            require_filled_rows(rows, first_row)
+            require_filled_rows(rows, first_row, bare)
         else:
             require_finite(rows, ROLE, first_row=first_row)
         for step, learned in zip(self.steps, self.learned, strict=True):
@@ -84,8 +85,11 @@ class Pipeline:
         """Whether empty values stay, to be left out of distances."""
         return self.fills and self.steps[0].fill == "pairwise"
 
-    def filled(self, features: Matrix | Rows) -> tuple[str, ...]:
-        """Warnings of the empty values that applying it to the rows fills. One pass, O(N D)."""
+    def filled(self, features: Matrix | Rows, bare: bool = False) -> tuple[str, ...]:
+        """Warnings of the empty values that applying it to the rows fills. One pass, O(N D).
+
+        bare : as of `apply`.
+        """
         first = self.steps[0] if self.steps else None
         if not isinstance(first, Missing):
             return ()
@@ -93,7 +97,7 @@ class Pipeline:
         self.require_columns(features.shape[1])
         empty, first_row = np.zeros(self.n_features, dtype=np.int64), 0
         for block in _as_given(features):
-            require_filled_rows(block, first_row)
+            require_filled_rows(block, first_row, bare)
             empty += empty_values(block).sum(axis=0)
             first_row += block.shape[0]
         return first.notes(empty)
@@ -157,10 +161,14 @@ def reads_documents(requested: Sequence[Mapping[str, Any]]) -> bool:
     return bool(requested) and requested[0].get("step") == "words"
 
 
+def takes_gaps(requested: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the steps take empty values."""
+    return bool(requested) and requested[0].get("step") == "missing"
+
+
 def leaves_gaps(requested: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps leave empty values, for distances that do without them."""
-    first = requested[0] if requested else {}
-    return first.get("step") == "missing" and first.get("fill") == "pairwise"
+    return takes_gaps(requested) and requested[0].get("fill") == "pairwise"
 
 
 def columns_are_words(requested: Sequence[Mapping[str, Any]]) -> bool:
@@ -233,6 +241,14 @@ def _fit(
     return done, rows, tuple(warnings)
 
 
+def without_values(features: Matrix | Rows) -> Mask:
+    """(n_rows,) whether a row of dense features has no value; none of a sparse one. O(N D)."""
+    require_two_axes(features, ROLE)
+    if isinstance(features, sp.csr_array) or not features.shape[0] or not features.shape[1]:
+        return np.zeros(features.shape[0], dtype=bool)
+    return np.concatenate([empty_values(block).all(axis=1) for block in _as_given(features)])
+
+
 def _as_given(features: Matrix | Rows) -> Iterable[Matrix]:
     """All rows in order, some at a time, with their empty values."""
     step = max(1, _BLOCK_BYTES // (8 * max(1, features.shape[1])))
@@ -254,9 +270,10 @@ class _Whole:
 class PreparedRows(Rows):
     """Rows that a pipeline prepares when they are read."""
 
-    def __init__(self, rows: Rows, pipeline: Pipeline) -> None:
+    def __init__(self, rows: Rows, pipeline: Pipeline, bare: bool = False) -> None:
+        """bare : as of `Pipeline.apply`."""
         pipeline.require_columns(rows.shape[1])
-        self._rows, self._pipeline = rows, pipeline
+        self._rows, self._pipeline, self._bare = rows, pipeline, bare
         self.shape = (rows.shape[0], pipeline.n_columns)
         single = rows.bfloat16 or (rows.dtype == np.float32 and bool(pipeline.steps))
         self.dtype = np.dtype(np.float32 if single else np.float64)
@@ -276,6 +293,6 @@ class PreparedRows(Rows):
         return self._prepared(widened(values) if self._rows.bfloat16 else values)
 
     def _prepared(self, values: npt.NDArray[Any], first_row: int = 0) -> npt.NDArray[Any]:
-        prepared = self._pipeline.apply(values, first_row)
+        prepared = self._pipeline.apply(values, first_row, self._bare)
         assert not isinstance(prepared, sp.csr_array)
         return np.ascontiguousarray(prepared, dtype=self.dtype)

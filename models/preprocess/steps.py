@@ -197,10 +197,10 @@ def empty_values(rows: Any) -> npt.NDArray[np.bool_]:
     return np.asarray(np.isnan(rows))
 
 
-def require_filled_rows(rows: Matrix, first_row: int = 0) -> None:
+def require_filled_rows(rows: Matrix, first_row: int = 0, bare: bool = False) -> None:
     """Raises UsageError for sparse rows, for an infinite value, and for a row without any value.
 
-    first_row : the number of the first of these rows.
+    first_row : the number of the first of these rows. bare : whether rows may have no value.
     """
     if isinstance(rows, sp.csr_array):
         raise UsageError(
@@ -222,9 +222,9 @@ def require_filled_rows(rows: Matrix, first_row: int = 0) -> None:
             row=row,
             column=column,
         )
-    bare = np.flatnonzero(np.isnan(rows).all(axis=1))
-    if bare.size:
-        row = first_row + int(bare[0])
+    nothing = np.flatnonzero(np.isnan(rows).all(axis=1))
+    if nothing.size and not bare:
+        row = first_row + int(nothing[0])
         raise UsageError(
             f"Input 'features' has no value at all in row {row} (counted from 0), so nothing says "
             "where it belongs; leave the row out.",

@@ -10,11 +10,17 @@ the leaf that has no number among the chosen clusters is their noise.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from models.arrays import Int, Mask
+from models.errors import UsageError
 from models.tree.parents import under
-from models.tree.tree import Tree
+from models.tree.tree import Tree, sizes
 
 COLUMN = "noise"
 """The column of a tree that marks its leaves of noise."""
@@ -43,6 +49,69 @@ def noise_of(tree: Tree) -> Mask:
 def noise_leaves(tree: Tree) -> Int:
     """The rows of the leaves that are noise, ascending. O(n_nodes)."""
     return tree.leaves[_marked(tree)[tree.leaves]]
+
+
+def with_noise(tree: Tree, rows: Int, n_points: int, names: Sequence[str] | None) -> Tree:
+    """The tree with further points, which are noise; its nodes keep their numbers.
+
+    A tree with a leaf for each point gets one for each of them below the root, any other one leaf
+    for all, or puts them into its own leaf of noise. New leaves have no values in further columns:
+    NaN, -1, False or None. The columns of nodes above are of the other points.
+
+    rows : (n,) the numbers of these points among all n_points, ascending. names : of all points, if
+        they have any. Without, leaves that are named by the numbers of their points are again.
+
+    Raises UsageError for a tree of a single node with points that are not noise. O(n_nodes +
+    n_points).
+    """
+    kept = np.delete(np.arange(n_points), rows)
+    own, name = noise_leaves(tree), tree.name.copy()
+    single = tree.kind == "hierarchy" and tree.n_points == tree.n_leaves
+    single = single and bool((tree.size[tree.leaves] == 1).all())
+    by_number = single and names is None
+    if by_number:
+        place = np.arange(tree.n_points)
+        by_number = bool((name[tree.leaf_of_point] == place.astype(str).astype(object)).all())
+    if by_number:
+        name[tree.leaf_of_point] = kept.astype(str).astype(object)
+    if tree.n_nodes == 1 and not own.size:
+        raise UsageError(
+            "The rows with a value are all in one node, and the others have no place beside it: at "
+            "least two rows with a value are needed.",
+            code="not-finite",
+            role="features",
+            row=int(rows[0]),
+        )
+    shared = not single and own.size > 0
+    n_new = 0 if shared else rows.size if single else 1
+    leaf = np.empty(n_points, dtype=np.int32)
+    leaf[kept] = tree.leaf_of_point
+    leaf[rows] = own[0] if shared else tree.n_nodes + np.arange(rows.size) % n_new
+    if names is not None and single:
+        called = [names[row] for row in rows.tolist()]
+    else:
+        called = [str(row) for row in rows.tolist()] if by_number else [NAME] * n_new
+    parent = np.append(tree.parent, np.zeros(n_new, dtype=np.int32))
+    extra = {key: _lengthened(np.asarray(column), n_new) for key, column in tree.extra.items()}
+    marked = _marked(tree)
+    return replace(
+        tree,
+        parent=parent,
+        height=np.append(tree.height, np.full(n_new, tree.height[tree.leaves].min())),
+        size=sizes(parent, leaf),
+        name=np.append(name, np.array(called[:n_new], dtype=object)),
+        leaf_of_point=leaf,
+        extra={**extra, COLUMN: np.append(marked, np.ones(n_new, dtype=bool))},
+    ).validate()
+
+
+def _lengthened(column: npt.NDArray[Any], n_new: int) -> npt.NDArray[Any]:
+    """The column with no value for new nodes."""
+    none: Any = {"f": np.nan, "i": -1, "b": False}.get(column.dtype.kind)
+    if column.dtype.kind not in "fib":
+        column = column.astype(object)
+    missing = np.full((n_new, *column.shape[1:]), none, dtype=column.dtype)
+    return np.concatenate([column, missing])
 
 
 def counted_as_cluster(tree: Tree) -> bool:

@@ -17,7 +17,7 @@ ids.arrow           the ids of points, a column `id` of texts, where their table
 piece.safetensors   the arrays of a piece of a fit; not part of a result
 nodes.arrow         an evaluation's report, one row per node: node, size; purity, entropy,
                     n_classes, majority, null without labels or points; exemplars, null without
-                    features
+                    features; exemplar_ids, where the rows have ids
 tables.json         a classifier's evaluation: {"level": [{...}, ...], ...}, the rows of each table
 calibration.safetensors
                     what a calibration keeps; its metadata entry `umbel` is JSON: {"terms",
@@ -51,7 +51,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Arrays
+from models.arrays import Array, Arrays, Int
 from models.calibration.calibration import Calibration
 from models.calibration.options import CalibrationTerms
 from models.calibration.risk import RiskCurve
@@ -91,7 +91,7 @@ HEATMAP = "heatmap.npy"
 AXES = "axes.json"
 NAMES = "names.arrow"
 
-_FACTS = "umbel"
+_FACTS, _BARE = "umbel", "bare"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,9 @@ class FittedModel:
     stages : in order. inputs : the roles that they expect. prepared : how features are prepared, a
         pipeline for each matrix; empty if they are used as they are. places : whether it places
         rows in the tree; a method that ran last may not, while the first transforms rows.
-    columns : the names of the columns of its matrices (`workers.work.named_columns`).
+    columns : the names of the columns of its matrices (`workers.work.named_columns`). bare : the
+        rows of the fit that have no value, in whose place the tree has leaves behind its first
+        n_nodes (`workers.work.bare_rows`).
     """
 
     stages: list[Stage]
@@ -118,6 +120,8 @@ class FittedModel:
     prepared: tuple[Pipeline, ...] = ()
     places: bool = True
     columns: Mapping[str, list[list[str]]] = field(default_factory=dict)
+    bare: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    n_nodes: int = 0
 
 
 def save_tree(tree: Tree, folder: Path) -> None:
@@ -163,7 +167,10 @@ def save_model(model: FittedModel, folder: Path) -> None:
         "places": model.places,
         "preprocess": preprocess,
         "columns": dict(model.columns),
+        "n_nodes": model.n_nodes,
     }
+    if model.bare.size:
+        arrays[_BARE] = model.bare
     _save(arrays, folder / MODEL, {_FACTS: json.dumps(facts)})
 
 
@@ -185,6 +192,8 @@ def load_model(path: Path) -> FittedModel:
         prepared,
         described.get("places", True),
         described.get("columns", {}),
+        arrays.get(_BARE, np.zeros(0, dtype=np.int64)),
+        described.get("n_nodes", 0),
     )
 
 
@@ -251,13 +260,16 @@ def _under(prefix: str, arrays: Arrays) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def save_nodes(report: NodeReport, folder: Path) -> None:
-    """Write an evaluation's report on every node."""
-    save_arrow(node_table(report), folder / NODES)
+def save_nodes(
+    report: NodeReport, folder: Path, ids: Sequence[str] | pa.Array | None = None
+) -> None:
+    """Write an evaluation's report on every node. ids : of the rows, where they have any."""
+    save_arrow(node_table(report, ids), folder / NODES)
 
 
-def node_table(report: NodeReport) -> pa.Table:
-    """The report as a table that always has every column; `majority` is text or integers."""
+def node_table(report: NodeReport, ids: Sequence[str] | pa.Array | None = None) -> pa.Table:
+    """The report as a table that always has every column but `exemplar_ids`, which is there where
+    the rows have ids; `majority` is text or integers."""
     import pyarrow as pa
 
     n_nodes = report.size.shape[0]
@@ -270,6 +282,8 @@ def node_table(report: NodeReport) -> pa.Table:
         "majority": _majority(report),
         "exemplars": _exemplars(report),
     }
+    if ids is not None:
+        columns["exemplar_ids"] = _ids_at(columns["exemplars"], ids)
     return pa.table(columns)
 
 
@@ -303,6 +317,16 @@ def _exemplars(report: NodeReport) -> pa.Array:
     start = np.zeros(present.shape[0] + 1, dtype=np.int64)
     np.cumsum(present.sum(axis=1), out=start[1:])
     return pa.LargeListArray.from_arrays(pa.array(start), pa.array(report.exemplars[present]))
+
+
+def _ids_at(rows: pa.Array, ids: Sequence[str] | pa.Array) -> pa.Array:
+    """Lists of ids in place of lists of rows."""
+    import pyarrow as pa
+
+    if rows.null_count:
+        return pa.nulls(len(rows), pa.large_list(pa.large_string()))
+    texts = pa.array(ids, pa.large_string()).take(rows.values)
+    return pa.LargeListArray.from_arrays(rows.offsets, texts)
 
 
 def save_tables(tables: Mapping[str, Any], folder: Path) -> None:

@@ -48,9 +48,10 @@ LONG_TEXT = 40
 
 _EXAMPLES, _EXAMPLE = 3, 40
 _MOST_NAMED = 50
-_SAVED = re.compile(r"|unnamed: ?\d+(_level_\d+)?|__index_level_\d+__", re.IGNORECASE)
+_SAVED = re.compile(r"|unnamed: ?\d+(_level_\d+)?(\.\d+)*|__index_level_\d+__", re.IGNORECASE)
 _INDEX = re.compile(
-    r"index|level_\d|row|rowid|rownames?|row[ _.](id|number|names?)|obs_names?", re.IGNORECASE
+    r"index(\.\d+)?|level_\d|row|rowid|rownames?|row[ _.](id|number|names?)|obs_names?",
+    re.IGNORECASE,
 )
 _ID = re.compile(r"(.*[ _.\-])?(id|ids|uuid|guid|key|barcode)|.*[a-z](Id|ID)", re.ASCII)
 _COUNTER = re.compile(

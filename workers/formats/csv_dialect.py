@@ -8,8 +8,8 @@ column how its numbers are written: with a decimal comma, in groups of thousands
 yes and no.
 
 The first line is a header where none of its cells is a number. It is one too where its numbers are
-0, 1, 2, ... or other integers that follow each other and the first cell is blank or text, or every
-cell below has a decimal point: so data frames without names are saved.
+integers that follow each other, such as 0, 1, 2 or years, and the first cell is blank or text, or
+every cell below has a decimal point: so data frames without names are saved.
 
 Where the first line has one cell fewer than all the others, as R writes tables, the first column is
 the names of the rows and has a blank name. A space is a separator where the cells of the first line
@@ -174,6 +174,11 @@ def dialect_of(path: Path, written: Written) -> Dialect:
     begin = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise broken("The CSV file is not UTF-8 text but UTF-16; upload it again.")
+    if b"\n" not in head and b"\r" in head.rstrip(b"\r"):
+        raise broken(
+            "The lines of the CSV file end with a carriage return alone, as on old Macs; save it "
+            "with line feeds."
+        )
     if b"\0" in head[:1024]:
         raise broken("The CSV file is not UTF-8 text: it has a NUL in its first bytes.")
     begin, skipped, notes = _after_comments(head, begin)
@@ -297,8 +302,12 @@ def _is_spaced(line: str, sample: str) -> bool:
     return (
         (all(numbers) or not any(numbers))
         and all(is_number(cell) for row in rows for cell in row[1:])
-        and any("." in cell for row in rows for cell in row[1:])
+        and (_all_numbers(rows) or any("." in cell for row in rows for cell in row[1:]))
     )
+
+
+def _all_numbers(rows: Sequence[Sequence[str]]) -> bool:
+    return len(rows) > 1 and all(is_number(cell) for row in rows for cell in row)
 
 
 def _is_short(first: Sequence[str], sample: str, delimiter: str) -> bool:
@@ -431,14 +440,22 @@ def _is_header(
         last = len(numeric) > 1 and numeric == list(range(apart[-1] + 1, len(cells)))
         return (True, (note,)) if last else (False, ())
     decimals = all("." in cell or "," in cell or is_empty(cell) for row in below for cell in row)
-    if whole[0] == 0 and decimals and len(cells) > 2:
+    if decimals and len(cells) > 2:
         return True, (note,)
-    if whole[0] == 0 and (decimals or len(cells) > 2):
+    if (decimals or len(cells) > 2) and (whole[0] == 0 or not any(map(_follow, below))):
         return False, (
             f"The first line of the CSV file is {listed(cells, 3)}...: it was taken as a row. "
             "Upload with ?header=true if it is the header.",
         )
     return False, ()
+
+
+def _follow(row: Sequence[str]) -> bool:
+    """Whether the cells are integers that follow each other."""
+    cells = [cell.strip() for cell in row]
+    if not all(re.fullmatch(r"\d{1,9}", cell, re.ASCII) for cell in cells):
+        return False
+    return all(int(b) - int(a) == 1 for a, b in pairwise(cells))
 
 
 def _styles(n_columns: int, rows: Sequence[Sequence[str]], numbers: _Numbers) -> tuple[Style, ...]:

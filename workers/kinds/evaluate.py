@@ -23,6 +23,7 @@ from workers.artifacts import results
 from workers.artifacts.results import FittedModel
 from workers.kinds.kind import Find, Kind, OfTree
 from workers.work.job import Job, Outcome
+from workers.work.named_columns import ids_of
 from workers.work.placing import NewRows, fitted_of, new_rows
 from workers.work.plan import StepProgress
 from workers.work.sources import Source, of_role, reading_warnings, tree_of, values_of
@@ -120,7 +121,8 @@ def _evaluated(
             progress=StepProgress(progress, 1, 2),
         )
         warnings += node_report.warnings
-        results.save_nodes(node_report, folder)
+        ids = _ids_of_tree(sources) if rows is None else ids_of(sources)
+        results.save_nodes(node_report, folder, ids)
         result["nodes"] = {"n_nodes": tree.n_nodes}
     evaluation = {
         "metrics": dict(measured.metrics),
@@ -134,9 +136,13 @@ def _evaluated(
 
 def _of_tree(sources: Sequence[Source]) -> dict[str, Value]:
     """The inputs about the points of the tree, in the order of their ids."""
+    return values_of(sources, but=("tree",), ids=_ids_of_tree(sources))
+
+
+def _ids_of_tree(sources: Sequence[Source]) -> list[str] | None:
+    """The ids of the tree's points, where they have any."""
     path = of_role(sources, "tree").files.get(results.IDS)
-    ids = None if path is None else results.load_ids(path).to_pylist()
-    return values_of(sources, but=("tree",), ids=ids)
+    return None if path is None else results.load_ids(path).to_pylist()
 
 
 def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:

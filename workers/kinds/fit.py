@@ -26,6 +26,7 @@ from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
 from workers.formats.column_roles import is_id_name
 from workers.kinds.kind import Kind, Lane, Options
 from workers.model import Request, sibling
+from workers.work.bare_rows import BareRows
 from workers.work.crew import Coordinator, Crew
 from workers.work.job import Job, Outcome, Spec, with_tree
 from workers.work.named_columns import Names, RowIds, columns_of, implied, matched, names_taken
@@ -108,7 +109,7 @@ def _fit(job: Job) -> Outcome:
         warnings = [*warnings, *support_warnings]
     if request.name_by is not None:
         naming = result.preparation.with_words(given, result.inputs)
-        tree = _named(tree, naming, request.name_by)
+        tree = _named(tree, naming, request.name_by, result.bare)
 
     job.at(0.99, "writing")
     members |= write_fit(spec, result, method_inputs, rows.ids)
@@ -142,6 +143,8 @@ def write_fit(
             preparation.pipelines,
             places,
             columns_of(spec.sources),
+            result.bare.rows,
+            result.bare.n_nodes,
         )
         results.save_model(model, spec.folder)
     curves = curves_of(result)
@@ -206,7 +209,7 @@ def _columns_of_base(spec: Spec) -> Names:
     return results.load_columns(base.files[results.MODEL])
 
 
-def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
+def _named(tree: Tree, values: Mapping[str, Any], by: str, bare: BareRows) -> Tree:
     """The tree named by labels or terms; names from the input `names` stay."""
     keep_leaves, naming = "names" in values, values[by]
     if by == "labels":
@@ -217,7 +220,9 @@ def _named(tree: Tree, values: Mapping[str, Any], by: str) -> Tree:
     if isinstance(features, Rows):
         features = features.values(0, features.shape[0])
     matrix = Data({"features": as_matrix(features)}).matrix("features")
-    return by_terms(tree, matrix, [str(name) for name in naming], keep_leaves)
+    matrix = matrix[bare.kept(matrix.shape[0])]
+    named = by_terms(bare.of(tree), matrix, [str(name) for name in naming], keep_leaves)
+    return bare.with_names(tree, named)
 
 
 def _plan(request: Request) -> Plan:
@@ -240,8 +245,7 @@ def _fit_piece(spec: Spec, piece: Piece) -> Outcome:
         replicates = Replicates(options, plan, values, spec.threads)
         results.save_arrays(replicates.compute(piece, silent), spec.folder)
         return Outcome()
-    _, inputs, _ = prepared_inputs(plan, values)
-    data = Data(first_inputs(plan, inputs))
+    data = Data(first_inputs(plan, prepared_inputs(plan, values).inputs))
     params = used.Params.model_validate(request.params)
     if spec.shared is not None:
         piece = {**piece, SHARED: results.mapped_arrays(spec.shared)}

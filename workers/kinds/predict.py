@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from models.method import PredictionOptions
-from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.tree.cluster_names import has_names
 from models.tree.clusters import CUTS, clusters
@@ -13,7 +12,7 @@ from workers.artifacts.predictions import CalibratedAnswers, PlacedClusters, sav
 from workers.kinds.kind import Find, Kind, OfTree
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
-from workers.work.placing import fitted_of, new_rows, placing_data
+from workers.work.placing import fitted_of, new_rows, placed, placing_data
 from workers.work.sources import Source, of_role
 
 
@@ -51,10 +50,9 @@ class _Predict(Kind[PredictionTerms]):
         tree, model = fitted_of(job.sources)
         values = new_rows(job.sources, model, but=("tree", "calibration"))
         job.at(0.1, "predicting")
-        data = placing_data(model, values)
         last = model.stages[-1]
         given = options.model_dump(exclude_unset=True)
-        predictions = method(last.method).predict(last.model, tree, data, _options(given))
+        predictions = placed(tree, model, values, _options(given))
         bounds = {key: given[key] for key in CUTS if key in given}
         # A method that knows noise answers by clusters, without a cut by the leaves.
         cut = clusters(tree, **bounds) if bounds or predictions.noise is not None else None
@@ -63,6 +61,7 @@ class _Predict(Kind[PredictionTerms]):
             from workers.kinds.calibrate import answered
 
             path = of_role(job.sources, "calibration").file
+            data = placing_data(model, values)
             found = answered(path, last, tree, data, options.alpha)
             answers = CalibratedAnswers.of(tree, found)
         job.at(0.9, "writing")
@@ -78,10 +77,9 @@ class _Predict(Kind[PredictionTerms]):
         )
         n_rows = int(predictions.leaf.shape[0])
         notes = () if cut is None or cut.warning is None else (cut.warning,)
-        filled = Preparation(model.prepared).filled(values)
         return Outcome(
             result={"tree": options.tree, "predictions": {"n_rows": n_rows}},
-            warnings=(*filled, *notes, *predictions.warnings),
+            warnings=(*notes, *predictions.warnings),
         )
 
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:

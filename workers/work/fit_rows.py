@@ -11,10 +11,12 @@ import scipy.sparse as sp
 from models.arrays import Matrix
 from models.inputs.data import Data, Value, require_finite
 from models.inputs.images import as_matrix
+from models.inputs.notes import note
 from models.inputs.rows import Rows
-from models.preprocess.inputs import Preparation, fit_inputs
+from models.preprocess.inputs import Preparation, bare_rows, fit_inputs
 from models.preprocess.pipeline import ROLE
 from workers.artifacts import results
+from workers.work.drawn_rows import drawn, n_points_of
 from workers.work.sources import Source, values_of
 
 
@@ -32,7 +34,8 @@ def prepared(
     options: FitRows, tree: Source, given: Sequence[Source], seed: int
 ) -> dict[str, Value]:
     """The values that are shown by role: the fit's as it prepared them, with the words that
-    columns stand for; given ones unchanged.
+    columns stand for; given ones unchanged. A row without a value, which is noise in the fit, is
+    filled as any empty value is, with a note.
 
     tree : with its model if there is one. given : what is shown. seed : of steps that are fitted
     again because the model was deleted.
@@ -46,9 +49,16 @@ def prepared(
         return values
     if results.MODEL in tree.files:
         preparation = Preparation(results.load_prepared(tree.files[results.MODEL]))
-        ready = preparation.apply(values)
     else:
-        preparation, ready, _ = fit_inputs(steps, values, seed)
+        bare = bare_rows(steps, values)
+        seen = values
+        if bare.size:
+            n_points = n_points_of(values, ())
+            seen = drawn(values, np.delete(np.arange(n_points), bare), (), n_points)
+        preparation, _, _ = fit_inputs(steps, seen, seed)
+    ready = preparation.apply(values, bare=True)
+    for sentence in preparation.filled(values, bare=True):
+        note(sentence)
     if preparation.pairwise:
         require_finite(Data(ready).matrix(ROLE), ROLE)
     return {**ready, **preparation.with_words({}, ready)} if ROLE in ready else ready

@@ -82,7 +82,11 @@ def implied(
             square, of_features = role_of(source.role).square, source.role == "features"
             if (of == "row" and not square) or of is None or (of_features and not kept):
                 continue
-            if names := _names_of_columns(source):
+            names = _names_of_columns(source)
+            if square and len(names) == 1:
+                # The column of condensed distances is no point.
+                continue
+            if names:
                 found[role] = names
                 break
         if of == "row" and role not in found and rows.ids is not None:

@@ -9,12 +9,20 @@ from typing import Any
 
 from models.errors import UsageError
 from models.inputs.data import Data, Value
-from models.method import Predictions, handed_on
+from models.method import PredictionOptions, Predictions, handed_on
 from models.preprocess.inputs import Preparation
 from models.registry import method
+from models.tree.noise import noise_leaves
 from models.tree.rows import over_rows
 from models.tree.tree import Tree
 from workers.artifacts import results
+from workers.work.bare_rows import (
+    NONE,
+    BareRows,
+    counting_without,
+    left_out,
+    placed_as_noise,
+)
 from workers.work.named_columns import matched
 from workers.work.sources import Source, many_of, of_role, tree_of, values_of
 
@@ -65,16 +73,30 @@ def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Dat
     return data
 
 
-def placed(tree: Tree, model: results.FittedModel, values: Mapping[str, Value]) -> Predictions:
-    """Rows placed in a tree by its model, with warnings of the empty values that were filled.
+def placed(
+    tree: Tree,
+    model: results.FittedModel,
+    values: Mapping[str, Value],
+    options: PredictionOptions | None = None,
+) -> Predictions:
+    """Rows placed in a tree by its model, with warnings of the empty values that were filled. Rows
+    without a value go to its leaf of noise.
 
-    Raises UsageError as `placing_data`, `Method.predict`.
+    Raises UsageError as `placing_data`, `Method.predict`, and for a row without a value where the
+    tree has no such leaf.
     """
     last = model.stages[-1]
-    data = placing_data(model, values)
-    predictions = method(last.method).predict(last.model, tree, data)
-    filled = Preparation(model.prepared).filled(values)
-    return replace(predictions, warnings=(*filled, *predictions.warnings))
+    used, own = method(last.method), BareRows(model.bare, model.n_nodes).of(tree)
+    bare, others, _ = NONE, dict(values), ()
+    if not used.classifies and noise_leaves(tree).size:
+        steps = [step.model_dump() for step in model.prepared[0].steps] if model.prepared else []
+        bare, others, _ = left_out(model.stages[0].method, steps, others)
+    with counting_without(bare):
+        data = placing_data(model, others)
+        predictions = used.predict(last.model, own, data, options)
+    filled = Preparation(model.prepared).filled(others)
+    predictions = replace(predictions, warnings=(*filled, *predictions.warnings))
+    return placed_as_noise(tree, bare.rows, predictions) if bare.rows.size else predictions
 
 
 @dataclass(frozen=True, slots=True)

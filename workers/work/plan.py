@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from models.inputs.data import Data, Value
@@ -20,8 +20,10 @@ from models.preprocess.pipeline import ROLE
 from models.registry import method, require_distances
 from models.running.crew import Crew
 from models.running.progress import Progress
+from models.tree.tree import Tree
 from workers.artifacts.results import Stage
 from workers.model import MethodStep
+from workers.work.bare_rows import NONE, BareRows, counting_without, left_out, put_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,9 @@ class Plan:
 class PlanResult:
     """The result of a plan.
 
-    fitted : the result of the last method. inputs : the prepared inputs of the first method. stages
-        : the methods that produced a model. metrics, warnings : of all methods.
+    fitted : the result of the last method, of all rows. bare : the rows that have no value, which
+        the methods did not see. inputs : the prepared inputs of the first method, without them.
+    stages : the methods that produced a model. metrics, warnings : of all methods.
     """
 
     fitted: Fitted
@@ -58,6 +61,12 @@ class PlanResult:
     stages: list[Stage] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    bare: BareRows = NONE
+
+    @property
+    def tree(self) -> Tree:
+        """The tree of the rows of `inputs`."""
+        return self.bare.of(self.fitted.tree)
 
 
 CrewOf = Callable[[Method[Any], Data, Params, "StepProgress"], Crew]
@@ -79,7 +88,8 @@ def run_plan(
 
     Raises UsageError, and Cancelled if `progress` does.
     """
-    preparation, inputs, warnings = prepared_inputs(plan, values)
+    prepared = prepared_inputs(plan, values)
+    preparation, inputs, warnings = prepared.preparation, prepared.inputs, prepared.warnings
     metrics = preparation.explained
     stages: list[Stage] = []
     steps = plan.steps
@@ -93,7 +103,7 @@ def run_plan(
         params = used.Params.model_validate(step.params)
         step_progress = StepProgress(progress, number, len(steps))
         # What one step hands to the next needs no notes: nobody sent it.
-        with nullcontext() if is_first else noting():
+        with counting_without(prepared.bare), nullcontext() if is_first else noting():
             fitted = used.fit(
                 data,
                 params,
@@ -107,23 +117,38 @@ def run_plan(
         if fitted.model is not None:
             stages.append(Stage(step.method, step.params, fitted.model))
     assert fitted is not None
-    return PlanResult(fitted, inputs, preparation, stages, metrics, warnings)
+    bare = replace(prepared.bare, n_nodes=fitted.tree.n_nodes)
+    by_row = method(steps[-1].method).inputs.get("names")
+    named = by_row is not None and by_row.one_per == "row"
+    whole, notes = put_back(fitted, bare, Data(values).names() if named else None)
+    return PlanResult(whole, inputs, preparation, stages, metrics, [*warnings, *notes], bare)
 
 
-def prepared_inputs(
-    plan: Plan, values: Mapping[str, Value]
-) -> tuple[Preparation, dict[str, Value], list[str]]:
-    """(the preparation, the inputs of the first step, warnings).
+@dataclass(frozen=True, slots=True)
+class PreparedInputs:
+    """inputs : of the first step. bare : the rows that have no value, which are not among them."""
 
-    Raises UsageError where empty values are to be left out by a method that measures no distances.
+    preparation: Preparation
+    inputs: dict[str, Value]
+    warnings: list[str]
+    bare: BareRows
+
+
+def prepared_inputs(plan: Plan, values: Mapping[str, Value]) -> PreparedInputs:
+    """The inputs of a plan, prepared.
+
+    Raises UsageError as `left_out` and `fit_inputs`, and where empty values are to be left out by a
+    method that measures no distances.
     """
     seed = int(plan.params.get("seed", 0))
-    preparation, inputs, warnings = fit_inputs(plan.preprocess, values, seed)
+    bare, others, notes = left_out(plan.method, plan.preprocess, dict(values))
+    with counting_without(bare):
+        preparation, inputs, warnings = fit_inputs(plan.preprocess, others, seed)
     if preparation.pairwise:
         require_distances(plan.method)
     if TERMS in method(plan.method).inputs:
         inputs = dict(preparation.with_words(inputs, inputs))
-    return preparation, inputs, warnings
+    return PreparedInputs(preparation, inputs, [*notes, *warnings], bare)
 
 
 def _after(plan: Plan, fitted: Fitted, inputs: Mapping[str, Value]) -> dict[str, Value]:
@@ -152,7 +177,7 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
     """The value of each criterion at each number of clusters: the method's own and the
     silhouette, with the p-values of its peaks."""
     curves = {name: [*curve] for name, curve in result.fitted.curves.items()}
-    features, tree = result.inputs.get(ROLE), result.fitted.tree
+    features, tree = result.inputs.get(ROLE), result.tree
     # Where leaves are tasks or classes, rows belong to them independently of their features.
     own = {"tasks", "labels"} & result.inputs.keys() or result.preparation.pairwise
     if features is not None and tree.kind == "hierarchy" and not own:

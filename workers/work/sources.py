@@ -16,9 +16,10 @@ from models.registry import method
 from models.roles import role_of
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.formats.column_roles import Choice, Column
+from workers.formats.column_roles import Choice, Column, features
 from workers.formats.column_roles import of_role as column_of
 from workers.formats.facts import DEFAULT, Bounds
+from workers.formats.refusals import listed
 from workers.stores.objects.blobs import Link
 from workers.work import row_order
 
@@ -176,6 +177,7 @@ def _value(source: Source) -> Value:
     if source.kind == "inline":
         return catalogue.load("json", source.file, None, source.role)
     format = source.format or ""
+    _require_no_list(source)
     if source.link is not None:
         return remote_rows.rows(source.link, format, source.member, source.role)
     if source.by_rows:
@@ -184,6 +186,22 @@ def _value(source: Source) -> Value:
         )
     return catalogue.load(
         format, source.file, source.member, source.role, source.bounds, source.columns
+    )
+
+
+def _require_no_list(source: Source) -> None:
+    """Raises UsageError `wrong-shape` for a list of pairs as a square matrix: one column of numbers
+    beside two that are left out."""
+    own = features(source.columns)
+    others = [each.name for each in source.columns if each.role is None or each.role == "id"]
+    if not role_of(source.role).square or len(own) != 1 or len(others) < 2:
+        return
+    raise UsageError(
+        f"Input {source.role!r} has a value a row in column {own[0]!r} beside {listed(others)}, as "
+        "a list of pairs; accepted are a square matrix and, of distances, the condensed one alone "
+        "(?columns=), in the order of scipy.spatial.distance.pdist.",
+        code="wrong-shape",
+        role=source.role,
     )
 
 

@@ -5,7 +5,7 @@ Every replicate is a piece of the job, so several workers share them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -19,17 +19,16 @@ from models.consensus import options
 from models.consensus.options import ENOUGH
 from models.errors import UsageError
 from models.inputs.data import Data, Value
-from models.inputs.label_sets import LabelSets
-from models.inputs.pairs import read_pairs
 from models.inputs.rows import Rows, widened
 from models.parameters import Exact
 from models.registry import method
-from models.roles import ROLES, role_of
+from models.roles import ROLES
 from models.running import memory
 from models.running.crew import Crew, Piece
 from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree, sizes
 from workers.model import MethodStep
+from workers.work.drawn_rows import drawn, n_points_of, numbered, pair_roles
 from workers.work.plan import Plan, run_plan
 
 AT_ONCE = 50
@@ -109,7 +108,7 @@ class Replicates:
                 role="documents",
             )
         self._options, self._plan, self._threads = options, plan, threads
-        self._values = _numbered(plan.method, values)
+        self._values = numbered(plan.method, values)
         self._spread: dict[str, list[Float]] = {}
 
     def pieces(self) -> list[Piece]:
@@ -249,8 +248,8 @@ def _resampled(
     values: Mapping[str, Value], how: str, share: float, rng: np.random.Generator
 ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
     """The values with rows or columns drawn anew, and the row of each point."""
-    edges = _pairs(values)
-    n_points = _n_points(values, edges)
+    edges = pair_roles(values)
+    n_points = n_points_of(values, edges)
     if how == "seeds":
         return dict(values), np.arange(n_points)
     if how == "columns":
@@ -259,95 +258,7 @@ def _resampled(
         row = np.sort(rng.choice(n_points, max(1, round(share * n_points)), replace=False))
     else:
         row = np.sort(rng.integers(0, n_points, n_points))
-    drawn: dict[str, Any] = {}
-    for role, value in values.items():
-        if role in edges and isinstance(value, np.ndarray):
-            of_labels = role == "graph" and "labels" in values
-            drawn[role] = value if of_labels else _links(value, row, n_points)
-        elif role == "names" and isinstance(value, list):
-            drawn[role] = [value[point] for point in row.tolist()]
-        elif isinstance(value, tuple):
-            drawn[role] = tuple(_rows(matrix, row) for matrix in value)
-        elif role_of(role).square and isinstance(value, (np.ndarray, sp.csr_array)):
-            drawn[role] = value[row][:, row]
-        else:
-            drawn[role] = _rows(value, row)
-    return drawn, row
-
-
-def _numbered(method_id: str, values: Mapping[str, Value]) -> dict[str, Value]:
-    """The values, where names of points are no longer needed: pairs by name are by number. Beside
-    a known tree, whose leaves bear them, names stay, for each copy of a point that is drawn."""
-    wanted = method(method_id).inputs.get("names")
-    kept = {role: value for role, value in values.items() if role != "names"}
-    if wanted is None or wanted.one_per != "row" or "labels" in values:
-        return kept
-    n_points = _n_points(values, _pairs(values))
-    names = Data(values).leaf_names(n_points, "point")
-    for role in _pairs(values):
-        value = values[role]
-        if isinstance(value, np.ndarray) and value.dtype == object:
-            kept[role] = read_pairs(Data(values), role, n_points, names)
-    return {**kept, "names": names} if "hierarchy" in values else kept
-
-
-def _pairs(values: Mapping[str, Value]) -> set[str]:
-    """The roles that are pairs, of rows or of labels."""
-    return {role for role in values if role_of(role).links} | (
-        {"graph"} if _has_edges(values) else set()
-    )
-
-
-def _n_points(values: Mapping[str, Value], pairs: Collection[str]) -> int:
-    return next(
-        matrix.shape[0]
-        for role, value in values.items()
-        if role not in pairs
-        for matrix in (value if isinstance(value, tuple) else (value,))
-        if isinstance(matrix, (np.ndarray, sp.csr_array, Rows))
-    )
-
-
-def _has_edges(values: Mapping[str, Value]) -> bool:
-    """Whether the graph is edges, between labels or, without labels, between points."""
-    graph = values.get("graph")
-    if not isinstance(graph, np.ndarray):
-        return False
-    # Two edges have the shape of a matrix of two points, but points have no labels beside a graph.
-    return graph.dtype == object or graph.shape[0] != graph.shape[1] or "labels" in values
-
-
-def _links(
-    pairs: npt.NDArray[Any], row: npt.NDArray[np.int64], n_points: int
-) -> npt.NDArray[np.int64]:
-    """(n, 2) the pairs among drawn rows: every copy of one row with every copy of the other."""
-    ends = pairs.astype(np.int64)
-    times = np.bincount(row, minlength=n_points)
-    start = np.cumsum(times) - times
-    n_copies = times[ends]
-    n = n_copies.prod(axis=1)
-    pair = np.repeat(np.arange(len(ends)), n)
-    number = np.arange(pair.size) - np.repeat(np.cumsum(n) - n, n)
-    first, second = np.divmod(number, n_copies[pair, 1])
-    return np.stack([start[ends[pair, 0]] + first, start[ends[pair, 1]] + second], axis=1)
-
-
-def _rows(value: Any, row: npt.NDArray[np.int64]) -> Any:
-    if isinstance(value, Rows):
-        return _Drawn(value, row)
-    if isinstance(value, (np.ndarray, sp.csr_array)):
-        return value[row]
-    if isinstance(value, LabelSets):
-        member = sp.csr_array(
-            (np.ones(value.code.size), value.code, value.start), (value.n_rows, len(value.names))
-        )[row]
-        return replace(
-            value,
-            start=member.indptr.astype(np.int64),
-            code=member.indices.astype(np.int64),
-            unlabelled=value.unlabelled[row],
-        )
-    return value
+    return drawn(values, row, edges, n_points), row
 
 
 def _columns(values: Mapping[str, Value], rng: np.random.Generator) -> dict[str, Value]:
@@ -360,25 +271,6 @@ def _columns(values: Mapping[str, Value], rng: np.random.Generator) -> dict[str,
         )
     n = features.shape[1]
     return {**values, "features": features[:, np.sort(rng.integers(0, n, n))]}
-
-
-class _Drawn(Rows):
-    """Rows of another matrix by ascending number, with repetitions."""
-
-    def __init__(self, rows: Rows, row: npt.NDArray[np.int64]) -> None:
-        self._rows, self._row = rows, row
-        self.shape = (len(row), rows.shape[1])
-        self.dtype, self.bfloat16, self.far = rows.dtype, rows.bfloat16, rows.far
-
-    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
-        return self._of(self._row[start:stop])
-
-    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        return self._of(self._row[rows])
-
-    def _of(self, row: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        distinct, times = np.unique(row, return_counts=True)
-        return np.repeat(self._rows.take(distinct), times, axis=0)
 
 
 def _spreads(values: Mapping[str, Value]) -> dict[str, list[Float]]:

@@ -133,6 +133,9 @@ class NodeFacts(BaseModel):
     exemplars: list[int] | None = Field(
         description="Rows nearest to the mean of all features, nearest first."
     )
+    exemplar_ids: list[str] | None = Field(
+        None, description="The ids of the exemplars, where the rows have ids."
+    )
 
 
 class NodeReport(BaseModel):

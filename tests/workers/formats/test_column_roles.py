@@ -42,7 +42,7 @@ def test_numbers_that_repeat_are_no_ids(name: str) -> None:
     assert roles(Seen(name, "integer"), *AB)[name] == "feature"
 
 
-@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "Unnamed: 0.1", "__index_level_0__"])
 def test_a_saved_index_is_never_a_feature(name: str) -> None:
     assert roles(Seen(name, "integer"), *AB)[name] is None
     assert roles(Seen(name, "number", differ=True), *AB)[name] is None

@@ -98,6 +98,11 @@ def test_the_uploader_decides(tmp_path: Path) -> None:
     assert value.tolist() == [[0, 1, 2], [3, 4, 5]]
     assert "?header=true" in facts.warnings[0]
     assert read(path, Written(header=True))[0].shape == (1, 3)
+    for text in ("2019,2020,2021\n5,3,4\n", "2019,2020,2021\n5,3,4.5\n"):
+        assert "?header=true" in read(put(tmp_path / "x", text))[0].warnings[0]
+    assert read(put(tmp_path / "x", "1,2,3\n4,5,6\n"))[0].warnings == ()
+    error = refused(read, put(tmp_path / "x", "a,b\r1,2\r3,4\r"))
+    assert "carriage return alone" in error.detail
     path = put(tmp_path / "x", "a;b|c;d\n1;2|3;4\n")
     assert dialect_of(path, Written(delimiter="|")).first == ("a;b", "c;d")
 
@@ -111,6 +116,10 @@ def test_the_uploader_decides(tmp_path: Path) -> None:
         (",a,b\nr1,1,2\nr2,3,4\n", (2, 2), ""),
         ('"","a","b"\n"1",1,2\n"2",3,4\n', (2, 2), ""),
         ("Unnamed: 0,a,b\n0,1,2\n1,3,4\n", (2, 2), "Unnamed: 0"),
+        ("Unnamed: 0.1,Unnamed: 0,a,b\n0,0,1,2\n1,1,3,4\n", (2, 2), "Unnamed: 0"),
+        ("2019,2020,2021\n1.5,2.5,3.5\n4.5,5.5,6.5\n", (2, 3), None),
+        ("a b\n1 2\n3 4\n", (2, 2), None),
+        ("1 2 3\n4 5 9\n7 7 1\n", (3, 3), None),
     ],
 )
 def test_an_index_and_a_header_of_numbers(

@@ -108,9 +108,14 @@ class OneCut:
         names, nodes = _names(tree, self.cut), _nodes(self.shown, self.cut)
         for some in _spans(tree.n_points):
             clusters = self.cut.cluster_of_point[some]
-            further = [values[some] for values in self.columns.values()]
+            further = [_or_none(values[some]) for values in self.columns.values()]
             own = [range(some.start, some.stop), *_ids_at(self.ids, some)]
             yield [*own, clusters, nodes[some], names[clusters], *further]
+
+
+def _or_none(values: Any) -> list[float | None]:
+    """The values of points, None for a point without one."""
+    return [None if value != value else value for value in values.tolist()]
 
 
 @dataclass(frozen=True, slots=True)

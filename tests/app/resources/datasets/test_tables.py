@@ -275,6 +275,17 @@ def test_ids_come_back_with_every_answer_about_rows(working: Working) -> None:
     assert made.status_code == 201, made.text
     positions = working.client.get(f"/v1/maps/{made.json()['id']}/positions").json()["items"]
     assert [row["id"] for row in positions] == ids
+    criteria = {"features": dataset["id"], "per_node": True, "metrics": []}
+    for rows in ({}, {"inputs": {"features": dataset["id"]}}):
+        body = {**criteria, **rows}
+        if rows:
+            del body["features"]
+            body["labels"] = ["a", "a", "b", "b"]
+        answer = working.client.post(f"{at}/evaluations", json=body, headers={"Prefer": "wait=60"})
+        assert answer.status_code == 200, answer.text
+        nodes = working.client.get(answer.json()["nodes"]).json()["items"]
+        for node in nodes:
+            assert node["exemplar_ids"] == [ids[row] for row in node["exemplars"]]
     place = working.client.get(f"{at}/places/1").json()
     assert place["id"] == ids[place["row"]]
 
@@ -365,3 +376,24 @@ def test_a_file_is_read_anew_with_other_columns(working: Working) -> None:
     assert client.get(f"/v1/datasets/{other['id']}/content").content == as_csv(ROWS, NAMES)
     gone = client.post(f"/v1/datasets?from={first['id']}")
     assert (gone.status_code, first["id"] in gone.json()["detail"]) == (404, True)
+
+
+def test_distances_of_a_table_of_one_column(working: Working) -> None:
+    """A column of condensed distances names no point; a list of pairs is no condensed matrix."""
+    headers = {"Content-Type": "text/csv"}
+
+    def fit(text: str) -> dict[str, Any]:
+        uploaded = working.client.post("/v1/datasets", content=text, headers=headers).json()
+        body = {"method": "hac", "inputs": {"distances": uploaded["id"]}}
+        return dict(
+            working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
+        )
+
+    job = fit("d\n1\n4.5\n4\n")
+    assert job["status"] == "succeeded", job
+    assert any("condensed matrix of 3 points" in note for note in job["warnings"])
+    newick = working.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text
+    assert newick.startswith("((0:1.0,1:1.0)")
+    job = fit("from,to,d\na,c,4.5\na,b,1\nb,c,4\n")
+    assert "a list of pairs" in job["error"]["detail"]
+    assert "'from', 'to'" in job["error"]["detail"]

@@ -195,3 +195,32 @@ def test_pictures_and_views(working: Working) -> None:
     assert all(cluster["name"] != "noise" for level in levels for cluster in level["clusters"])
     nodes = working.client.get(base).json()["nodes"]
     assert [node["name"] for node in nodes if node["noise"]] == ["noise"]
+
+
+def test_rows_without_a_value_keep_their_numbers_and_ids(working: Working) -> None:
+    """A row of nothing in a table with ids is a leaf of noise with its id, in every form."""
+    table = "id,x,y\na,0,0.1\nb,,\nc,0.2,0.3\nd,9,9.5\ne,9.1,\nf,,\n"
+    csv_type = {"Content-Type": "text/csv"}
+    uploaded = working.client.post("/v1/datasets", content=table, headers=csv_type).json()
+    inputs = {"features": uploaded["id"]}
+    steps = [{"step": "missing", "fill": "mean"}]
+    for method, params in (("hac", {}), ("hdbscan", {"min_cluster_size": 2, "min_samples": 1})):
+        job = run(
+            working, {"method": method, "inputs": inputs, "params": params, "preprocess": steps}
+        )
+        assert any("2 row(s)" in note and "1, 5" in note for note in job["warnings"])
+        base = f"/v1/trees/{job['result']['tree']}"
+        body = working.client.get(f"{base}/assignments", params={"k": 2}).json()
+        labels = body["assignments"]
+        assert (labels[1], labels[5], body["n_noise"]) == (-1, -1, 2)
+        assert labels[0] == labels[2] != labels[3] == labels[4]
+        assert body["ids"] == list("abcdef")
+        table_of = working.client.get(f"{base}/assignments.csv", params={"k": 2}).text
+        rows = list(csv.DictReader(io.StringIO(table_of)))
+        assert [row["id"] for row in rows if row["cluster"] == "-1"] == ["b", "f"]
+        assert "nan" not in table_of
+        members = working.client.get(f"{base}/nodes/0/members").json()["items"]
+        assert [each["id"] for each in members] == list("abcdef")
+        answer = working.client.post(f"{base}/predictions", json={"inputs": inputs, "k": 2}).json()
+        assert [item["cluster"] for item in answer["items"]] == labels
+        assert [item["id"] for item in answer["items"]] == list("abcdef")
