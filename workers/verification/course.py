@@ -39,6 +39,7 @@ _CHECKS: dict[str, Check] = {
     "jobs": folders.check_job,
     "uploads": folders.check_upload,
     "service": folders.check_service,
+    "audit": folders.check_audit,
     "quarantine": folders.check_mark,
     "foreign": folders.check_foreign,
 }
@@ -164,6 +165,8 @@ def folder_of(key: str) -> str:
     if root in ("datasets", "jobs", "uploads"):
         whole = len(parts) > 3 or (parts[0] == "open" and len(parts) == 3)
         return "/".join([root, *parts[1:3]]) if whole else f"foreign/{parts[0]}"
+    if root == "audit" and len(parts) == 3:
+        return f"audit/{parts[1]}"
     if root in ("service", "quarantine") and len(parts) > 1:
         return f"{root}/{parts[1]}" if root == "service" else root
     if root == "uninspected" and len(parts) == 3:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pydantic import TypeAdapter
 
 from workers.artifacts import results
+from workers.artifacts.audit import lines_in
 from workers.artifacts.datasets import CONTENT, INSPECTED, META, STATEMENTS, Dataset, Inspection
 from workers.artifacts.editions import CHANGES, Change, tree_of
 from workers.artifacts.keys import Key, use_in
@@ -277,6 +278,27 @@ def _share(reader: Reader, key: str, tree_id: str, name: str) -> None:
     share = content[0]
     if (share.id, share.tree, f"{moment_ms(share.expires_at):015d}") != (share_id, tree_id, end):
         reader.wrong(key, f"it is of {share.id}, which ends at {share.expires_at}", owner)
+
+
+def check_audit(reader: Reader, folder: str, keys: Iterable[str]) -> None:
+    """folder : `audit/<day>`. Each process numbers its objects without a gap."""
+    numbers: dict[str, list[int]] = {}
+    for key in sorted(keys):
+        owner = f"audit log of {folder.removeprefix(layout.AUDIT)}"
+        match = re.fullmatch(r"[0-9]{15}\.([0-9a-z]{26})\.([0-9]{8})", key.rpartition("/")[2])
+        if match is None:
+            reader.foreign(key, owner)
+            continue
+        numbers.setdefault(match[1], []).append(int(match[2]))
+        stored = reader.bytes(key)
+        try:
+            if stored is not None:
+                lines_in(key, stored)
+        except Damaged as error:
+            reader.damaged(error, owner)
+    for process, own in sorted(numbers.items()):
+        for number in sorted({*range(min(own), max(own))} - {*own}):
+            reader.lost(f"{folder}/{process}.{number:08d}", f"audit log of {folder[6:]}")
 
 
 def check_mark(reader: Reader, folder: str, keys: Iterable[str]) -> None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, ConfigDict
 
@@ -58,7 +57,7 @@ def marks(blobs: Blobs) -> dict[str, Mark]:
 
 def guarded(blobs: Blobs) -> Blobs:
     """The same store for those that serve and compute: what is in quarantine is `Damaged`."""
-    return cast(Blobs, _Guarded(blobs))
+    return _Guarded(blobs)
 
 
 class _Guarded:
@@ -66,14 +65,43 @@ class _Guarded:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
+        self.place = blobs.place
         self._lock = threading.Lock()
         self._marked: frozenset[str] = frozenset()
         self._listed_at = -FRESH_S
 
-    if not TYPE_CHECKING:
+    def strays(self, prefix: str) -> Iterator[str]:
+        return self._blobs.strays(prefix)
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._blobs, name)
+    def put(self, key: str, data: bytes, *, create: bool = False) -> None:
+        self._blobs.put(key, data, create=create)
+
+    def put_all(self, objects: Mapping[str, bytes]) -> None:
+        self._blobs.put_all(objects)
+
+    def put_file(self, key: str, path: Path) -> None:
+        self._blobs.put_file(key, path)
+
+    def put_files(self, files: Mapping[str, Path], then: tuple[str, bytes] | None = None) -> None:
+        self._blobs.put_files(files, then)
+
+    async def put_stream(self, key: str, chunks: AsyncIterator[bytes]) -> int:
+        return await self._blobs.put_stream(key, chunks)
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        return self._blobs.keys(prefix)
+
+    def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:
+        return self._blobs.sizes(prefix)
+
+    def free_bytes(self) -> int | None:
+        return self._blobs.free_bytes()
+
+    def remove_leftovers(self) -> None:
+        self._blobs.remove_leftovers()
+
+    def ping(self) -> None:
+        self._blobs.ping()
 
     def get(self, key: str) -> bytes:
         self._require_unmarked(key)
