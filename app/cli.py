@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from app.commands import backup, removal
+from app.commands import audit, backup, removal
 from app.commands import keys as key_commands
 
 if TYPE_CHECKING:
@@ -112,6 +112,8 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     key_commands.add_commands(keys)
     gc_parser = commands.add_parser("gc", help="remove what has expired; --dry-run lists it")
     removal.add_command(gc_parser)
+    audit_parser = commands.add_parser("audit", help="who changed what, as JSON lines")
+    audit.add_command(audit_parser)
     backup.add_commands(commands)
     return parser
 

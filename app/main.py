@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -19,6 +20,7 @@ from starlette.middleware.cors import CORSMiddleware
 from app import resources
 from app.dashboard import routes as dashboard
 from app.http import problems
+from app.http.auditing import Audit, Audited
 from app.http.compression import Compressed
 from app.http.dependencies import Service
 from app.http.environment_keys import keys
@@ -33,6 +35,7 @@ from app.http.sharing import SharedLinks
 from app.openapi import document as openapi
 from app.resources.methods import routes as methods
 from app.settings import Settings
+from workers.artifacts.audit import AuditWriter, expire, try_to_ship
 from workers.artifacts.editions import Editions
 from workers.artifacts.keys import Keys
 from workers.artifacts.shares import Shares
@@ -52,6 +55,11 @@ _SENDING_S = 1.0
 _CATALOGUE_S = 60.0
 """When the methods that nobody has requested are loaded: by then, on a busy machine too, the
 processes that start beside this one no longer need the cores."""
+
+_SHIP_S = 5.0
+"""How often the audit log is put into the store."""
+_CLEAR_S = 3600.0
+"""How often it is cleared of what is too old."""
 
 _log = logging.getLogger("umbel")
 
@@ -97,7 +105,7 @@ def create_app(
     settings = settings or Settings()
     metrics = Metrics()
     keyring = Keyring(keys(settings))
-    rates, links = Rates(settings), SharedLinks()
+    rates, links, audit = Rates(settings), SharedLinks(), Audit()
     app = FastAPI(
         title="Umbel",
         docs_url=None,
@@ -110,9 +118,10 @@ def create_app(
             keyring=keyring,
             rates=rates,
             links=links,
+            audit=audit,
             send=send,
         ),
-        middleware=_middleware(settings, metrics, keyring, rates, links),
+        middleware=_middleware(settings, metrics, keyring, rates, links, audit),
     )
     app.state.settings = settings
     app.state.metrics = metrics
@@ -132,7 +141,12 @@ def documented_app() -> FastAPI:
 
 
 def _middleware(
-    settings: Settings, metrics: Metrics, keyring: Keyring, rates: Rates, links: SharedLinks
+    settings: Settings,
+    metrics: Metrics,
+    keyring: Keyring,
+    rates: Rates,
+    links: SharedLinks,
+    audit: Audit,
 ) -> list[Middleware]:
     """Outermost first."""
     cors = Middleware(
@@ -145,6 +159,7 @@ def _middleware(
     return [
         Middleware(Observed, metrics=metrics, root_path=settings.root_path),
         *([cors] if settings.cors_origins else []),
+        Middleware(Audited, audit=audit),
         Middleware(Gate, settings=settings, keyring=keyring, links=links),
         Middleware(Limiter, rates=rates),
         Middleware(Compressed),
@@ -160,13 +175,15 @@ async def _lifespan(
     keyring: Keyring,
     rates: Rates,
     links: SharedLinks,
+    audit: Audit,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
     traces.begin("umbel-api")
     parts = await to_thread.run_sync(_assembled, settings, send)
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
-    service = app.state.service = _service(settings, parts, job_ends, keyring, rates, links)
+    service = app.state.service = _service(settings, parts, job_ends, keyring, rates, links, audit)
     links.store = service.shares
+    writer = audit.writer = AuditWriter(parts.blobs, settings.scratch_dir / "audit")
     stored_keys = Keys(parts.blobs)
     keyring.on_ended = service.feeds.wake
     try:
@@ -184,6 +201,7 @@ async def _lifespan(
         asyncio.create_task(job_ends.listen(), name="job ends"),
         asyncio.create_task(keyring.watch(stored_keys), name="keys"),
         asyncio.create_task(_measure(parts, settings), name="store size"),
+        asyncio.create_task(_ship(writer, parts, settings), name="audit log"),
         asyncio.create_task(_load_catalogue(), name="catalogue"),
     ]
     try:
@@ -194,6 +212,7 @@ async def _lifespan(
             with suppress(asyncio.CancelledError):
                 await task
         await keyring.write_uses(stored_keys)
+        await to_thread.run_sync(try_to_ship, writer)
         await rates.close()
         await to_thread.run_sync(sender.stop, _SENDING_S)
         await to_thread.run_sync(parts.redis.close)
@@ -221,6 +240,7 @@ def _service(
     keyring: Keyring,
     rates: Rates,
     links: SharedLinks,
+    audit: Audit,
 ) -> Service:
     return Service(
         settings=settings,
@@ -241,6 +261,7 @@ def _service(
         ),
         keyring=keyring,
         rates=rates,
+        audit=audit,
     )
 
 
@@ -259,6 +280,21 @@ async def _sweep(ledger: Ledger, every_s: float) -> None:
             _log.exception("the sweeper will try again")
         # Many processes sweep: jitter keeps them from doing it at the same moment.
         await asyncio.sleep(every_s * random.uniform(0.75, 1.25))
+
+
+async def _ship(writer: AuditWriter, parts: Assembly, settings: Settings) -> None:
+    """Put the audit log into the store, and remove what is too old, as long as the process
+    lives."""
+    cleared_at = -_CLEAR_S
+    while True:
+        try:
+            await to_thread.run_sync(try_to_ship, writer)
+            if settings.keep_audit_days and time.monotonic() >= cleared_at + _CLEAR_S:
+                await to_thread.run_sync(expire, parts.blobs, settings.keep_audit_days)
+                cleared_at = time.monotonic()
+        except Exception:
+            _log.exception("the audit log is put into the store later")
+        await asyncio.sleep(_SHIP_S)
 
 
 async def _load_catalogue() -> None:

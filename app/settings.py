@@ -121,6 +121,9 @@ class Settings(WorkerSettings):
         description="What `/metrics` is read with, as `Authorization: Bearer <token>`. Where keys "
         "are set and no token is, nobody reads it: it names tenants.",
     )
+    keep_audit_days: int = Field(
+        0, ge=0, description="Days for which the audit log is kept; 0: for ever."
+    )
     metrics_tenants: int = Field(
         20, ge=0, description="Tenants that metrics name; the others are counted together."
     )

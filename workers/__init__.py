@@ -6,7 +6,7 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 - `jobs`: the promise that no accepted job is lost.
 - `artifacts`: datasets, uploads, trees, results, checkpoints, and keys of the API.
 - `formats`: the files that users upload.
-- `stores`: the object store and Redis.
+- `stores`: the object store and Redis; `verification`: whether all in the store is whole.
 - `kinds`: the kinds of work; `work`: what several of them are made of.
 - `supervisor`: an attempt at a job, from outside; `child`: the process that does it.
 - `webhooks`, `telemetry`, `phrasing`: messages at ends; what an operator sees; names by a model.

@@ -133,9 +133,10 @@ class Request(_Frozen):
     webhook : the address to notify when the job has ended; checked by
         `workers.webhooks.addresses.parse`.
     key : the key of the store by which it was submitted. key_running : the most jobs of that key
-        that run at a time. inline_bytes : of its inline inputs. expires_at : when it may be
-        removed, RFC 3339 in UTC. trace : the `traceparent` of its submission, where traces are
-        sent.
+        that run at a time. inline_bytes : of its inline inputs. inline_sha256 : by role, as stored;
+        empty in what is not stored, and in requests of versions that kept none. expires_at : when
+        it may be removed, RFC 3339 in UTC. trace : the `traceparent` of its submission, where
+        traces are sent.
     """
 
     id: str
@@ -159,6 +160,7 @@ class Request(_Frozen):
     key: str | None = None
     key_running: int | None = None
     inline_bytes: int = 0
+    inline_sha256: dict[str, str] = {}
     expires_at: str | None = None
     trace: str | None = None
     description: str | None = None

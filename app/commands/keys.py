@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from workers.artifacts.audit import event_of_command, note_command
 from workers.artifacts.keys import ROLES, Key, Keys, KnownKey, rfc3339
 from workers.errors import FatalError, TransientError
 from workers.settings import Limits, WorkerSettings, wrong_settings
@@ -139,6 +140,7 @@ def _new(arguments: argparse.Namespace) -> int:
         expires_at=arguments.expires,
         limits=limits,
     )
+    _note(arguments, "keys new", key)
     _show_new(key, secret)
     return 0
 
@@ -168,8 +170,9 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _revoke(arguments: argparse.Namespace) -> int:
     keys = _required(WorkerSettings(), arguments)
-    _known(keys, arguments.id)
+    known = _known(keys, arguments.id)
     keys.revoke(arguments.id, datetime.now(UTC))
+    _note(arguments, "keys revoke", known.key)
     print(f"{arguments.id} is revoked; running processes know it within 5 seconds")
     return 0
 
@@ -193,6 +196,7 @@ def _rotate(arguments: argparse.Namespace) -> int:
     )
     # The new key first: if this ends here, both are valid.
     keys.revoke(old.id, now + arguments.keep)
+    _note(arguments, "keys rotate", key)
     _show_new(key, secret)
     ends = f"at {rfc3339(now + arguments.keep)}" if arguments.keep else "now"
     print(f"{old.id} becomes invalid {ends}")
@@ -228,6 +232,13 @@ def _required(settings: WorkerSettings, arguments: argparse.Namespace) -> Keys:
     if keys is None:
         raise ValueError("Set UMBEL_STORE_URL as for the service, or --data-dir of `umbel serve`.")
     return keys
+
+
+def _note(arguments: argparse.Namespace, action: str, key: Key) -> None:
+    """Write the change into the audit log."""
+    blobs = store_of(WorkerSettings(), arguments.data_dir)
+    if blobs is not None:
+        note_command(blobs, event_of_command(action, key.tenant, key.id))
 
 
 def _known(keys: Keys, key_id: str) -> KnownKey:

@@ -4,7 +4,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 
 - `server`, `processes`, `heap`, `connections`, `addresses`: servers behind one port or a proxy.
 - `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`.
-- `observability`, `service_metrics`: request ids, the log; metrics of requests and of jobs.
+- `observability`, `service_metrics`: request ids, the log, metrics; `auditing`: who changed what.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`: the same key again.
 - `problems`, `problem_schemas`: RFC 9457 problems, the kinds of them, and error handlers.
 - `bodies`, `queries`, `picture_queries`: bounded bodies, strict JSON, query parameters.

@@ -13,6 +13,7 @@ from redis import Redis
 from starlette.convertors import Convertor, register_url_convertor
 
 from app.http.addresses import path_of
+from app.http.auditing import Audit
 from app.http.events import Feeds
 from app.http.idempotency import Once
 from app.http.job_ends import JobEnds
@@ -52,6 +53,7 @@ class Service:
     keyring: Keyring
     usage: Usage
     rates: Rates
+    audit: Audit
 
 
 async def _service(request: Request) -> Service:

@@ -37,7 +37,8 @@ _log = logging.getLogger("umbel")
 @dataclass(frozen=True, slots=True)
 class Access:
     """Who sent a request, and what that caller may do. key : None for one that is not of the store.
-    share : that of a link, which opens only what `app.http.sharing.opens` says.
+    share : that of a link, which opens only what `app.http.sharing.opens` says. local : whether the
+    service has no keys.
 
     Keys of the environment, and the caller of a service without keys, may do everything.
     """
@@ -46,6 +47,7 @@ class Access:
     role: Role
     key: Key | None = None
     share: Share | None = None
+    local: bool = False
 
     @property
     def key_id(self) -> str | None:

@@ -115,7 +115,7 @@ class Gate:
             return None
         if self._keyring.keyless:
             self._check_local(scope, headers)
-            return Access(LOCAL, "admin")
+            return Access(LOCAL, "admin", local=True)
         if path.startswith("/v1/") or path == "/v1":
             access = self._caller(headers)
             changes = scope["method"] not in READING and path not in KEEPS_NOTHING

@@ -149,3 +149,36 @@ def test_errors_of_backup_and_restore(
             main(command)
         assert ended.value.code == 2
         assert text in capsys.readouterr().err
+
+
+def status(command: list[str]) -> object:
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    return ended.value.code
+
+
+def test_a_verification_names_what_is_damaged(
+    old: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a store without seals one content that changed is found, marked and brought back."""
+    monkeypatch.setattr("workers.verification.course.SETTLE_S", 0.0)
+    monkeypatch.delenv("UMBEL_STORE_URL", raising=False)
+    there, copy = ["--data-dir", str(old)], str(tmp_path / "copy")
+    assert status(["verify", *there]) == 0
+    assert status(["backup", copy, *there]) == 0
+    content = next((old / "store" / "datasets").rglob("content"))
+    content.write_bytes(content.read_bytes()[:-1])
+    key = content.relative_to(old / "store").as_posix()
+    capsys.readouterr()
+    assert status(["verify", "--json", "--rate", "100", *there]) == 3
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert [(each["key"], each["what"]) for each in found] == [(key, "damaged")]
+    assert DATASET in found[0]["owner"]
+    assert (old / "store" / "quarantine" / key).exists()
+    assert status(["verify", "--backup", copy, *there]) == 0
+    assert status(["verify", "--restore-from", copy, *there]) == 0
+    assert f"restored: {key}" in capsys.readouterr().out
+    assert not (old / "store" / "quarantine" / key).exists()
+    Path(copy, "service", "stray").write_text("x")
+    assert status(["verify", "--backup", copy, *there]) == 3
+    assert "service/stray" in capsys.readouterr().out

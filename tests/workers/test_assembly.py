@@ -14,7 +14,6 @@ from workers.errors import FatalError
 from workers.model import sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects.address import blobs_at
-from workers.stores.objects.local import LocalBlobs
 
 
 @pytest.mark.parametrize("url", ["", "/a/folder", "file://other/folder", "http://a/b", "s3://"])
@@ -31,8 +30,8 @@ def test_no_redis(settings: WorkerSettings) -> None:
 def test_a_folder_with_unusual_characters(settings: WorkerSettings, tmp_path: Path) -> None:
     folder = tmp_path / "a b%20ü"
     blobs = blobs_at(settings.model_copy(update={"store_url": folder.as_uri()}))
-    assert isinstance(blobs, LocalBlobs)
-    assert blobs.root == folder
+    assert blobs.place == folder.as_uri()
+    assert folder.is_dir()
 
 
 def test_a_job_over_s3(

@@ -11,5 +11,5 @@
 - `editions`: what users change of a tree, as changes in their order.
 - `shares`: links that show a tree to whoever has them.
 - `beside`: the bytes of annotations, editions and links, counted for quotas.
-- `keys`: the keys of the API.
+- `keys`: the keys of the API; `audit`: the log of who changed what.
 """

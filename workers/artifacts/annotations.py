@@ -22,6 +22,7 @@ from workers.model import Annotation, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST
+from workers.stores.objects.seals import read_model, sealed
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 
@@ -67,7 +68,8 @@ class Annotations:
             own_change = secrets.token_hex(4)
             changes = (*last.changes, own_change)[-CHANGES_NAMED:]
             after = after.model_copy(update={"revision": revision + 1, "changes": changes})
-            content = after.model_dump_json().encode()
+            key = layout.annotation(tenant, own_id, after.revision)
+            content = sealed(key, after.model_dump_json().encode())
             with room(len(content)):
                 try:
                     kept = self._keep(tenant, own_id, after, content)
@@ -127,9 +129,7 @@ def newest(blobs: Blobs, tenant: str, own_id: str) -> Annotation | None:
         if not revision:
             return None
         try:
-            return Annotation.model_validate_json(
-                blobs.get(layout.annotation(tenant, own_id, revision))
-            )
+            return read_model(blobs, layout.annotation(tenant, own_id, revision), Annotation)
         except Missing:
             continue  # It was replaced twice meanwhile, or went with what it belongs to.
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from workers.artifacts.annotations import newest
-from workers.errors import AlreadyThere, Missing, Problem, TransientError
+from workers.errors import AlreadyThere, Damaged, Missing, Problem, TransientError
 from workers.formats.column_roles import Choice, Column
 from workers.model import Annotation, made_at, sibling
 from workers.stores.erasure import drop_and_remove, erase_job
@@ -19,6 +19,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import put_once
+from workers.stores.objects.seals import read_model, read_sealed, sealed
 from workers.stores.objects.streams import Stored, store
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records, expiry_ms
@@ -74,7 +75,7 @@ class Dataset(BaseModel):
     tags: tuple[str, ...] = ()
 
 
-class _Inspection(BaseModel):
+class Inspection(BaseModel):
     """The result of inspecting a dataset; `job` is the job that did it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -123,14 +124,15 @@ class Datasets:
 
     def keep_statements(self, tenant: str, dataset_id: str, content: bytes) -> None:
         """Keep what labels are made from, before `create`."""
-        self._blobs.put(layout.dataset(tenant, dataset_id, STATEMENTS), content)
+        key = layout.dataset(tenant, dataset_id, STATEMENTS)
+        self._blobs.put(key, sealed(key, content))
 
     def statements(self, tenant: str, dataset_id: str) -> bytes | None:
         """What the labels were made from; None for other datasets, and where there is none."""
         if self.get(tenant, dataset_id) is None:
             return None
         try:
-            return self._blobs.get(layout.dataset(tenant, dataset_id, STATEMENTS))
+            return read_sealed(self._blobs, layout.dataset(tenant, dataset_id, STATEMENTS))
         except Missing:
             return None
 
@@ -190,7 +192,7 @@ class Datasets:
         """As `inspected`, with the job that did it; False if the dataset is gone."""
         if self._blobs.size(layout.dataset(tenant, dataset_id, META)) is None:
             return False
-        inspection = _Inspection(
+        inspection = Inspection(
             shape=shape,
             dtype=dtype,
             problem=problem,
@@ -200,7 +202,8 @@ class Datasets:
         )
         key = layout.dataset(tenant, dataset_id, INSPECTED)
         with suppress(AlreadyThere):
-            self._blobs.put(key, inspection.model_dump_json().encode(), create=True)
+            content = sealed(key, inspection.model_dump_json().encode())
+            self._blobs.put(key, content, create=True)
         dataset = self._stored(tenant, dataset_id)
         if dataset is None:
             self.discard(tenant, dataset_id)
@@ -252,7 +255,9 @@ class Datasets:
 
     def erase(self, tenant: str, dataset_id: str) -> None:
         """Remove a dataset with its inspection, or what an interrupted removal has left of it."""
-        inspection = self._inspection(tenant, dataset_id)
+        inspection = None
+        with suppress(Damaged):
+            inspection = self._inspection(tenant, dataset_id)
         self._remove(tenant, dataset_id)
         if inspection is not None and inspection.job is not None:
             erase_job(self._blobs, self._records, tenant, inspection.job)
@@ -302,10 +307,9 @@ class Datasets:
 
     def _stored(self, tenant: str, dataset_id: str) -> Dataset | None:
         try:
-            meta = self._blobs.get(layout.dataset(tenant, dataset_id, META))
+            dataset = read_model(self._blobs, layout.dataset(tenant, dataset_id, META), Dataset)
         except Missing:
             return None
-        dataset = Dataset.model_validate_json(meta)
         inspection = self._inspection(tenant, dataset_id)
         if inspection is None:
             return dataset
@@ -320,12 +324,13 @@ class Datasets:
             changed = {"status": "invalid", "problem": inspection.problem}
         return dataset.model_copy(update=changed)
 
-    def _inspection(self, tenant: str, dataset_id: str) -> _Inspection | None:
+    def _inspection(self, tenant: str, dataset_id: str) -> Inspection | None:
         try:
-            content = self._blobs.get(layout.dataset(tenant, dataset_id, INSPECTED))
+            return read_model(
+                self._blobs, layout.dataset(tenant, dataset_id, INSPECTED), Inspection
+            )
         except Missing:
             return None
-        return _Inspection.model_validate_json(content)
 
 
 def _annotation(dataset: Dataset) -> Annotation:

@@ -22,10 +22,11 @@ from models.editions.operations import Operation
 from models.editions.state import EditionState
 from models.tree.tree import Tree
 from workers.artifacts.beside import Room, unlimited
-from workers.errors import AlreadyThere, Missing, OverLimit
+from workers.errors import AlreadyThere, Damaged, Missing, OverLimit
 from workers.model import new_id, now, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import parsed, read_model, read_sealed, sealed
 
 MOST_EDITIONS = 100
 """The most editions of one tree."""
@@ -57,7 +58,7 @@ class Change(BaseModel):
     name: str | None = None
 
 
-_CHANGES = TypeAdapter(list[Change])
+CHANGES = TypeAdapter(list[Change])
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Editions:
         try:
             for number in range(len(changes) + 1, max(numbers) + 1):
                 place = layout.edition(tenant, edition_id, f"{number:06d}")
-                changes.append(Change.model_validate_json(self._blobs.get(place)))
+                changes.append(read_model(self._blobs, place, Change))
         except Missing:
             return None  # It is being removed.
         with self._lock:
@@ -219,16 +220,16 @@ class Editions:
 
     def _put(self, tenant: str, edition_id: str, change: Change, room: Room) -> None:
         key = layout.edition(tenant, edition_id, f"{change.number:06d}")
-        content = change.model_dump_json().encode()
+        content = sealed(key, change.model_dump_json().encode())
         with room(len(content)):
             self._blobs.put(key, content, create=True)
             self._count(layout.edition(tenant, edition_id))
 
     def _write_copy(self, edition: Edition, room: Room) -> None:
         number = edition.revision
-        content = _CHANGES.dump_json(list(edition.changes))
+        copy = layout.edition(edition.tenant, edition.id, f"{_COPY}{number:06d}")
+        content = sealed(copy, CHANGES.dump_json(list(edition.changes)))
         with room(len(content)):
-            copy = layout.edition(edition.tenant, edition.id, f"{_COPY}{number:06d}")
             self._blobs.put(copy, content)
             earlier = layout.edition(edition.tenant, edition.id, f"{_COPY}{number - TOGETHER:06d}")
             self._blobs.delete(earlier)
@@ -236,10 +237,10 @@ class Editions:
 
     def _copy(self, tenant: str, edition_id: str, number: int) -> list[Change] | None:
         try:
-            content = self._blobs.get(layout.edition(tenant, edition_id, f"{_COPY}{number:06d}"))
-        except Missing:
-            return None
-        return _CHANGES.validate_json(content)
+            copy = layout.edition(tenant, edition_id, f"{_COPY}{number:06d}")
+            return parsed(copy, read_sealed(self._blobs, copy), CHANGES)
+        except (Missing, Damaged):
+            return None  # The changes themselves are read.
 
 
 _COPY = "to."

@@ -1,7 +1,7 @@
 """The keys of the API, kept in the store: their SHA-256, never the keys themselves.
 
-A key has an object that never changes, `service/keys/<id>/key.json`, and for each revocation an
-empty one whose name holds the time, `service/keys/<id>/revoked.<ms>`; the earliest counts. All are
+A key has an object that never changes, `service/keys/<id>/key.json`, and for each revocation one
+whose name holds the time, `service/keys/<id>/revoked.<ms>`; the earliest counts. All are
 create-only, so operators need no lock, and a reader learns every change from one listing: it reads
 only the objects that it has not seen.
 
@@ -20,13 +20,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from workers.errors import AlreadyThere, Missing
+from workers.errors import AlreadyThere, Damaged, Missing
 from workers.model import new_id
 from workers.settings import TENANT, Limits
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import read_model, sealed, unsealed
 
 Role = Literal["read", "write", "admin"]
 """`read` may look at everything of its tenant, `write` also change it; `admin` also sees what is
@@ -58,6 +59,14 @@ class Key(BaseModel):
     expires_at: datetime | None
     limits: Limits = Limits()
     replaces: str | None = None
+
+
+class _Use(BaseModel):
+    """When a key was used last."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +126,16 @@ class Keys:
             limits=limits or Limits(),
             replaces=replaces,
         )
-        content = key.model_dump_json().encode()
-        self._blobs.put(layout.key(key_id, _KEY), content, create=True)
+        place = layout.key(key_id, _KEY)
+        self._blobs.put(place, sealed(place, key.model_dump_json().encode()), create=True)
         return key, secret
 
     def revoke(self, key_id: str, at: datetime) -> None:
         """Make a key invalid from `at` on, or from an earlier revocation."""
         name = f"{_REVOKED}{max(0, int(at.timestamp() * 1000)):015d}"
         try:
-            self._blobs.put(layout.key(key_id, name), b"", create=True)
+            place = layout.key(key_id, name)
+            self._blobs.put(place, sealed(place, b"{}"), create=True)
         except AlreadyThere:
             return
 
@@ -156,21 +166,21 @@ class Keys:
 
     def note_use(self, key_id: str, at: datetime) -> None:
         """Keep that a key was used at this time, to the minute."""
-        self._blobs.put(
-            layout.key_use(key_id), rfc3339(at.replace(second=0, microsecond=0)).encode()
-        )
+        place = layout.key_use(key_id)
+        use = _Use(at=rfc3339(at.replace(second=0, microsecond=0)))
+        self._blobs.put(place, sealed(place, use.model_dump_json().encode()))
 
     def last_use(self, key_id: str) -> datetime | None:
         """When a key was used last, to the minute; None if it never was."""
         try:
-            return datetime.fromisoformat(self._blobs.get(layout.key_use(key_id)).decode())
-        except (Missing, ValueError):
+            return use_in(layout.key_use(key_id), self._blobs.get(layout.key_use(key_id)))
+        except (Missing, Damaged):
             return None
 
     def _stored(self, key_id: str) -> Key | None:
         try:
-            key = Key.model_validate_json(self._blobs.get(layout.key(key_id, _KEY)))
-        except (Missing, ValidationError):
+            key = read_model(self._blobs, layout.key(key_id, _KEY), Key)
+        except (Missing, Damaged):
             key = None
         if key is None or key.id != key_id or not TENANT.fullmatch(key.tenant):
             _log.warning("the object of key %r cannot be used; nobody is admitted by it", key_id)
@@ -194,6 +204,18 @@ def id_in(secret: str) -> str | None:
 
 def digest_of(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def use_in(key: str, stored: bytes) -> datetime:
+    """The time that an object of a key's use holds; Damaged where it holds none. Earlier versions
+    stored the time alone."""
+    try:
+        content, _ = unsealed(key, stored)
+        if content.startswith(b"{"):
+            return datetime.fromisoformat(_Use.model_validate_json(content).at)
+        return datetime.fromisoformat(content.decode())
+    except ValueError as error:
+        raise Damaged(key, "it cannot be read") from error
 
 
 def rfc3339(moment: datetime) -> str:

@@ -20,6 +20,7 @@ from workers.artifacts.keys import digest_of
 from workers.errors import Missing
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import read_model, sealed
 
 MOST_SHARES = 100
 """The most shares of one tree."""
@@ -103,8 +104,8 @@ class Shares:
             created_at=datetime.now(UTC),
             expires_at=expires_at,
         )
-        key = layout.share(tree_id, f"{share_id}.{_ms(expires_at):015d}")
-        content = share.model_dump_json().encode()
+        key = layout.share(tree_id, f"{share_id}.{moment_ms(expires_at):015d}")
+        content = sealed(key, share.model_dump_json().encode())
         with room(len(content)):
             self._blobs.put(key, content, create=True)
             self._count(layout.shares_of(tree_id))
@@ -125,14 +126,14 @@ class Shares:
 
     def revoke(self, share: Share) -> None:
         """Remove a share: its token opens nothing any more."""
-        key = layout.share(share.tree, f"{share.id}.{_ms(share.expires_at):015d}")
+        key = layout.share(share.tree, f"{share.id}.{moment_ms(share.expires_at):015d}")
         self._blobs.delete(key)
         self._count(layout.shares_of(share.tree))
 
     def sweep(self, now: datetime) -> int:
         """Remove the shares that ended longer ago than `REMEMBERED`; returns their number. One
         listing of all shares."""
-        before = _ms(now - REMEMBERED)
+        before = moment_ms(now - REMEMBERED)
         ended = [key for key, _, end in self._listed(layout.SHARES) if end < before]
         for key in ended:
             self._blobs.delete(key)
@@ -149,7 +150,7 @@ class Shares:
 
     def _stored(self, key: str) -> Share | None:
         try:
-            return Share.model_validate_json(self._blobs.get(key))
+            return read_model(self._blobs, key, Share)
         except Missing:
             return None
 
@@ -160,5 +161,5 @@ def share_id_in(token: str) -> str | None:
     return None if match is None else f"sh_{match[1]}"
 
 
-def _ms(moment: datetime) -> int:
+def moment_ms(moment: datetime) -> int:
     return int(moment.timestamp() * 1000)

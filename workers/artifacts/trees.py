@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from models.tree.tree import Kind, Tree
 from workers.artifacts import results
 from workers.artifacts.beside import Beside
-from workers.errors import Missing
+from workers.errors import AlreadyThere, Damaged, Missing, StoreFull
 from workers.model import End, Request, sibling
 from workers.stores.erasure import drop_and_remove, erase_job
 from workers.stores.objects import layout
@@ -162,8 +163,9 @@ class Trees:
         stored = self.stored(tenant, model_id, results.MODEL)
         if stored is None or self.file(tenant, model_id, results.MODEL) is None:
             return False
-        self._blobs.delete(stored.key)
-        self._blobs.delete_under(layout.annotations_of(tenant, model_id))
+        with self._removed(tenant, sibling(model_id, "job"), [results.MODEL]):
+            self._blobs.delete(stored.key)
+            self._blobs.delete_under(layout.annotations_of(tenant, model_id))
         self._beside.recount(sibling(model_id, "job"))
         self._keep_bytes(tenant, model_id, without={results.MODEL})
         return True
@@ -199,16 +201,19 @@ class Trees:
         if record.job is None:
             erase_job(self._blobs, self._records, tenant, job_id)
             return True
-        end = read_end(self._blobs, tenant, job_id)
-        if end is not None:
-            self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
+        end = None
+        with suppress(Damaged):
+            end = read_end(self._blobs, tenant, job_id)
 
         def remove() -> None:
-            self._blobs.delete_under(layout.attempts(tenant, job_id))
-            self._blobs.delete_under(layout.editions_of(tenant, job_id))
-            self._blobs.delete_under(layout.shares_of(tree_id))
-            for own_id in (tree_id, sibling(tree_id, "md")):
-                self._blobs.delete_under(layout.annotations_of(tenant, own_id))
+            with self._removed(tenant, job_id, [results.TREE]):
+                if end is not None:
+                    self._blobs.delete(layout.attempt(tenant, job_id, end.fence, results.TREE))
+                self._blobs.delete_under(layout.attempts(tenant, job_id))
+                self._blobs.delete_under(layout.editions_of(tenant, job_id))
+                self._blobs.delete_under(layout.shares_of(tree_id))
+                for own_id in (tree_id, sibling(tree_id, "md")):
+                    self._blobs.delete_under(layout.annotations_of(tenant, own_id))
 
         drop_and_remove(lambda: self._index.drop(tree_id), remove)
         self._beside.recount(job_id)
@@ -226,6 +231,25 @@ class Trees:
         if end is not None and without is not None:
             n_bytes += sum(file.size for file in end.files if file.name not in without)
         self._records.keep_bytes(job_id, n_bytes)
+
+    @contextmanager
+    def _removed(self, tenant: str, job_id: str, names: Sequence[str]) -> Iterator[None]:
+        """Mark files of a result as removed while they are: else a verification misses them. Where
+        there is no room for that, after they have made some."""
+        keys = [layout.removed(tenant, job_id, name) for name in names]
+
+        def note() -> None:
+            for key in keys:
+                with suppress(AlreadyThere):
+                    self._blobs.put(key, b"", create=True)
+
+        try:
+            note()
+        except StoreFull:
+            yield
+            note()
+        else:
+            yield
 
     def _weight(self) -> int:
         return sum(tree.n_nodes + tree.n_points for tree in self._loaded.values())

@@ -15,11 +15,12 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict
 
 from workers.artifacts.datasets import Dataset
-from workers.errors import AlreadyThere, Missing, StoreUnavailable
+from workers.errors import AlreadyThere, Damaged, Missing, StoreUnavailable
 from workers.formats.column_roles import Choice
 from workers.model import made_at, new_id
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import read_model, sealed
 from workers.stores.objects.streams import store
 from workers.stores.redis.usage import Usage
 
@@ -71,15 +72,14 @@ class Parts:
 
     def create(self, upload: Upload) -> None:
         key = layout.upload(upload.tenant, upload.id, _UPLOAD)
-        self._blobs.put(key, upload.model_dump_json().encode(), create=True)
+        self._blobs.put(key, sealed(key, upload.model_dump_json().encode()), create=True)
 
     def get(self, tenant: str, upload_id: str) -> Upload | None:
         """The upload; None if there is none, if it is gone, or if it belongs to another tenant."""
         try:
-            kept = self._blobs.get(layout.upload(tenant, upload_id, _UPLOAD))
+            return read_model(self._blobs, layout.upload(tenant, upload_id, _UPLOAD), Upload)
         except Missing:
             return None
-        return Upload.model_validate_json(kept)
 
     async def receive(self, upload: Upload, number: int, chunks: AsyncIterator[bytes]) -> Part:
         """Stream one part into the store; it does not exist before `add`, nor if this raises."""
@@ -127,10 +127,10 @@ class Parts:
     def completed(self, upload: Upload) -> Dataset | None:
         """The dataset that its parts were combined into, even if that does not exist yet."""
         try:
-            kept = self._blobs.get(layout.upload(upload.tenant, upload.id, _DATASET))
+            key = layout.upload(upload.tenant, upload.id, _DATASET)
+            return read_model(self._blobs, key, Dataset)
         except Missing:
             return None
-        return Dataset.model_validate_json(kept)
 
     def complete(self, upload: Upload, dataset: Dataset) -> Dataset:
         """Record the dataset of the upload.
@@ -139,7 +139,7 @@ class Parts:
         """
         key = layout.upload(upload.tenant, upload.id, _DATASET)
         try:
-            self._blobs.put(key, dataset.model_dump_json().encode(), create=True)
+            self._blobs.put(key, sealed(key, dataset.model_dump_json().encode()), create=True)
         except AlreadyThere:
             return self.completed(upload) or dataset
         return dataset
@@ -168,7 +168,9 @@ class Parts:
             if rest.startswith("parts/"):
                 uploads.add((tenant, upload_id))
         for tenant, upload_id in uploads:
-            upload = self.get(tenant, upload_id)
+            upload = None
+            with suppress(Damaged):
+                upload = self.get(tenant, upload_id)
             for part in [] if upload is None else self.list(upload):
                 key_id = None if upload is None else upload.key
                 self._usage.put_part(tenant, key_id, upload_id, part.number, part.bytes)

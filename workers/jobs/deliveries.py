@@ -17,6 +17,7 @@ from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST
+from workers.stores.objects.seals import read_model, sealed
 from workers.stores.redis.records import Records
 from workers.stores.redis.webhooks import WebhookLease, WebhookQueue
 
@@ -26,7 +27,7 @@ WEBHOOK = "webhook.json"
 def read_delivery(blobs: Blobs, tenant: str, job_id: str) -> Delivery | None:
     """The result of a job's webhook; None while it is still to be sent."""
     try:
-        return Delivery.model_validate_json(blobs.get(layout.job(tenant, job_id, WEBHOOK)))
+        return read_model(blobs, layout.job(tenant, job_id, WEBHOOK), Delivery)
     except Missing:
         return None
 
@@ -62,7 +63,8 @@ class Deliveries:
         """Record that it was delivered or given up: first in the store, then in Redis."""
         key = layout.job(lease.tenant, lease.job, WEBHOOK)
         try:
-            self._blobs.put(key, delivery.model_dump_json().encode(), create=True)
+            content = sealed(key, delivery.model_dump_json().encode())
+            self._blobs.put(key, content, create=True)
         except AlreadyThere:
             delivery = read_delivery(self._blobs, lease.tenant, lease.job) or delivery
         if self._report(lease, delivery) == "gone" and self._deleted(lease):

@@ -23,6 +23,7 @@ from workers.artifacts.annotations import Annotations
 from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
 from workers.errors import (
+    Damaged,
     Missing,
     Problem,
     StoreFull,
@@ -313,7 +314,8 @@ class Ledger:
         except Missing:
             self._records.drop(job_id)
             return None
-        except TransientError as error:
+        except (TransientError, Damaged) as error:
+            # What is damaged may be restored: the job waits, and shows why.
             with suppress(TransientError):
                 self._records.release(
                     job_id,
@@ -324,6 +326,9 @@ class Ledger:
                     retry=problem_of(error),
                     wait=True,
                 )
+            if isinstance(error, Damaged):
+                _log.error("job %s waits: %s", job_id, error)
+                return None
             raise
         return Claim(
             request=request, attempt=taken.attempt, fence=fence, started_at=taken.started_at

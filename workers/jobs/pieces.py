@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from models.running.crew import SHARED, Piece
-from workers.errors import Missing, TransientError
+from workers.errors import Damaged, Missing, TransientError
 from workers.model import MOST_PIECES, Claim, PieceClaim, Request
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -187,7 +187,7 @@ class Pieces:
         fence, number, text = taken
         try:
             request = read_request(self._blobs, record.tenant, job_id)
-        except Missing:
+        except (Missing, Damaged):
             return None
         return PieceClaim(
             request=request,

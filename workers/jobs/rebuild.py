@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import compress, islice
@@ -22,7 +23,7 @@ from workers.artifacts.beside import Beside, folder_beside, owner_of
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.uploads import Parts
-from workers.errors import Missing, StoreFull, StoreUnavailable
+from workers.errors import Damaged, Missing, StoreFull, StoreUnavailable
 from workers.jobs.finish import Endings
 from workers.jobs.pieces import Pieces
 from workers.kinds.registry import kind_of
@@ -194,10 +195,11 @@ class Rebuild:
                 ended.update({job_id: END in names for _, job_id, names in jobs})
             for key in self._blobs.keys("open/"):
                 _, tenant, job_id = key.split("/", 2)
-                if ended.get(job_id):
-                    self.close(tenant, job_id)
-                elif job_id not in ended and self._endings.deleted(tenant, job_id):
-                    self._blobs.delete(key)
+                with _left_out(job_id):
+                    if ended.get(job_id):
+                        self.close(tenant, job_id)
+                    elif job_id not in ended and self._endings.deleted(tenant, job_id):
+                        self._blobs.delete(key)
             for missing in batches(sorted(set(self._records.all_ids()) - ended.keys())):
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, missing):
@@ -213,17 +215,31 @@ class Rebuild:
         return record is None or record.ended
 
     def _dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:
+        try:
+            return self._whole_dataset(tenant, dataset_id, names)
+        except Damaged as error:
+            _leave_out(dataset_id, error)
+            return False
+
+    def _whole_dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:
         if "meta.json" in names:
             restored = self._datasets.restore(tenant, dataset_id)
             self._annotate(tenant, dataset_id, names)
             self._count_beside(layout.dataset(tenant, dataset_id), names)
             return restored
-        if age_s(made_at(dataset_id)) > LEFT_S:
+        lost = self._blobs.size(layout.dataset(tenant, dataset_id, "meta.json")) is None
+        if lost and age_s(made_at(dataset_id)) > LEFT_S:
             self._datasets.discard(tenant, dataset_id)
         return False
 
     def _job(self, folder: tuple[str, str, set[str]], status: str | None) -> bool:
-        tenant, job_id, names = folder
+        try:
+            return self._whole_job(*folder, status)
+        except Damaged as error:
+            _leave_out(folder[1], error)
+            return False
+
+    def _whole_job(self, tenant: str, job_id: str, names: set[str], status: str | None) -> bool:
         if REQUEST not in names:
             # The request is written first and deleted first: so a deletion was interrupted.
             if self._endings.deleted(tenant, job_id):
@@ -261,12 +277,10 @@ class Rebuild:
     def _count(self, folder: tuple[str, str, set[str]]) -> None:
         """Count a job whose record is of a version that did not count."""
         tenant, job_id, _ = folder
-        try:
+        with _left_out(job_id), suppress(Missing):
             request = read_request(self._blobs, tenant, job_id)
-        except Missing:
-            return
-        end = read_end(self._blobs, tenant, job_id)
-        self._records.count(request, self._endings.kept_bytes(request, end, quiet=True))
+            end = read_end(self._blobs, tenant, job_id)
+            self._records.count(request, self._endings.kept_bytes(request, end, quiet=True))
 
     def _parts(self) -> None:
         """Count the parts of uploads in the store, and forget those that are gone."""
@@ -277,8 +291,9 @@ class Rebuild:
 
     def _drop_if_deleted(self, job_id: str) -> None:
         owner = self._records.owner(job_id)
-        if owner is not None and self._endings.deleted(owner[0], job_id):
-            self._records.drop(job_id)
+        with _left_out(job_id):
+            if owner is not None and self._endings.deleted(owner[0], job_id):
+                self._records.drop(job_id)
 
     def _hold(self, token: str) -> None:
         if not self._records.rebuild_hold(token, HOLD_S):
@@ -293,6 +308,19 @@ def _folders(keys: Iterable[str]) -> Iterator[tuple[str, str, set[str]]]:
         folders.setdefault((tenant, own_id), set()).add(name)
     for (tenant, own_id), names in folders.items():
         yield tenant, own_id, names
+
+
+@contextmanager
+def _left_out(own_id: str) -> Iterator[None]:
+    """One thing that is damaged keeps nothing else from being restored."""
+    try:
+        yield
+    except Damaged as error:
+        _leave_out(own_id, error)
+
+
+def _leave_out(own_id: str, error: Damaged) -> None:
+    _log.error("%s is not restored: %s", own_id, error)
 
 
 def batches(items: Iterable[T]) -> Iterator[list[T]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +19,7 @@ from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST, bare_end, read_end, write_end
+from workers.stores.objects.seals import sealed
 from workers.stores.redis.records import Created, Records
 from workers.stores.redis.usage import Usage
 
@@ -124,7 +126,10 @@ class Intake:
 
     def _write(self, request: Request, inline: Mapping[str, bytes]) -> None:
         tenant, job_id = request.tenant, request.id
-        objects = {layout.job(tenant, job_id, REQUEST): request.model_dump_json().encode()}
+        digests = {role: hashlib.sha256(value).hexdigest() for role, value in inline.items()}
+        content = request.model_copy(update={"inline_sha256": digests}).model_dump_json().encode()
+        key = layout.job(tenant, job_id, REQUEST)
+        objects = {key: sealed(key, content)}
         for role, value in inline.items():
             objects[layout.inline(tenant, job_id, role)] = value
         objects[layout.open_marker(tenant, job_id)] = b""

@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from workers.errors import TransientError
+from workers.errors import Damaged, TransientError
 from workers.jobs.finish import Endings
 from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
@@ -64,6 +64,8 @@ class Sweeper:
                     self._attend(job, missing)
                 except TransientError as error:
                     _log.warning("job %s is handled later: %s", job.job, error)
+                except Damaged as error:
+                    _log.error("job %s cannot go on: %s", job.job, error)
             n_taken += len(due)
             if len(due) < AT_ONCE:
                 return n_taken

@@ -13,12 +13,14 @@ import hmac
 import secrets
 import threading
 
-from workers.errors import AlreadyThere, Missing
+from workers.errors import AlreadyThere, Damaged, Missing
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 
 _CONTEXT = b"umbel webhook signing key 1\n"
+_DIGITS = 64
+"""Random ones of the stored secret, in hexadecimal."""
 
 
 class WebhookKeys:
@@ -46,13 +48,28 @@ class WebhookKeys:
         """The secret of the service, created now if there is none yet."""
         key = layout.WEBHOOK_ROOT
         try:
-            return self._blobs.get(key)
+            return require_secret(self._blobs.get(key))
         except Missing:
             pass
+        secret = secrets.token_hex(32)
         with contextlib.suppress(AlreadyThere):
-            self._blobs.put(key, secrets.token_hex(32).encode(), create=True)
+            self._blobs.put(key, (secret + _check(secret)).encode(), create=True)
         # The stored one, whichever process was first.
-        return self._blobs.get(key)
+        return require_secret(self._blobs.get(key))
+
+
+def require_secret(stored: bytes) -> bytes:
+    """The secret as stored; Damaged where it is not what was stored. It ends with digits that check
+    the others; earlier versions stored 64 digits and no more."""
+    text = stored.decode("ascii", "replace")
+    wrong = text[_DIGITS:] != _check(text[:_DIGITS]) if len(text) != _DIGITS else False
+    if wrong or not set(text) <= set("0123456789abcdef"):
+        raise Damaged(layout.WEBHOOK_ROOT, "it is not the secret that was stored")
+    return stored
+
+
+def _check(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def encoded(key: bytes) -> str:

@@ -19,6 +19,7 @@ from workers.kinds.registry import kind_of
 from workers.model import Request, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs, Link
+from workers.stores.objects.digests import require_whole
 from workers.stores.objects.job_files import read_request
 from workers.work.job import Spec
 from workers.work.sources import Source
@@ -63,8 +64,10 @@ class _Inputs:
         return self.dataset(role, value)
 
     def inline(self, role: str) -> Source:
+        key = layout.inline(self.request.tenant, self.request.id, role)
         try:
-            path = self.blobs.local_path(layout.inline(self.request.tenant, self.request.id, role))
+            require_whole(self.blobs, key, self.request.inline_sha256.get(role, ""))
+            path = self.blobs.local_path(key)
         except Missing as error:
             raise _deleted(role, "inline") from error
         return Source(role=role, kind="inline", path=path)

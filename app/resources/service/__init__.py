@@ -1,5 +1,5 @@
 """The service itself: its health, its version, what a caller uses of it.
 
-`health`: liveness, readiness, metrics; `usage`: what a caller uses of what it may; `version`: which
-version answers.
+`health`: liveness, readiness, metrics; `usage`: what a caller uses of what it may; `audit`: who
+changed what; `version`: which version answers.
 """

@@ -103,4 +103,7 @@ def test_delete(assembly: Assembly, tmp_path: Path) -> None:
     assembly.redis.flushall()
     assert assembly.trees.page("ada") == ([], None)
     remaining = set(assembly.blobs.keys(""))
-    assert remaining == {f"jobs/ada/{fitted.id}/{name}" for name in ("request.json", "end.json")}
+    assert remaining == {
+        f"jobs/ada/{fitted.id}/{name}"
+        for name in ("request.json", "end.json", "removed/tree.arrow")
+    }

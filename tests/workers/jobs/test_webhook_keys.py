@@ -17,7 +17,7 @@ def test_each_tenant_has_a_lasting_key(assembly: Assembly, settings: WorkerSetti
     assert own != secret_of(assembly, "bob")
     assert len(assembly.ledger.webhooks.keys.of("ada")) == 1
     secret = assembly.blobs.get(layout.WEBHOOK_ROOT)
-    assert len(secret) == 64
+    assert len(secret) == 80
     assert secret.decode() not in own
 
 

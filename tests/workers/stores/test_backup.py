@@ -389,8 +389,7 @@ def test_no_link_in_a_backup_is_followed(assembly: Assembly, tmp_path: Path) -> 
 
 def test_a_store_and_its_backup_are_apart(assembly: Assembly, s3: S3Blobs, tmp_path: Path) -> None:
     finished(assembly, tmp_path)
-    store = assembly.blobs
-    assert isinstance(store, LocalBlobs)
+    store = LocalBlobs(tmp_path / "store")
     (tmp_path / "link").symlink_to(store.root)
     (tmp_path / "above").symlink_to(store.root.parent)
     before = contents(store)

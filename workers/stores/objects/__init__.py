@@ -8,10 +8,10 @@ Start with `blobs`, the interface, and `layout`, which names every object.
 - `temporary`: files that are being written, and those that dead processes left.
 - `syncs`: several files made durable together.
 - `s3`: a bucket.
-- `cache`: downloads from S3 on the local disk.
-- `streams`: uploads of unknown length.
+- `cache`, `streams`: downloads kept on the local disk, uploads of unknown length.
 - `layout`: the keys of all objects.
-- `digests`: what is stored, compared with the digests kept of it.
+- `seals`: the digest that a small object carries of itself.
+- `digests`: the digests kept of large ones; `quarantine`: what is damaged.
 - `job_files`: a job's request, files and end.
 - `format`: which versions may work on the store.
 """

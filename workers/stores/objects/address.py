@@ -9,10 +9,17 @@ from workers.errors import FatalError
 from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.local import LocalBlobs
+from workers.stores.objects.quarantine import guarded
 
 
 def blobs_at(settings: WorkerSettings) -> Blobs:
-    """The object store that `store_url` names: file:///folder or s3://bucket/prefix."""
+    """The object store that `store_url` names, file:///folder or s3://bucket/prefix; what is in
+    quarantine is `Damaged`."""
+    return guarded(bare_blobs_at(settings))
+
+
+def bare_blobs_at(settings: WorkerSettings) -> Blobs:
+    """The same store without that guard: for copies and verifications."""
     address = urlsplit(settings.store_url)
     if address.scheme == "file" and address.netloc in ("", "localhost") and address.path:
         return LocalBlobs(Path(unquote(address.path)))

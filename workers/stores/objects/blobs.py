@@ -36,7 +36,8 @@ class Blobs(Protocol):
     AWS."""
 
     def strays(self, prefix: str) -> Iterator[str]:
-        """What lies under `prefix` and is no object: links, devices, pipes. None is followed."""
+        """What lies at or under `prefix` and is no object: links, devices, pipes. None is
+        followed."""
         ...
 
     def put(self, key: str, data: bytes, *, create: bool = False) -> None:

@@ -7,17 +7,20 @@ name of a part that of its bytes.
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from workers.errors import Damaged, Missing
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import parsed, read_sealed
 
 _REMEMBERED = 10_000
+_OBJECT = TypeAdapter(dict[str, Any])
 
 
 def digest_of(blobs: Blobs, key: str) -> tuple[int, str]:
@@ -69,8 +72,10 @@ class Checks:
 
 
 def damaged_content(blobs: Blobs) -> Iterator[str]:
-    """The keys of datasets, results and parts of uploads whose bytes are not what was stored, and
-    of facts that cannot be read. What was removed meanwhile is left out. Reads all of it."""
+    """The keys of datasets, results and parts of uploads whose bytes are not what was stored, of
+    small objects whose seal is another one, and of facts that cannot be read. What was removed
+    meanwhile is left out. Reads all of it."""
+    yield from _badly_sealed(blobs)
     for key, recorded, sha256 in _recorded(blobs):
         if recorded is None:
             yield key
@@ -107,6 +112,20 @@ def _recorded(blobs: Blobs) -> Iterator[tuple[str, str | None, str]]:
             yield key, f"{folder}/bytes/{number}.{stamp}", sha256
 
 
+def _badly_sealed(blobs: Blobs) -> Iterator[str]:
+    for folder in ("datasets/", "jobs/", "uploads/", "service/"):
+        for key in blobs.keys(folder):
+            name = key.split("/", 3)[-1]
+            if name == "content" or name.startswith(("bytes/", "parts/", "input.")):
+                continue
+            try:
+                read_sealed(blobs, key)
+            except Damaged:
+                yield key
+            except Missing:
+                continue
+
+
 def _beside(key: str, facts: dict[str, Any] | None, name: str) -> str | None:
     return None if facts is None else f"{key.rpartition('/')[0]}/{name}"
 
@@ -114,9 +133,8 @@ def _beside(key: str, facts: dict[str, Any] | None, name: str) -> str | None:
 def _facts(blobs: Blobs, key: str) -> dict[str, Any] | None:
     """The facts in an object; None where it holds none, {} where it was removed meanwhile."""
     try:
-        facts = json.loads(blobs.get(key))
+        return parsed(key, read_sealed(blobs, key), _OBJECT)
     except Missing:
         return {}
-    except (ValueError, RecursionError):
+    except Damaged:
         return None
-    return facts if isinstance(facts, dict) else None

@@ -12,11 +12,21 @@ import logging
 from contextlib import suppress
 from importlib.metadata import version
 
-from workers.errors import AlreadyThere, FatalError, Missing, TransientError
+from workers.errors import AlreadyThere, Damaged, FatalError, Missing, TransientError
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.layout import FORMAT_MARK
+from workers.stores.objects.seals import read_sealed, sealed
 
 FORMAT = 1
+
+
+class UnreadableMark(FatalError):
+    """The mark is not what a version of Umbel wrote."""
+
+    def __init__(self) -> None:
+        super().__init__(f"The store's mark {FORMAT_MARK} cannot be read; is it a store of Umbel?")
+
+
 _log = logging.getLogger(__name__)
 
 
@@ -37,16 +47,19 @@ def open_store(blobs: Blobs) -> None:
         if mark is None or _format_of(mark) < FORMAT:
             written = {"format": FORMAT, "version": version("umbel")}
             with suppress(AlreadyThere):
-                blobs.put(FORMAT_MARK, json.dumps(written).encode(), create=mark is None)
+                content = sealed(FORMAT_MARK, json.dumps(written).encode())
+                blobs.put(FORMAT_MARK, content, create=mark is None)
     except TransientError as error:
         _log.warning("the store's format is checked later: %s", error)
 
 
 def _mark(blobs: Blobs) -> bytes | None:
     try:
-        return blobs.get(FORMAT_MARK)
+        return read_sealed(blobs, FORMAT_MARK)
     except Missing:
         return None
+    except Damaged as error:
+        raise UnreadableMark from error
 
 
 def _require_readable(mark: bytes | None) -> None:
@@ -65,5 +78,5 @@ def _format_of(mark: bytes) -> int:
     except (ValueError, KeyError, TypeError, RecursionError):
         own = None
     if not isinstance(own, int) or own < 1:
-        raise FatalError(f"The store's mark {FORMAT_MARK} cannot be read; is it a store of Umbel?")
+        raise UnreadableMark
     return own

@@ -15,6 +15,7 @@ from workers.errors import AlreadyThere, FatalError, Missing, Problem
 from workers.model import Claim, End, File, Request, now
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import read_model, read_sealed, sealed, unsealed
 
 REQUEST = "request.json"
 END = "end.json"
@@ -22,13 +23,13 @@ END = "end.json"
 
 def read_request(blobs: Blobs, tenant: str, job_id: str) -> Request:
     """The request of a job. Missing where the job was deleted."""
-    return Request.model_validate_json(blobs.get(layout.job(tenant, job_id, REQUEST)))
+    return read_model(blobs, layout.job(tenant, job_id, REQUEST), Request)
 
 
 def read_end(blobs: Blobs, tenant: str, job_id: str) -> End | None:
     """The end of a job; None if it has not ended."""
     try:
-        return End.model_validate_json(blobs.get(layout.job(tenant, job_id, END)))
+        return read_model(blobs, layout.job(tenant, job_id, END), End)
     except Missing:
         return None
 
@@ -38,11 +39,11 @@ def put_once(blobs: Blobs, key: str, content: BaseModel) -> None:
 
     Identical content counts as success: the store's client may have tried twice.
     """
-    data = content.model_dump_json().encode()
+    data = sealed(key, content.model_dump_json().encode())
     try:
         blobs.put(key, data, create=True)
     except AlreadyThere:
-        if blobs.get(key) != data:
+        if read_sealed(blobs, key) != unsealed(key, data)[0]:
             raise
 
 
@@ -50,7 +51,7 @@ def write_end(blobs: Blobs, tenant: str, end: End) -> bool:
     """Write the terminal object, create-only; False if there is one already."""
     key = layout.job(tenant, end.job, END)
     try:
-        blobs.put(key, end.model_dump_json().encode(), create=True)
+        blobs.put(key, sealed(key, end.model_dump_json().encode()), create=True)
     except AlreadyThere:
         return False
     return True
@@ -67,7 +68,8 @@ def publish(blobs: Blobs, claim: Claim, end: End, folder: Path | None) -> End | 
     files = [] if folder is None else attempt_files(claim, folder)
     end = end.model_copy(update={"files": tuple(file for file, _, _ in files)})
     objects = {key: path for _, key, path in files}
-    last = (layout.job(tenant, job_id, END), end.model_dump_json().encode())
+    key = layout.job(tenant, job_id, END)
+    last = (key, sealed(key, end.model_dump_json().encode()))
     try:
         blobs.put_files(objects, then=last)
     except AlreadyThere:

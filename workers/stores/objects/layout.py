@@ -11,6 +11,7 @@ jobs/<tenant>/<job>/request.json     the request (create-only)
 jobs/<tenant>/<job>/input.<role>     inline inputs, as JSON; the content of an import
 jobs/<tenant>/<job>/end.json         how it ended (create-only; the first wins)
 jobs/<tenant>/<job>/webhook.json     the result of its webhook (create-only; the first wins)
+jobs/<tenant>/<job>/removed/<file>   empty; a user removed that file of the result
 jobs/<tenant>/<job>/editions/<ed>/<number>  a change of an edition of the job's tree (create-only)
 jobs/<tenant>/<job>/editions/<ed>/to.<number>  the changes up to that number, together
 <folder of a dataset or job>/annotations/<ds, job, tr or md>/<number>  name, description and tags as
@@ -23,12 +24,16 @@ pieces/<tenant>/<job>.<fence>/shared.<number>   the arrays that the pieces from 
 checkpoints/<tenant>/<job>/<time>.<fence>  the state of a long fit
 service/webhook-secret               the secret of the signing keys, if no setting gives one
 service/keys/<key>/key.json          a key of the API: its hash, tenant, role (create-only)
-service/keys/<key>/revoked.<ms>      empty; the key is not valid from then on (the earliest counts)
+service/keys/<key>/revoked.<ms>      the key is not valid from then on (the earliest counts)
 service/key-uses/<key>               the minute in which the key was used last
 service/shares/<tr>/<sh>.<ms>        a link to a tree: its hash, tenant, what it shows; it ends at
                                      that time (create-only)
 service/format                       the format of the store, and the version that wrote it
 service/backup                       only in a backup: what it has, once it is whole
+audit/<day>/<process>.<number>       changes and refused sign-ins of that day, as one process wrote
+                                     them (create-only)
+quarantine/<key>                     what is wrong with the object of that key, which is damaged
+service/verification                 how far a verification has come
 service/backup-objects               only in a backup: length, SHA-256 and key of each object
 """
 
@@ -41,6 +46,9 @@ WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
 SHARES = "service/shares/"
 FORMAT_MARK = "service/format"
+AUDIT = "audit/"
+QUARANTINE = "quarantine/"
+VERIFICATION = "service/verification"
 BACKUP_MARK = "service/backup"
 BACKUP_OBJECTS = "service/backup-objects"
 
@@ -59,6 +67,11 @@ def job(tenant: str, job_id: str, part: str = "") -> str:
 
 def inline(tenant: str, job_id: str, role: str) -> str:
     return job(tenant, job_id, f"input.{role}")
+
+
+def removed(tenant: str, job_id: str, name: str = "") -> str:
+    """The folder of the marks of files that a user removed from a job's result, or one of them."""
+    return job(tenant, job_id, f"removed/{name}")
 
 
 def annotations_of(tenant: str, own_id: str) -> str:

@@ -161,6 +161,11 @@ class LocalBlobs:
 
     def strays(self, prefix: str) -> Iterator[str]:
         start = self._path(checked_prefix(prefix)) if prefix else self.root
+        with suppress(FileNotFoundError, NotADirectoryError):
+            kind = start.lstat().st_mode
+            if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                yield start.relative_to(self.root).as_posix()
+                return
         for folder, inner, names in os.walk(start):
             if Path(folder) == self.root and self._temporary.path.name in inner:
                 inner.remove(self._temporary.path.name)

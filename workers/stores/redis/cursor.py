@@ -21,13 +21,13 @@ def decode(cursor: str) -> str:
         padded = cursor + "=" * (-len(cursor) % 4)
         last_id = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
     except (ValueError, binascii.Error) as error:
-        raise _bad() from error
+        raise bad_cursor() from error
     if not last_id or encode(last_id) != cursor or not last_id.replace("_", "").isalnum():
-        raise _bad()
+        raise bad_cursor()
     return last_id
 
 
-def _bad() -> UsageError:
+def bad_cursor() -> UsageError:
     return UsageError(
         "This cursor is not from this service; leave it out to start at the first page, then use "
         "`next_cursor` of the answer.",

@@ -8,6 +8,8 @@ import json
 import pickle
 import socket
 import time
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
@@ -282,7 +284,7 @@ def test_a_disconnected_upload_leaves_nothing(live: Live) -> None:
             b"Content-Type: text/csv\r\n\r\n" + b"1,2\n" * 100_000
         )
         deadline = time.monotonic() + 10
-        temporary = live.service.blobs.root / ".tmp"  # type: ignore[attr-defined]
+        temporary = Path(unquote(urlsplit(live.service.blobs.place).path)) / ".tmp"
         while not any(temporary.iterdir()):
             assert time.monotonic() < deadline
             time.sleep(0.01)

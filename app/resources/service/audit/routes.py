@@ -1,0 +1,174 @@
+"""The audit log: pages of lines, and all of them as JSON lines."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from typing import Annotated
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import AwareDatetime
+
+from app.http.dependencies import Caller, Service, ServiceDep
+from app.http.keyring import Access
+from app.http.paging import LINK_HEADER, Cursor, Limit, Page, example_page, next_link
+from app.http.problems import Refused, responses
+from app.http.queries import ONLY_KNOWN
+from app.http.streaming import Stream, Turn
+from app.resources.service.audit.schemas import EXAMPLE, AuditBody
+from workers.artifacts import audit
+from workers.stores.redis.cursor import bad_cursor
+
+router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
+
+_OBJECTS = 200
+"""Objects that one page reads, at most: where few lines are wanted it may have fewer than its
+limit, also none, and a cursor."""
+_REFUSALS = ("unauthenticated", "forbidden", "invalid-request", "unavailable", "damaged")
+
+
+async def _wanted(
+    caller: Caller,
+    since: Annotated[
+        AwareDatetime | None, Query(description="Only what was at this time or later.")
+    ] = None,
+    until: Annotated[AwareDatetime | None, Query(description="Only what was earlier.")] = None,
+    tenant: Annotated[str | None, Query(max_length=63, description="Only of this tenant.")] = None,
+    actor: Annotated[
+        str | None, Query(max_length=100, description="Only of this key or link.")
+    ] = None,
+    action: Annotated[
+        str | None,
+        Query(max_length=200, description="Only actions that begin so, as `DELETE` or `sign-in`."),
+    ] = None,
+) -> audit.Filter:
+    """What the caller may see of what is wanted. Raises Refused `forbidden`."""
+    if caller.role != "admin" or caller.share is not None:
+        raise Refused(
+            "forbidden",
+            "The audit log is read with a key of the role `admin` (`umbel keys new --role admin`).",
+        )
+    if not _sees_all(caller):
+        if tenant not in (None, caller.tenant):
+            raise Refused(
+                "forbidden",
+                "A key of the settings reads what its own tenant did; a key of the store with the "
+                "role `admin` reads all.",
+            )
+        tenant = caller.tenant
+    return audit.Filter(since=since, until=until, tenant=tenant, actor=actor, action=action)
+
+
+def _sees_all(caller: Access) -> bool:
+    """Keys of the settings have no role, and are of their tenants."""
+    return caller.key is not None or caller.local
+
+
+Wanted = Annotated[audit.Filter, Depends(_wanted)]
+
+
+@router.get(
+    "/v1/audit",
+    operation_id="list_audit",
+    summary="Who changed what",
+    response_model=Page[AuditBody],
+    responses={
+        200: {**example_page(EXAMPLE), "headers": LINK_HEADER},
+        **responses(*_REFUSALS),
+    },
+)
+async def list_audit(
+    request: Request,
+    response: Response,
+    service: ServiceDep,
+    wanted: Wanted,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Page[AuditBody]:
+    """Changes, refused sign-ins and uses of links, the newest first: of one process exactly, of
+    several to within seconds. What other processes of the API wrote in the last seconds may be
+    missing. A page may have fewer lines than `limit`, also none, and be followed by others. For
+    keys of the role `admin`; a key of the settings sees its tenant's.
+    """
+    after = _after(cursor)
+    page, following = await to_thread.run_sync(lambda: _page(service, wanted, limit, after))
+    cursor = None if following is None else _cursor(following)
+    response.headers.update({"Cache-Control": "no-store", **next_link(request, cursor)})
+    return Page(items=page, next_cursor=cursor)
+
+
+@router.get(
+    "/v1/audit.jsonl",
+    operation_id="export_audit",
+    summary="The audit log as JSON lines",
+    response_class=Response,
+    responses={
+        200: {
+            "content": {
+                "application/x-ndjson": {
+                    "schema": {"type": "string"},
+                    "example": json.dumps(EXAMPLE) + "\n",
+                }
+            },
+            "description": "A line for each, as the items of the list.",
+        },
+        **responses(*_REFUSALS),
+    },
+)
+async def export_audit(service: ServiceDep, wanted: Wanted) -> Response:
+    """All that the list has, in its order, as JSON lines."""
+    await to_thread.run_sync(_shipped, service)
+
+    def lines() -> Iterator[bytes]:
+        for _, event in audit.found(service.blobs, wanted):
+            if event is not None:
+                yield event.model_dump_json().encode() + b"\n"
+
+    headers = {"Cache-Control": "no-store"}
+    return Stream(lines(), Turn("file", waits=True), "application/x-ndjson", headers=headers)
+
+
+def _shipped(service: Service) -> None:
+    writer = service.audit.writer
+    if writer is not None:
+        writer.ship()
+
+
+def _page(
+    service: Service, wanted: audit.Filter, limit: int, after: str
+) -> tuple[list[AuditBody], str | None]:
+    if not after:
+        _shipped(service)
+    page: list[AuditBody] = []
+    n_objects = 0
+    for position, event in audit.found(service.blobs, wanted, after):
+        if event is None:
+            n_objects += 1
+            if n_objects >= _OBJECTS:
+                return page, position
+            continue
+        page.append(AuditBody.model_validate(event.model_dump()))
+        if len(page) >= limit:
+            return page, position
+    return page, None
+
+
+def _cursor(position: str) -> str:
+    return base64.urlsafe_b64encode(position.encode()).decode().rstrip("=")
+
+
+def _after(cursor: str | None) -> str:
+    """The position that a cursor names. Raises UsageError `bad-cursor`."""
+    if cursor is None:
+        return ""
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        position = base64.b64decode(padded, altchars=b"-_", validate=True).decode("ascii")
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        position = ""
+    if not audit.POSITION.fullmatch(position):
+        raise bad_cursor()
+    return position
