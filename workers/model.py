@@ -135,7 +135,7 @@ class Request(_Frozen):
     key : the key of the store by which it was submitted. key_running : the most jobs of that key
         that run at a time. inline_bytes : of its inline inputs. expires_at : when it may be
         removed, RFC 3339 in UTC. trace : the `traceparent` of its submission, where traces are
-        sent.
+        sent. cost_s : the seconds of a processor that it is expected to take; None: unknown.
     """
 
     id: str
@@ -163,6 +163,7 @@ class Request(_Frozen):
     trace: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    cost_s: float | None = None
 
     @property
     def annotation(self) -> Annotation:
@@ -187,8 +188,8 @@ class Request(_Frozen):
 
 
 class Standing(NamedTuple):
-    """How a job counts and waits. lane : "quick" or "fit". listed : whether clients see it.
-    datasets : how many it makes."""
+    """How a job counts and waits. lane : of `workers.kinds.kind.LANES`. listed : whether clients
+    see it. datasets : how many it makes."""
 
     lane: str
     listed: bool
@@ -321,12 +322,14 @@ class Record(_Frozen):
 
 
 class Claim(_Frozen):
-    """The right to run one attempt of a job, until its lease ends."""
+    """The right to run one attempt of a job, until its lease ends. lane : the kind of lane that it
+    was taken from."""
 
     request: Request
     attempt: int
     fence: str
     started_at: str
+    lane: str = "fit"
 
 
 class PieceClaim(_Frozen):

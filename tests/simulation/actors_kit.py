@@ -14,7 +14,7 @@ from workers.errors import Missing, TransientError
 from workers.jobs.ledger import Ledger
 from workers.model import Claim, new_id
 
-LANES = ("cpu:quick", "cpu:fit")
+LANES = ("cpu:quick", "cpu:short", "cpu:fit")
 PATIENCE = 6
 """How often a worker tries to publish, and a client to submit."""
 
@@ -47,10 +47,15 @@ class Actors:
         it."""
         ledger, choose = self._assembly().ledger, self._world.decisions
         tenant, once = ("ada", "bea")[number % 2], f"key-{number}" if choose.below(2) else None
+        cost_s = (None, 1.0)[number % 2]
         accepted = ""
         for _ in range(PATIENCE):
             own = request(
-                tenant, id=new_id("job"), idempotency_key=once, body_sha256=once and "0" * 64
+                tenant,
+                id=new_id("job"),
+                idempotency_key=once,
+                body_sha256=once and "0" * 64,
+                cost_s=cost_s,
             )
             self._known.tried.add(own.id)
             try:
@@ -106,6 +111,9 @@ class Actors:
                 return
             if answer == "cancel":
                 status = "cancelled"
+            elif self._makes_room(ledger, claim):
+                ledger.give_back(claim, spend=False, lane="fit")
+                return
             self._world.pause()
         what = choose.seldom(4, 0.4)
         if what == 1:
@@ -118,6 +126,11 @@ class Actors:
             if what == 4 and status == "succeeded":
                 status = "failed"
             self.publish(ledger, claim, status)
+
+    def _makes_room(self, ledger: Ledger, claim: Claim) -> bool:
+        with suppress(TransientError):
+            return claim.lane == "fit" and ledger.makes_room(claim, LANES[:2])
+        return False
 
     def publish(self, ledger: Ledger, claim: Claim, status: str) -> None:
         folder = self._results if status == "succeeded" else None

@@ -61,6 +61,12 @@ LONGEST_LINE = 4096
 LEFTOVERS_S = 10.0
 """How often a process looks for what others have left in the store."""
 
+WAITED_S = 1.0
+"""A longer job makes room for a shorter one that has waited for so long."""
+
+ALONE_S = 3.0
+"""For so long no second job makes room for the same lane."""
+
 _LOSSES = 5
 """How often a record is restored for one read: Redis may lose it again before it is read."""
 
@@ -326,12 +332,20 @@ class Ledger:
                 )
             raise
         return Claim(
-            request=request, attempt=taken.attempt, fence=fence, started_at=taken.started_at
+            request=request,
+            attempt=taken.attempt,
+            fence=fence,
+            started_at=taken.started_at,
+            lane=taken.lane,
         )
 
     def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
         """Renew the lease and store progress; "lost": another worker has it, publish nothing."""
         return self._records.beat(claim, advance)
+
+    def makes_room(self, claim: Claim, lanes: Sequence[str]) -> bool:
+        """Whether the attempt makes room for a job that waits in one of these lanes."""
+        return self._records.makes_room(claim, lanes, waited_s=WAITED_S, alone_s=ALONE_S)
 
     def log(self, claim: Claim, line: str) -> None:
         """Append a `log` event; a line is cut at 4,096 characters."""
@@ -345,10 +359,12 @@ class Ledger:
         retry: Problem | None = None,
         delay_s: float = 0.0,
         why: Problem | None = None,
+        lane: str = "",
     ) -> None:
         """End the lease now so that the job is tried again after `delay_s`.
 
-        retry : why it is; None: its worker was lost.
+        retry : why it is; None: its worker was lost. lane : the kind of lane in which it waits from
+            now on; "": that of before.
 
         With `spend` False the attempt does not count. A job without attempts left fails with `why`,
         or as `worker-lost`; a job whose cancel was requested is cancelled.
@@ -363,6 +379,7 @@ class Ledger:
             retry=retry,
             why=why,
             wait=delay_s > 0.0,
+            lane=lane,
         )
         if outcome == "queued" and not delay_s:
             self._hint(request.queue, request.id)

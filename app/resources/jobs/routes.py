@@ -16,7 +16,7 @@ from app.creation.inputs import resolve
 from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
 from app.creation.lists import Filters, mount_list
 from app.creation.step_schemas import MethodId
-from app.creation.steps import check_shapes, image_roles, queue_of
+from app.creation.steps import check_shapes, expected_s, image_roles, queue_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant, checked
 from app.http.etags import IfMatch, answer, body_etag, require_match
@@ -255,6 +255,10 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
     inputs = resolve(service, tenant, body.inputs, images)
     preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
     check_shapes(service, step.method, step.params, preprocess, inputs)
+    steps = [step] if then is None else [step, then]
+    cost_s = expected_s(steps, preprocess, inputs)
+    if body.support is not None and cost_s is not None:
+        cost_s *= 1 + body.support.replicates
     return Draft(
         FitOptions(),
         step.method,
@@ -265,7 +269,8 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         then,
         None if body.support is None else body.support.model_dump(mode="json"),
         body.name_by,
-        queue_of(step, *([] if then is None else [then])),
+        queue_of(*steps),
+        cost_s=cost_s,
     )
 
 

@@ -42,6 +42,34 @@ def upload(api: Api, array: np.ndarray, query: str = "") -> str:
     return str(answer.json()["id"])
 
 
+def test_the_lane_of_a_job_is_by_what_it_is_expected_to_take(api: Api) -> None:
+    rows = np.random.default_rng(0).normal(size=(30, 4)).round(2).tolist()
+    labels = ["a", "b"] * 15
+    features = upload(api, np.array(rows))
+    many = upload(api, np.zeros((40_000, 80), np.float32))
+    of_labels = {"features": features, "labels": labels}
+    for lane, fields in (
+        ("short", new_job()),
+        ("short", {"method": "kmeans", "inputs": {"features": rows}}),
+        ("short", {"method": "kmeans", "inputs": {"features": features}, "then": "l2h"}),
+        ("short", {"method": "mlr", "inputs": of_labels}),
+        ("fit", {"method": "kmeans", "inputs": {"features": features},
+                 "params": {"choose": "bic"}}),
+        ("fit", {"method": "hac", "inputs": {"features": many}}),
+        ("short", {"method": "hac", "inputs": {"features": many},
+                   "preprocess": [{"step": "pca", "n": 1}]}),
+        ("fit", {"method": "corrmnl", "inputs": of_labels}),
+        ("fit", {**new_job(), "support": {"replicates": 500}}),
+    ):  # fmt: skip
+        job = api.client.post("/v1/jobs", json=fields)
+        assert job.status_code == 202, job.text
+        assert api.claim(job.json()["id"]).lane == lane, fields
+    runs = [{"method": "kmeans"}, {"method": "hac"}]
+    comparison = {"runs": runs, "inputs": {"features": features}, "seeds": 2}
+    job = api.client.post("/v1/comparisons", json=comparison)
+    assert api.claim(job.json()["job"]).lane == "short"
+
+
 def test_a_job_is_accepted_with_defaults_filled_in(api: Api) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(name='<b>"x"'))
     assert answer.status_code == 202, answer.text

@@ -44,6 +44,7 @@ class Book(Uses):
         self.held_back: dict[str, set[str]] = defaultdict(set)
         self.parked: dict[str, set[str]] = defaultdict(set)
         self.takes: dict[str, str] = {}
+        self.rooms: dict[str, str] = {}
         self.messages: dict[str, list[str]] = defaultdict(list)
         self.metrics: dict[str, int] = defaultdict(int)
         self.once: dict[str, tuple[str, str]] = {}
@@ -128,7 +129,7 @@ class Book(Uses):
         if job.ended:
             return ["ended"]
         if job.fence == fence:
-            return ["ok", job.attempt, job.started_us]
+            return ["ok", job.attempt, job.started_us, job.waits]
         if job.lease is not None and job.lease > self.now:
             return ["leased"]
         if job.cancel:
@@ -151,7 +152,7 @@ class Book(Uses):
         self.due[id] = job.lease
         self.set_status(id, "running")
         job.event("progress", job.progress)
-        return ["ok", job.attempt, job.started_us]
+        return ["ok", job.attempt, job.started_us, job.waits]
 
     def beat(self, id: str, fence: str, lease: int, progress: str) -> Reply:
         job = self.jobs.get(id)
@@ -209,6 +210,7 @@ class Book(Uses):
         why: str,
         wait: int,
         retry: str,
+        lane: str,
     ) -> Reply:
         job = self.jobs.get(id)
         if job is None or job.fence != fence:
@@ -232,6 +234,7 @@ class Book(Uses):
         job.fence = job.lease = job.worker = None
         job.progress = "{}"
         self.tried_again(job, retry, given_up, spend)
+        job.waits = lane or job.waits
         self.due[id] = self.now + delay
         self.set_status(id, "queued")
         if wait:
@@ -374,6 +377,30 @@ class Book(Uses):
                     self.shares[lane][tenant] = n_taken
                 return id
         return None
+
+    def make_room(
+        self, id: str, fence: str, waited: int, alone: int, limits: str, *lanes: str
+    ) -> Reply:
+        if id not in self.jobs or self.jobs[id].fence != fence:
+            return 0
+        for lane in lanes:
+            if lane not in self.rooms and any(
+                self.waits_long(tenant, min(ids), waited, limits)
+                for tenant in self.turns[lane]
+                if (ids := self.lanes[lane, tenant])
+            ):
+                self.rooms[lane] = fence
+            if self.rooms.get(lane) == fence:
+                return 1
+        return 0
+
+    def waits_long(self, tenant: str, id: str, waited: int, limits: str) -> bool:
+        """Whether a job has waited for so long, and may run."""
+        job = self.jobs.get(id)
+        if job is None or job.status != "queued" or job.queued_at + waited > self.now:
+            return False
+        full = job.listed == "1" and self.may_not_run(tenant, limits)
+        return not full and not self.key_may_not_run(job)
 
     def queues(self, *lanes: str) -> Reply:
         rows: list[Any] = []
@@ -680,6 +707,7 @@ class Book(Uses):
         values |= {f"turns:{lane}": dict(turns) for lane, turns in self.turns.items()}
         values |= {f"parked:{tenant}": set(lanes) for tenant, lanes in self.parked.items()}
         values |= {f"take:{fence}": id for fence, id in self.takes.items()}
+        values |= {f"room:{lane}": fence for lane, fence in self.rooms.items()}
         values |= {f"queue:{name}": texts for name, texts in self.messages.items()}
         values["metrics"] = {name: str(n) for name, n in self.metrics.items()}
         values |= self.keys_of_uses()
@@ -700,4 +728,6 @@ class Book(Uses):
         kind, _, id = key.partition(":")
         if kind == "events":
             return self.jobs[id].events_expire
-        return kind in ("idempotency", "take", "rate") or (kind == "rebuilding" and self.held)
+        return kind in ("idempotency", "take", "room", "rate") or (
+            kind == "rebuilding" and self.held
+        )

@@ -92,7 +92,7 @@ class JobRules(Calls):
         expires=expiries,
         hint=st.sampled_from(["", "hint"]),
         annotation=annotation_texts,
-        lane=st.sampled_from(["quick", "fit"]),
+        lane=st.sampled_from(["quick", "short", "fit"]),
     )
     def new(self, id: str, **how: Any) -> None:
         if id in self.book.jobs and self.some("succeeded", "failed", "cancelled"):
@@ -215,6 +215,7 @@ class JobRules(Calls):
         lapsed=st.booleans(),
         why=st.sampled_from(["", "{}"]),
         wait=st.booleans(),
+        lane=st.sampled_from(["", "fit"]),
     )
     @precondition(Calls.begun)
     def release(
@@ -226,11 +227,40 @@ class JobRules(Calls):
         lapsed: bool,
         why: str,
         wait: bool,
+        lane: str,
     ) -> None:
         id = self.running(data)
         fence = self.fence_of(id, holds)
-        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), "{}")
+        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), "{}", lane)
         self.call("release", self.book.release(*row), *row)
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        waited=seconds,
+        limits=running_limits,
+        lanes=st.permutations(LANES),
+        n_lanes=st.sampled_from([1, 2]),
+        over=st.booleans(),
+    )
+    @precondition(Calls.begun)
+    def make_room(
+        self,
+        data: st.DataObject,
+        holds: bool,
+        waited: int,
+        limits: str,
+        lanes: list[str],
+        n_lanes: int,
+        over: bool,
+    ) -> None:
+        """An attempt asks whether shorter work waits; over: nobody makes room any more."""
+        if over and self.book.rooms:
+            self.scripts.command("DEL", *(f"{PREFIX}room:{lane}" for lane in self.book.rooms))
+            self.book.rooms.clear()
+        id = self.running(data)
+        row = (id, self.fence_of(id, holds), waited, KEPT, limits, *lanes[:n_lanes])
+        self.call("make_room", self.book.make_room(*row), *row)
 
     @rule(
         data=st.data(),
@@ -247,7 +277,7 @@ class JobRules(Calls):
             self.n_fences += 1
             self.call("claim", self.book.claim(*claimed), *claimed)
             self.book.now += lapsed * data.draw(leases)
-            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0, "{}")
+            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0, "{}", "")
             self.call("release", self.book.release(*row), *row)
 
     @rule(
@@ -301,7 +331,7 @@ class JobRules(Calls):
     @rule(
         weight=st.sampled_from([1, 2, 3]),
         lanes=st.permutations(LANES),
-        n_lanes=st.sampled_from([1, 4, 4]),
+        n_lanes=st.sampled_from([1, 5, 5]),
         lease=leases,
         again=st.sampled_from([False, False, False, True]),
         limits=running_limits,

@@ -3,7 +3,8 @@
 -- attempts, ms until it is due, whose it was (0: the worker's that
 -- releases it; 1: a lost worker's, whose lease must have expired; 2: a dead one's), the problem that the
 -- job shows if this was its last attempt (JSON or ''), whether it may be taken only when it is due,
--- why it is tried again (a problem as JSON, '' if its worker was lost).
+-- why it is tried again (a problem as JSON, '' if its worker was lost), the kind of the lane in which
+-- it waits from now on, or ''.
 -- Returns 'lost', 'cancelled', 'exhausted' or 'queued'.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt',
@@ -36,6 +37,7 @@ end
 redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker')
 redis.call('HSET', job_key(id), 'progress', '{}')
 tried_again(id, ARGV[10], given_up, ARGV[4])
+if ARGV[11] ~= '' then redis.call('HSET', job_key(id), 'lane', ARGV[11]) end
 redis.call('ZADD', P .. 'due', int(now + ARGV[6]), id)
 set_status(id, status, 'queued')
 if ARGV[9] == '1' then lane_leave(id) end

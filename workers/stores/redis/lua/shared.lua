@@ -35,6 +35,7 @@
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
 -- take:<fence>         the job taken with this fence, for a moment
+-- room:<lane>          the fence of the attempt that makes room for this lane, for a moment
 -- only:<task>          some process does a periodic task now, so that the others need not
 -- counted, rebuilding  the server's run at the last rebuild; the token of a running rebuild
 local P = ARGV[1]
@@ -54,7 +55,8 @@ local function lists(tenant, method, status)
 end
 
 -- Queued jobs wait in lanes: `<queue>:quick` has the work that must not stand behind fits,
--- `<queue>:fit` the rest, and jobs of versions that did not note a lane. `lane:<lane>:<tenant>` has a tenant's jobs, the oldest first, and
+-- `<queue>:short` fits that are expected to be over soon, `<queue>:fit` the rest, and jobs of
+-- versions that did not note a lane. `lane:<lane>:<tenant>` has a tenant's jobs, the oldest first, and
 -- `turns:<lane>` the tenants, by the number of their last turn (0: they had none), so that the next
 -- turn is that of the tenant who has waited longest. `taken:<lane>` has that number also for tenants
 -- without jobs: one who comes back does not come first again. `shares:<lane>` has the jobs taken in
@@ -291,14 +293,14 @@ end
 
 -- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
 -- {'leased'}, {'cancelled'}, {'exhausted'}, {'held'} or {'ok', attempt, time of the first attempt in
--- us}.
+-- us, the kind of its lane}.
 local function claim(id, fence, lease_ms, max_attempts, worker, most)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us',
-    'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at')
+    'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at', 'lane')
   local status, attempt = h[1], tonumber(h[5])
   if not status then return { 'gone' } end
   if ended(status) then return { 'ended' } end
-  if h[2] == fence then return { 'ok', attempt, h[6] } end
+  if h[2] == fence then return { 'ok', attempt, h[6], h[13] or 'fit' } end
   if status ~= 'queued' and tonumber(h[3]) > now then return { 'leased' } end
   if h[4] then return { 'cancelled' } end
   if attempt >= tonumber(max_attempts) then return { 'exhausted' } end
@@ -318,7 +320,7 @@ local function claim(id, fence, lease_ms, max_attempts, worker, most)
   elseif h[12] then observe('wait ' .. h[11] .. ' ' .. lane_of(id), now - h[12]) end
   set_status(id, status, 'running')
   progress_event(id)
-  return { 'ok', attempt + 1, started }
+  return { 'ok', attempt + 1, started, h[13] or 'fit' }
 end
 
 -- Lists of datasets and trees: the hash `<name>:<id>`, with name `dataset` or `tree`, and sorted
