@@ -423,8 +423,7 @@ class Method(ABC, Generic[P]):
     def check_size(self, shapes: Shapes, params: P, room: int) -> None:
         """Refuse jobs that would not fit in memory, before any data are read.
 
-        shapes : the shapes of the inputs that are known so far, by role.
-        room : bytes that the process may still use.
+        shapes : of the inputs that are known so far, by role. room : bytes that may still be used.
 
         Raises UsageError with the estimate and what to use instead.
         """
