@@ -333,6 +333,7 @@ async def _submitted(
                     "key_running": None if caller.key is None else caller.key.limits.running,
                     "trace": traces.traceparent(),
                     "cost_s": draft.cost_s,
+                    "retrying": new.retrying,
                 }
             )
             step.note(method=request.method, inline_bytes=sum(map(len, draft.inline.values())))

@@ -7,14 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from models.errors import UsageError
 from tests.simulation.world_kit import World
 from tests.workers.jobs_kit import end, request
 from workers.assembly import Assembly
 from workers.errors import Missing, TransientError
 from workers.jobs.ledger import Ledger
-from workers.model import Claim, new_id
+from workers.model import Claim, Retrying, new_id
 
 LANES = ("cpu:quick", "cpu:short", "cpu:fit")
+RETRYING = (Retrying(), Retrying(attempts=2, backoff=4.0), Retrying(retry_on=("full",)))
 PATIENCE = 6
 """How often a worker tries to publish, and a client to submit."""
 
@@ -56,6 +58,7 @@ class Actors:
                 idempotency_key=once,
                 body_sha256=once and "0" * 64,
                 cost_s=cost_s,
+                retrying=RETRYING[number % 3],
             )
             self._known.tried.add(own.id)
             try:
@@ -66,7 +69,7 @@ class Actors:
         if not accepted:
             return
         self._known.accepted[accepted] = tenant
-        then = choose.seldom(3, 0.4)
+        then = choose.seldom(4, 0.5)
         for _ in range(choose.below(8) if then else 0):
             self._world.pause()
         with suppress(TransientError):
@@ -78,6 +81,17 @@ class Actors:
                 self._known.deleted.add(accepted)
             elif then == 3:
                 ledger.get(tenant, accepted)
+            elif then == 4:
+                self._repeat(ledger, tenant, accepted)
+
+    def _repeat(self, ledger: Ledger, tenant: str, job: str) -> None:
+        """Tries a job again by hand, twice, once it has failed."""
+        for _ in range(PATIENCE):
+            with suppress(TransientError, UsageError):
+                repeat = ledger.retry(tenant, job)
+                if repeat is not None:
+                    self._known.accepted[repeat.id] = tenant
+            self._world.pause()
 
     def worker(self, name: str) -> None:
         """Takes jobs, by turns or by a hint, while clients are there or work is."""

@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from models.errors import UsageError
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
@@ -36,6 +37,7 @@ from workers.jobs.inspections import Inspections
 from workers.jobs.interrupted import Interrupted
 from workers.jobs.pieces import Pieces
 from workers.jobs.rebuild import NO_ROOM_FOR_RECORDS, Rebuild
+from workers.jobs.repeats import lacking, repeat_of
 from workers.jobs.retention import Retention
 from workers.jobs.submission import Intake
 from workers.jobs.sweep import Sweeper, Waiting
@@ -104,6 +106,7 @@ class Ledger:
         self.blobs = blobs
         self._records = records
         self._annotations = annotations
+        self._datasets = datasets
         self._settings = settings
         self._send = send
         self._place_of = place_of
@@ -211,11 +214,13 @@ class Ledger:
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
         tree: str | None = None,
+        reason: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[list[Record], str | None]:
         """Jobs newest first, and the cursor of the next page: those with this status, method and
-        name, all of the tags and words, and made for this tree. Raises UsageError `bad-cursor`."""
+        name, all of the tags and words, made for this tree, and failed for this reason. Raises
+        UsageError `bad-cursor`."""
         self.ensure_built()
         return self._records.page(
             tenant,
@@ -225,6 +230,7 @@ class Ledger:
             tags=tags,
             words=words,
             tree=tree,
+            reason=reason,
             limit=limit,
             cursor=cursor,
         )
@@ -240,6 +246,30 @@ class Ledger:
                 self._endings.conclude(tenant, job_id, "cancelled")
             return self.get(tenant, job_id)
         return None
+
+    def retry(self, tenant: str, job_id: str, limits: str = "", **requester: Any) -> Record | None:
+        """The job that repeats a failed one under its old inputs; the same however often this is
+        called within `IDEMPOTENCY_S`. None if there is no such job.
+
+        requester : fields of `Request` that say who requests it. Raises what `submit` does,
+        UsageError `conflict` for a job that has not failed, `unknown-input` where an input is gone.
+        """
+        record = self.get(tenant, job_id)
+        if record is None:
+            return None
+        if record.status != "failed":
+            raise UsageError(
+                f"Job {job_id!r} is {record.status}; only one that has failed is tried again.",
+                code="conflict",
+            )
+        try:
+            repeat, inline = repeat_of(self.blobs, tenant, job_id, **requester)
+        except Missing:
+            return None
+        gone = lacking(repeat, self._datasets, lambda other: self.get(tenant, other) is not None)
+        if gone is not None:
+            raise UsageError(f"{gone!r}, which the job needs, is gone.", code="unknown-input")
+        return self.submit(repeat, inline, limits)
 
     def delete(self, tenant: str, job_id: str) -> bool:
         """Cancel the job if needed, then remove it with its files, its tree, its model, and what

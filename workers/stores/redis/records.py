@@ -138,6 +138,8 @@ class Records:
                     "trace": True,
                     "description": True,
                     "tags": True,
+                    "retrying": True,
+                    "retry_of": True,
                     "options": {"tree"},
                 }
             ),
@@ -156,6 +158,7 @@ class Records:
             hint,
             request.annotation.shown() if request.tags else "",
             standing.lane,
+            request.retrying.stated(),
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
@@ -259,14 +262,18 @@ class Records:
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
         tree: str | None = None,
+        reason: str | None = None,
     ) -> tuple[list[Record], str | None]:
         """Listed jobs, newest first, and the next page's cursor, as of `page_of`.
 
+        reason : only jobs that failed with a problem of this type.
         tree : only jobs whose options name this tree. There is a sorted set for each status, method
         and both, and one for each tag, and a set of what needs a tree's job; further tags, the name
         and words are looked for in the records.
         """
         base = key = f"{self.prefix}jobs:{tenant}"
+        if reason is not None and status is None:
+            status = "failed"
         if status is not None:
             key += f":status:{status}"
         if method is not None:
@@ -285,6 +292,8 @@ class Records:
                 return None
             texts = (record.id, record.name, record.description, record.method, *record.tags)
             if name not in (None, record.name) or not mentions(words, *texts):
+                return None
+            if reason is not None and (record.error or {}).get("type") != f"/problems/{reason}":
                 return None
             if (tags or tree is not None) and (
                 status not in (None, record.status) or method not in (None, record.method)

@@ -70,6 +70,50 @@ def test_the_lane_of_a_job_is_by_what_it_is_expected_to_take(api: Api) -> None:
     assert api.claim(job.json()["job"]).lane == "short"
 
 
+def test_how_a_job_is_tried_again(api: Api) -> None:
+    policy = {"attempts": 2, "backoff": 0.5, "retry_on": ["full"]}
+    job = api.client.post("/v1/jobs", json=new_job(**policy)).json()
+    assert {name: job[name] for name in policy} == policy
+    for wrong in (
+        {"attempts": 0},
+        {"attempts": 21},
+        {"backoff": -1},
+        {"backoff": 3601},
+        {"retry_on": ["unusable-input"]},
+        {"retry_on": "full"},
+    ):
+        answer = api.client.post("/v1/jobs", json=new_job(**wrong))
+        assert answer.status_code == 422, wrong
+        assert next(iter(wrong)) in answer.json()["detail"]
+    queries = {"attempts": 2, "retry_on": ["full", "internal"], "backoff": 1}
+    headers = {"Content-Type": "text/x-nh", "Prefer": "wait=0"}
+    made = api.client.post("/v1/trees", params=queries, content="(a,b);", headers=headers)
+    assert made.status_code == 202, made.text
+    retrying = api.claim(made.json()["id"]).request.retrying
+    assert retrying.model_dump() == {**queries, "retry_on": ("full", "internal")}
+
+
+def test_a_failed_job_is_tried_again_by_hand(api: Api) -> None:
+    job = api.client.post("/v1/jobs", json=new_job(attempts=4)).json()
+    address = f"/v1/jobs/{job['id']}/retry"
+    problem_of(api.client.post(address), 409, "conflict")
+    assert api.client.post(f"/v1/jobs/{UNKNOWN}/retry").status_code == 404
+    why = {"type": "/problems/internal", "title": "No", "status": 500, "detail": "Ours."}
+    api.finish(job["id"], status="failed", result=None, error=why)
+    first, again = api.client.post(address), api.client.post(address)
+    assert first.status_code == again.status_code == 202
+    repeat = first.json()
+    assert first.headers["location"] == f"/v1/jobs/{repeat['id']}"
+    assert again.json() == repeat
+    assert (repeat["retry_of"], repeat["attempts"], repeat["status"]) == (job["id"], 4, "queued")
+    assert repeat["inputs"] == {"logits": "inline"}
+    for reason, found in (("internal", [job["id"]]), ("worker-lost", [])):
+        query = {"status": "failed", "reason": reason, "method": "l2h"}
+        listed = api.client.get("/v1/jobs", params=query).json()["items"]
+        assert [each["id"] for each in listed] == found
+    assert api.client.get("/v1/jobs", params={"reason": "No!"}).status_code == 422
+
+
 def test_a_job_is_accepted_with_defaults_filled_in(api: Api) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(name='<b>"x"'))
     assert answer.status_code == 202, answer.text

@@ -84,6 +84,7 @@ class Book(Uses):
         hint: str,
         annotation: str,
         lane: str,
+        policy: str,
     ) -> Reply:
         if id in self.jobs:
             return ["exists"]
@@ -105,7 +106,7 @@ class Book(Uses):
         texts = (tenant, queue, method, kind, listed, request, once)
         of_use = (owner, key_running, refs, n_bytes)
         job = self.jobs[id] = Job(*texts, self.now, self.now, *of_use, self.now)
-        job.annotation, job.waits = annotation or None, lane
+        job.annotation, job.waits, job.policy = annotation or None, lane, policy or None
         job.restored = 1 if limits == "-" else None
         self.need(id, refs)
         if expires:
@@ -134,7 +135,7 @@ class Book(Uses):
             return ["leased"]
         if job.cancel:
             return ["cancelled"]
-        if job.attempt >= most:
+        if job.attempt >= job.says("attempts", most):
             return ["exhausted"]
         full = self.may_not_run(job.tenant, limits) or self.key_may_not_run(job)
         if job.status == "queued" and job.listed == "1" and full:
@@ -198,6 +199,11 @@ class Book(Uses):
             "retry_counted": str(counted),
             "retry_at": str(self.now),
         }
+        self.note_given_up(job, why, attempt, counted)
+
+    def note_given_up(self, job: Job, why: str, attempt: int, counted: int) -> None:
+        lines = [*(job.given_up or "").splitlines(), f"{attempt} {counted} {self.now} {why}"]
+        job.given_up = "\n".join(lines[-20:])
 
     def release(
         self,
@@ -226,11 +232,18 @@ class Book(Uses):
             return "cancelled"
         given_up = job.attempt
         job.attempt -= not spend
-        if job.attempt >= most:
+        code = json.loads(retry)["type"].rpartition("/")[2] if retry else "worker-lost"
+        refused = bool(spend) and code not in job.says("retry_on", [code])
+        if refused or job.attempt >= job.says("attempts", most):
+            if job.lease:
+                self.note_given_up(job, retry, given_up, spend)
             job.lease, self.due[id] = 0, self.now
-            if why:
-                job.end["error"] = why
+            if why or (refused and retry):
+                job.end["error"] = why or retry
             return "exhausted"
+        pause = job.says("backoff", 0) * 2 ** (job.attempt - 1) if spend else 0
+        if pause:
+            delay, wait = max(min(pause, 3_600_000), delay if wait else 0), 1
         job.fence = job.lease = job.worker = None
         job.progress = "{}"
         self.tried_again(job, retry, given_up, spend)

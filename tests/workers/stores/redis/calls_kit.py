@@ -44,6 +44,13 @@ LIMITS = [
     '{"key":{"queued":1,"bytes":10}}',
     '{"tenant":{"bytes":30,"datasets":1},"key":{"datasets":1}}',
 ]
+POLICIES = [
+    "",
+    "",
+    '{"attempts":2,"backoff":1000}',
+    '{"retry_on":["full"]}',
+    '{"attempts":5,"backoff":2000000,"retry_on":["worker-lost"]}',
+]
 MOST = 3
 """Attempts of a job, and times that helpers may take a piece."""
 

@@ -23,6 +23,7 @@ from tests.workers.stores.redis.calls_kit import (
     MOST,
     OWNERS,
     PLACES,
+    POLICIES,
     TENANTS,
     TOKENS,
     Calls,
@@ -93,6 +94,7 @@ class JobRules(Calls):
         hint=st.sampled_from(["", "hint"]),
         annotation=annotation_texts,
         lane=st.sampled_from(["quick", "short", "fit"]),
+        policy=st.sampled_from(POLICIES),
     )
     def new(self, id: str, **how: Any) -> None:
         if id in self.book.jobs and self.some("succeeded", "failed", "cancelled"):
@@ -144,6 +146,7 @@ class JobRules(Calls):
         hint: str = "",
         annotation: str = "",
         lane: str = "fit",
+        policy: str = "",
     ) -> None:
         listed = str(int(kind not in ("import", "inspect")))
         to = f"{tenant} {place}" if place else ""
@@ -163,7 +166,7 @@ class JobRules(Calls):
         )
         refs = json.dumps([ref for ref in needs if ref != id])
         of_key = (owner, key_running if owner else "", n_bytes, limits)
-        row += (*of_key, int(kind == "transform"), refs, expires, hint, annotation, lane)
+        row += (*of_key, int(kind == "transform"), refs, expires, hint, annotation, lane, policy)
         self.call("create", self.book.create(*row), *row)
 
     @rule(
@@ -216,6 +219,7 @@ class JobRules(Calls):
         why=st.sampled_from(["", "{}"]),
         wait=st.booleans(),
         lane=st.sampled_from(["", "fit"]),
+        retry=st.sampled_from(["", '{"type":"/problems/full"}']),
     )
     @precondition(Calls.begun)
     def release(
@@ -228,10 +232,11 @@ class JobRules(Calls):
         why: str,
         wait: bool,
         lane: str,
+        retry: str,
     ) -> None:
         id = self.running(data)
         fence = self.fence_of(id, holds)
-        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), "{}", lane)
+        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), retry, lane)
         self.call("release", self.book.release(*row), *row)
 
     @rule(
@@ -277,7 +282,7 @@ class JobRules(Calls):
             self.n_fences += 1
             self.call("claim", self.book.claim(*claimed), *claimed)
             self.book.now += lapsed * data.draw(leases)
-            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0, "{}", "")
+            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0, "", "")
             self.call("release", self.book.release(*row), *row)
 
     @rule(

@@ -3,6 +3,7 @@
 -- job:<id>             hash, the record of a job. From its creation: tenant, queue, method, kind,
 --                      listed, request (JSON), once (its idempotency key), status, attempt,
 --                      progress (JSON), version and base (ms), events (number of the last one).
+--                      policy (JSON): how it is tried again. given_up: its attempts that were.
 --                      queued_at (ms): since when it waits, or waited last. restored: 1 if the
 --                      record was made again from the store.
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
@@ -284,11 +285,38 @@ local function progress_event(id)
   event(id, 'progress', redis.call('HGET', job_key(id), 'progress'))
 end
 
--- Note why a job is tried again: a problem as JSON, or '' if its worker was lost; the number of the
--- attempt that was given up; 1 or 0, whether it counts.
+-- Note why an attempt was given up: a problem as JSON, or '' if its worker was lost; its number; 1 or
+-- 0, whether it counts. `given_up` has a line for each, the last 20.
+local function note_given_up(id, why, attempt, counted)
+  local lines = redis.call('HGET', job_key(id), 'given_up')
+  local line = attempt .. ' ' .. counted .. ' ' .. int(now) .. ' ' .. why
+  lines = lines and lines .. '\n' .. line or line
+  if select(2, string.gsub(lines, '\n', '')) == 20 then lines = string.match(lines, '\n(.*)') end
+  redis.call('HSET', job_key(id), 'given_up', lines)
+end
+-- The same where the job is tried again.
 local function tried_again(id, why, attempt, counted)
   redis.call('HSET', job_key(id), 'retry', why, 'retry_attempt', attempt, 'retry_counted', counted,
     'retry_at', int(now))
+  note_given_up(id, why, attempt, counted)
+end
+
+-- How a job wants to be tried again: `attempts`, the most that count; `backoff` (ms) after the first;
+-- `retry_on`, a set of types of problems. What it does not say is as of the service.
+local function policy_of(id)
+  local policy = redis.call('HGET', job_key(id), 'policy')
+  return policy and cjson.decode(policy) or {}
+end
+local LONGEST_BACKOFF = 3600000
+local function backoff(policy, attempt)
+  return math.min((policy.backoff or 0) * 2 ^ (attempt - 1), LONGEST_BACKOFF)
+end
+-- Whether a job is tried again for a problem (JSON, '' if its worker was lost).
+local function retries_on(policy, why)
+  if not policy.retry_on then return true end
+  local code = why == '' and 'worker-lost' or string.match(cjson.decode(why).type or '', '[^/]*$')
+  for _, accepted in ipairs(policy.retry_on) do if accepted == code then return true end end
+  return false
 end
 
 -- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
@@ -303,7 +331,8 @@ local function claim(id, fence, lease_ms, max_attempts, worker, most)
   if h[2] == fence then return { 'ok', attempt, h[6], h[13] or 'fit' } end
   if status ~= 'queued' and tonumber(h[3]) > now then return { 'leased' } end
   if h[4] then return { 'cancelled' } end
-  if attempt >= tonumber(max_attempts) then return { 'exhausted' } end
+  local policy = policy_of(id)
+  if attempt >= (policy.attempts or tonumber(max_attempts)) then return { 'exhausted' } end
   if status == 'queued' and h[8] == '1' and (runs_most(most, h[7])
       or (h[10] or '') ~= '' and used(h[7], h[9], 'running') >= tonumber(h[10])) then
     lane_enter(id)
