@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, final, get_args
 
 import numpy as np
@@ -23,6 +24,7 @@ from models.inputs.far_rows import far_row_warnings
 from models.inputs.frames import with_room
 from models.parameters import Params
 from models.running import memory, packages
+from models.running.cost import Cost
 from models.running.crew import Alone, Crew, Piece
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
@@ -223,6 +225,7 @@ class Method(ABC, Generic[P]):
     needs_of_values : packages that single values of parameters need besides, by parameter and
         value; `device` "cuda" has its own.
     advice : what to use instead, for the message that refuses data that are too large.
+    cost : how long a fit is expected to take; None: that is not known, so it may be long.
     resumes : whether it uses `Run.checkpoint`.
     takes_gaps : whether 'features' may have empty values, which its distances leave out
         (`Data.pairwise`).
@@ -244,6 +247,7 @@ class Method(ABC, Generic[P]):
     needs: ClassVar[tuple[str, ...]] = ()
     needs_of_values: ClassVar[Mapping[str, Mapping[str, tuple[str, ...]]]] = {}
     advice: ClassVar[str] = ""
+    cost: ClassVar[Cost | None] = None
     resumes: ClassVar[bool] = False
     takes_gaps: ClassVar[bool] = False
     placing: ClassVar[str] = ""
@@ -421,12 +425,18 @@ class Method(ABC, Generic[P]):
     def check_size(self, shapes: Shapes, params: P, room: int) -> None:
         """Refuse jobs that would not fit in memory, before any data are read.
 
-        shapes : the shapes of the inputs that are known so far, by role.
-        room : bytes that the process may still use.
+        shapes : of the inputs that are known so far, by role. room : bytes that may still be used.
 
         Raises UsageError with the estimate and what to use instead.
         """
         memory.require(self.id, self._memory(shapes, params), self.advice, room)
+
+    def seconds(self, shapes: Shapes, params: Mapping[str, Any]) -> float | None:
+        """The seconds of a processor that a fit is expected to take; None: it may be long."""
+        main = next((shapes[role] for role in self.inputs if len(shapes.get(role, ())) >= 2), None)
+        if self.cost is None or main is None:
+            return None
+        return self.cost.seconds(main[0], prod(main[1:]), params, self.Params)
 
     @final
     def check_choice(self, given: Collection[str], *, predicting: bool = False) -> None:

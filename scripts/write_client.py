@@ -41,6 +41,7 @@ OPTIONS = {
     "tags": "Sequence[str]",
     "webhook": "str | None",
     "expires_at": "Expiry",
+    "retrying": "Retrying | None",
     "wait_s": "float | None",
     "progress": "Progress",
     "extra_inputs": "Mapping[str, Input] | None",
@@ -121,7 +122,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.fields import Expiry
+from umbel_client.core.fields import Expiry, Retrying
 from umbel_client.inputs import Input, Items
 from umbel_client.progress import Progress
 
@@ -183,8 +184,8 @@ def _function_docstring(entry: MethodBody) -> str:
         for name, own in entry.params.get("properties", {}).items()
     ]
     further = [
-        "preprocess, then, support, name_by, name, description, tags, webhook, expires_at, wait_s, "
-        "progress : as of `Umbel.run`.",
+        "preprocess, then, support, name_by, name, description, tags, webhook, expires_at, "
+        "retrying, wait_s, progress : as of `Umbel.run`.",
         "extra_inputs : further inputs by role, for `then` and `name_by`.",
     ]
     definitions = [

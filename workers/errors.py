@@ -101,6 +101,16 @@ def worker_stopping() -> Problem:
     )
 
 
+def made_room() -> Problem:
+    """Why a job is tried again that made room for shorter ones."""
+    return problem(
+        "made-room",
+        "The job made room for shorter ones",
+        503,
+        "Shorter jobs waited. The job goes on from its last checkpoint, if it has one.",
+    )
+
+
 def process_lost(error: BaseException) -> Problem:
     """Why a job is tried again whose process ended, could not be started, or was not understood."""
     how = str(error)

@@ -7,6 +7,7 @@ requested. A job that lost its worker goes back to queued. Pure data: no Redis, 
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 import time
 from collections.abc import Sequence
@@ -120,6 +121,29 @@ class MethodStep(_Frozen):
     params: dict[str, Any] = {}
 
 
+RETRIED = ("worker-lost", "process-lost", "unavailable", "full", "internal")
+"""The types of problems for which a job is tried again: all of them, unless it says which."""
+
+
+class Retrying(_Frozen):
+    """How a job wants to be tried again; None: as the service does.
+
+    attempts : the most that count. backoff : seconds before the second one, doubled for each that
+        follows, at most an hour. retry_on : among `RETRIED`.
+    """
+
+    attempts: int | None = None
+    backoff: float | None = None
+    retry_on: tuple[str, ...] | None = None
+
+    def stated(self) -> str:
+        """As the scripts take it: JSON, with ms; "" where nothing is stated."""
+        fields = self.model_dump(exclude_none=True)
+        if self.backoff is not None:
+            fields["backoff"] = int(1000 * self.backoff)
+        return json.dumps(fields) if fields else ""
+
+
 class Request(_Frozen):
     """A job as it was submitted. Written to the store before the client is answered; never changed.
 
@@ -136,7 +160,9 @@ class Request(_Frozen):
         that run at a time. inline_bytes : of its inline inputs. inline_sha256 : by role, as stored;
         empty in what is not stored, and in requests of versions that kept none. expires_at : when
         it may be removed, RFC 3339 in UTC. trace : the `traceparent` of its submission, where
-        traces are sent.
+        traces are sent. cost_s : the seconds of a processor that it is expected to take; None:
+        unknown. retrying : how it is tried again. retry_of : the failed job of which it is a repeat
+        by hand.
     """
 
     id: str
@@ -165,6 +191,9 @@ class Request(_Frozen):
     trace: str | None = None
     description: str | None = None
     tags: tuple[str, ...] = ()
+    cost_s: float | None = None
+    retrying: Retrying = Retrying()
+    retry_of: str | None = None
 
     @property
     def annotation(self) -> Annotation:
@@ -189,8 +218,8 @@ class Request(_Frozen):
 
 
 class Standing(NamedTuple):
-    """How a job counts and waits. lane : "quick" or "fit". listed : whether clients see it.
-    datasets : how many it makes."""
+    """How a job counts and waits. lane : of `workers.kinds.kind.LANES`. listed : whether clients
+    see it. datasets : how many it makes."""
 
     lane: str
     listed: bool
@@ -266,7 +295,7 @@ class Delivery(_Frozen):
 
 
 class Retry(_Frozen):
-    """Why a job is tried again.
+    """Why an attempt was given up, after which the job was tried again if it may be.
 
     attempt : the number of the one that was given up. error : the problem that it met. counted :
     whether it counts among those that a job has. at : RFC 3339 in UTC.
@@ -308,6 +337,9 @@ class Record(_Frozen):
     started_at: str | None
     finished_at: str | None
     retry: Retry | None = None
+    given_up: tuple[Retry, ...] = ()
+    retrying: Retrying = Retrying()
+    retry_of: str | None = None
     webhook: Webhook | None = None
     expires_at: str | None = None
     description: str | None = None
@@ -323,12 +355,14 @@ class Record(_Frozen):
 
 
 class Claim(_Frozen):
-    """The right to run one attempt of a job, until its lease ends."""
+    """The right to run one attempt of a job, until its lease ends. lane : the kind of lane that it
+    was taken from."""
 
     request: Request
     attempt: int
     fence: str
     started_at: str
+    lane: str = "fit"
 
 
 class PieceClaim(_Frozen):

@@ -167,8 +167,15 @@ class WorkerSettings(BaseSettings):
     quick_slots: int = Field(
         1,
         ge=0,
-        description="Inspections, imports, evaluations, predictions and transformations that one "
-        "worker process runs beside its other jobs; 0: they wait for a free slot, and come first.",
+        description="Inspections, imports, evaluations, predictions, transformations and fits that "
+        "are expected to be short, of which one worker process runs so many beside its other jobs; "
+        "0: they wait for a free slot.",
+    )
+    room_s: float = Field(
+        10.0,
+        gt=0,
+        description="A job that has run for this long makes room while shorter ones wait: a long "
+        "one once it has saved a checkpoint, one that was expected to be short at once.",
     )
     tenant_weights: Annotated[dict[str, int], NoDecode] = Field(
         {},

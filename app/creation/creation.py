@@ -119,7 +119,8 @@ class Draft:
     """The work of a job; fields as of `workers.model.Request`.
 
     options : of its kind. method : None for the name of the kind. inline : the inputs that are
-    "inline" by role, as JSON. name, expires_at : where the request gives none.
+    "inline" by role, as JSON. name, expires_at : where the request gives none. cost_s : the seconds
+    that it is expected to take; None: unknown.
     """
 
     options: Options
@@ -134,6 +135,7 @@ class Draft:
     queue: Literal["cpu", "gpu"] = "cpu"
     name: str | None = None
     expires_at: str | None = None
+    cost_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +332,8 @@ async def _submitted(
                     "key": key_id,
                     "key_running": None if caller.key is None else caller.key.limits.running,
                     "trace": traces.traceparent(),
+                    "cost_s": draft.cost_s,
+                    "retrying": new.retrying,
                 }
             )
             step.note(method=request.method, inline_bytes=sum(map(len, draft.inline.values())))

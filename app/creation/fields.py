@@ -1,8 +1,9 @@
-"""The fields that requests for work share: name, description, tags, webhook, expiry; inputs."""
+"""The fields that requests for work share: name, description, tags, webhook, expiry, retries;
+inputs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from fastapi import Query
 from pydantic import (
@@ -21,6 +22,7 @@ from pydantic_core import PydanticCustomError
 from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
 from workers.formats.inline import LongList
+from workers.model import RETRIED, Retrying
 from workers.webhooks.addresses import LONGEST, parse
 
 
@@ -119,6 +121,31 @@ MOST_BEST = 1000
 """The largest `top_k`."""
 
 
+MOST_ATTEMPTS = 20
+LONGEST_BACKOFF_S = 3600
+Reason = Literal["worker-lost", "process-lost", "unavailable", "full", "internal"]
+assert get_args(Reason) == RETRIED
+
+_ATTEMPTS = (
+    "How often it is tried at most, where an attempt ends for a reason that may pass; null: as "
+    "often as the service tries (`UMBEL_MAX_ATTEMPTS`). Attempts that a stopped worker gave back, "
+    "or that made room for shorter work, do not count."
+)
+_BACKOFF = (
+    "Seconds before the second attempt, doubled for each that follows, up to an hour; null: none."
+)
+_RETRY_ON = (
+    "The reasons for which it is tried again, as types of problems; null: all of these. An input "
+    "that cannot be used is never a reason."
+)
+_Attempts = Annotated[int | None, Field(ge=1, le=MOST_ATTEMPTS)]
+_Backoff = Annotated[float | None, Field(ge=0, le=LONGEST_BACKOFF_S)]
+_RetryOn = Annotated[tuple[Reason, ...] | None, Field(max_length=len(RETRIED))]
+AttemptsQuery = Annotated[_Attempts, Query(description=_ATTEMPTS)]
+BackoffQuery = Annotated[_Backoff, Query(description=_BACKOFF)]
+RetryOnQuery = Annotated[_RetryOn, Query(description=_RETRY_ON)]
+
+
 class NewWork(BaseModel):
     """What every request for work may have."""
 
@@ -127,3 +154,11 @@ class NewWork(BaseModel):
     tags: NewTags = []
     webhook: Webhook = None
     expires_at: ExpiresAtField = None
+    attempts: _Attempts = Field(None, description=_ATTEMPTS, examples=[5])
+    backoff: _Backoff = Field(None, description=_BACKOFF, examples=[10])
+    retry_on: _RetryOn = Field(None, description=_RETRY_ON, examples=[["worker-lost"]])
+
+    @property
+    def retrying(self) -> Retrying:
+        """How the job is tried again."""
+        return Retrying(attempts=self.attempts, backoff=self.backoff, retry_on=self.retry_on)

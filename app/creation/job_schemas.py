@@ -42,6 +42,11 @@ EXAMPLE: dict[str, Any] = {
     "warnings": [],
     "error": None,
     "retry": None,
+    "given_up": [],
+    "attempts": None,
+    "backoff": None,
+    "retry_on": None,
+    "retry_of": None,
     "webhook": None,
     "expires_at": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
@@ -75,7 +80,7 @@ class WebhookBody(BaseModel):
 
 
 class RetryBody(BaseModel):
-    """Why a job is tried again."""
+    """Why an attempt was given up."""
 
     model_config = ConfigDict(title="Retry")
 
@@ -125,6 +130,13 @@ class JobBody(BaseModel):
     warnings: list[str]
     error: ProblemDict | None = Field(description="The problem, if it failed.")
     retry: RetryBody | None = Field(description="Why it was last tried again; null if it was not.")
+    given_up: list[RetryBody] = Field(
+        description="The attempts that were given up, the oldest first; at most the last 20."
+    )
+    attempts: int | None = Field(description="As requested; null: as the service does.")
+    backoff: float | None = Field(description="As requested.")
+    retry_on: list[str] | None = Field(description="As requested.")
+    retry_of: str | None = Field(description="The failed job that it repeats; null if none.")
     webhook: WebhookBody | None = Field(description="Null if none was requested.")
     expires_at: str | None = Field(
         description="When it is removed with its tree and model, as RFC 3339 in UTC; null if that "

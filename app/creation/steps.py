@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from math import prod
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -97,6 +98,44 @@ def check_webhook(service: Service, address: str | None) -> None:
         ) from None
 
 
+def expected_s(
+    steps: Sequence[MethodStep],
+    preprocess: Sequence[Mapping[str, Any]],
+    inputs: ResolvedInputs,
+) -> float | None:
+    """The seconds of a processor that a fit is expected to take, by `Method.seconds`; None: it may
+    be long.
+
+    A second step has as many rows as the first, and no more columns than that has columns or
+    clusters. Not for documents, whose lengths are not known.
+    """
+    if {"base", "documents"} & inputs.refs.keys():
+        return None
+    total, shapes = 0.0, _prepared(preprocess, inputs.shapes)
+    for step in steps:
+        method = find_method(step.method)
+        seconds = method.seconds(shapes, step.params)
+        if seconds is None:
+            return None
+        total += seconds
+        n_rows, n_columns = max((shape for shape in shapes.values() if len(shape) > 1), key=prod)[
+            :2
+        ]
+        n_columns = max(n_columns, int(step.params.get("n_clusters") or 0))
+        shapes = dict.fromkeys(("features", "logits"), (n_rows, n_columns))
+    return total
+
+
+def _prepared(preprocess: Sequence[Mapping[str, Any]], shapes: Shapes) -> Shapes:
+    """The shapes of the inputs once the features are prepared."""
+    if len(shapes.get(ROLE, ())) != 2:
+        return shapes
+    n_points, n_features = shapes[ROLE]
+    for step in parsed(preprocess):
+        n_features = step.n_columns(n_features)
+    return {**shapes, ROLE: (n_points, n_features)}
+
+
 def check_shapes(
     service: Service,
     method_id: str,
@@ -122,12 +161,8 @@ def check_shapes(
             raise refused_at(error.code, error.detail, "inputs", error.where["role"]) from None
     if room is None:
         return
-    method, sizes = find_method(method_id), dict(shapes)
-    if len(sizes.get(ROLE, ())) == 2:
-        n_points, n_features = sizes[ROLE]
-        for step in parsed(preprocess):
-            n_features = step.n_columns(n_features)
-        sizes[ROLE] = (n_points, n_features)
+    method = find_method(method_id)
+    sizes = _prepared(preprocess, shapes)
     method.check_size(sizes, method.Params.model_validate(params), room)
 
 

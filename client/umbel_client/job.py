@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from umbel_client.core.events import ENDED, Waiting
-from umbel_client.core.waiting import cancelled, followed, job_of
+from umbel_client.core.waiting import cancelled, followed, job_of, retried
 from umbel_client.held import Held
 from umbel_client.progress import Progress
 from umbel_client.tree import Tree
@@ -53,6 +55,11 @@ class Job(Held):
     def cancel(self) -> None:
         """Ask the job to end; a running one ends within seconds. An ended one is not changed."""
         self.body = cancelled(self._connection, self.id)
+
+    def retry(self) -> Self:
+        """The job that repeats this one, which has failed, under its old inputs; always the same
+        within a day."""
+        return type(self)(self._connection, retried(self._connection, self.id))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} of {self.body.get('method')}, {self.status}>"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from umbel_client.calibration import Calibration
 from umbel_client.core.events import Waiting
-from umbel_client.core.fields import Expiry, new_work
+from umbel_client.core.fields import Expiry, Retrying, new_work
 from umbel_client.core.messages import Reply, json_of
 from umbel_client.core.runs import done, evaluated, predicted
 from umbel_client.dataset import Dataset
@@ -48,13 +48,14 @@ class Model(Held):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
         """New rows placed in the model's tree; each input by its role.
 
         top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha, name,
-        description, tags, webhook, expires_at : as for a tree.
+        description, tags, webhook, expires_at, retrying : as for a tree.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
@@ -67,7 +68,7 @@ class Model(Held):
             "level": level,
             "calibration": getattr(calibration, "id", calibration),
             "alpha": alpha,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         how = Waiting(wait_s, title="predicting")
         return Predictions(predicted(self._connection, self._path, inputs, fields, how))
@@ -83,16 +84,18 @@ class Model(Held):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Evaluation:
         """What a classifier does on rows with known labels; each input by its role.
 
-        by : the tables to make. name, description, tags, webhook, expires_at : as for a tree.
+        by : the tables to make. name, description, tags, webhook, expires_at, retrying : as for a
+        tree.
 
         Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
         """
-        work = new_work(name, description, tags, webhook, expires_at)
+        work = new_work(name, description, tags, webhook, expires_at, retrying)
         fields = {"metrics": metrics, "by": by, **work}
         how = Waiting(wait_s, title="evaluating")
         truths = {"labels": labels}
@@ -106,17 +109,18 @@ class Model(Held):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Dataset:
         """Rows under the transformation that the method learned, as a new dataset.
 
-        name, description, tags, webhook, expires_at : as of `Umbel.run`, of the dataset and of the
-        job that makes it.
+        name, description, tags, webhook, expires_at, retrying : as of `Umbel.run`, of the dataset
+        and of the job that makes it.
 
         Raises InputError, CannotTransform, WaitTimeout, JobCancelled.
         """
-        fields = {**new_work(name, description, tags, webhook, expires_at), "inputs": {}}
+        fields = {**new_work(name, description, tags, webhook, expires_at, retrying), "inputs": {}}
         rows = converted_inputs(inputs, "inputs.")
         how = Waiting(wait_s, title="transforming")
         answer = done(self._connection, f"{self._path}/transformations", rows, fields, how)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from umbel_client.attachment import Attachment
 from umbel_client.calibration import Calibration
 from umbel_client.core.events import Waiting
-from umbel_client.core.fields import Expiry, new_work
+from umbel_client.core.fields import Expiry, Retrying, new_work
 from umbel_client.core.runs import evaluated, predicted
 from umbel_client.drift import Drift
 from umbel_client.errors import InputError
@@ -26,8 +26,8 @@ from umbel_client.tree_parts import TreeParts
 class TreeWork(TreeParts):
     """The part of `Tree` that asks for work on it.
 
-    name, description, tags, webhook, expires_at, wait_s : wherever they are arguments, of the job
-    that does it, as of `Umbel.run`.
+    name, description, tags, webhook, expires_at, retrying, wait_s : wherever they are arguments, of
+    the job that does it, as of `Umbel.run`.
     """
 
     def evaluate(
@@ -49,6 +49,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> Evaluation:
         """The metrics of the tree against what is given: true labels, another hierarchy, features.
@@ -76,7 +77,7 @@ class TreeWork(TreeParts):
             "sample": sample,
             "seed": seed,
             "per_node": per_node or None,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         placed = self._by_role({} if rows is None else rows)
         how = Waiting(wait_s, title="evaluating")
@@ -100,6 +101,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
@@ -125,7 +127,7 @@ class TreeWork(TreeParts):
             "k": k,
             "height": height,
             "level": level,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         how = Waiting(wait_s, title="predicting")
         return Predictions(predicted(self._connection, self._path, inputs, fields, how))
@@ -150,6 +152,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Calibration:
@@ -180,7 +183,7 @@ class TreeWork(TreeParts):
             "temperature_share": temperature_share,
             "seed": seed,
             "inputs": {},
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         truths = converted_inputs({"labels": labels, "costs": costs})
         given = {**truths, **converted_inputs(inputs, "inputs.")}
@@ -200,6 +203,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> Drift:
         """Which nodes gained or lost mass, confidence or, with labels, purity from the reference to
@@ -220,7 +224,10 @@ class TreeWork(TreeParts):
             placed = self._by_role(rows)
             given |= converted_inputs(placed, f"{sample}.inputs.")
             given |= converted_inputs({"labels": labels}, f"{sample}.")
-        fields = {"level": level, **new_work(name, description, tags, webhook, expires_at)}
+        fields = {
+            "level": level,
+            **new_work(name, description, tags, webhook, expires_at, retrying),
+        }
         how = Waiting(wait_s, title="comparing")
         return Drift._made(self._connection, self.id, given, fields, how)
 
@@ -240,6 +247,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> npt.NDArray[np.float32]:
         """(n_points, 2) positions of the points in the plane, by row; `lay_out` gives the map.
@@ -266,6 +274,7 @@ class TreeWork(TreeParts):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
         )
         return self._connection.array(f"/v1/maps/{layout.id}/positions.npy")
@@ -280,13 +289,14 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **terms: Any,
     ) -> Map:
         """As `map`, but gives the map itself, which draws its points, finds the nodes that fit an
         outline, and is shown by links. terms : `metric`, `n_neighbors` and the others of `map`.
         """
-        work = new_work(name, description, tags, webhook, expires_at)
+        work = new_work(name, description, tags, webhook, expires_at, retrying)
         fields = {"by": by, **terms, "inputs": {}, **work}
         given = converted_inputs({"features": features}, "inputs.")
         how = Waiting(wait_s, title="mapping")
@@ -308,6 +318,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> Heatmap:
         """The clusters of the tree as the rows of a matrix, in the order of the tree.
@@ -330,7 +341,7 @@ class TreeWork(TreeParts):
             "n_columns": n_columns,
             "metric": metric,
             "inputs": {},
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         inputs = {"features": features, "feature_names": feature_names}
         given = converted_inputs(inputs, "inputs.")
@@ -348,6 +359,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Naming:
@@ -367,7 +379,7 @@ class TreeWork(TreeParts):
             "evidence": evidence,
             "n_clusters": n_clusters,
             "inputs": {},
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         given = converted_inputs(inputs, "inputs.")
         how = Waiting(wait_s, title="naming")
@@ -382,6 +394,7 @@ class TreeWork(TreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> Attachment:
         """Attach to the tree what its points are: texts, numbers, dates, categories, images.
@@ -393,7 +406,7 @@ class TreeWork(TreeParts):
         UmbelWarning for what is missing. Raises InputError, WaitTimeout, JobCancelled.
         """
         given = converted_inputs({"items": items})
-        fields = new_work(name, description, tags, webhook, expires_at)
+        fields = new_work(name, description, tags, webhook, expires_at, retrying)
         how = Waiting(wait_s, title="attaching")
         return Attachment._made(self._connection, self.id, given, fields, how)
 

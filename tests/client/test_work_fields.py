@@ -34,6 +34,9 @@ WORK: dict[str, Any] = {
     "webhook": HOOK,
     "expires_at": WHEN,
 }
+RETRYING: dict[str, Any] = {"attempts": 5, "backoff": 2.5, "retry_on": ["full", "internal"]}
+ALL: dict[str, Any] = {**WORK, "retrying": RETRYING}
+FIELDS: dict[str, Any] = {**WORK, "expires_at": SENT, **RETRYING}
 
 
 def tree(umbel: Umbel) -> Tree:
@@ -70,18 +73,20 @@ def fields_of(request: Request) -> dict[str, Any]:
     """The fields of WORK as a request has them, in its body or, beside a file, in its query."""
     if request.headers["Content-Type"] == "application/json" and not request.query:
         body = request.json()
-        return {name: body.get(name) for name in WORK}
-    found: dict[str, Any] = {name: request.query.get(name, [None])[0] for name in WORK}
-    return {**found, "tags": request.query.get("tag")}
+        return {name: body.get(name) for name in FIELDS}
+    query = request.query
+    found: dict[str, Any] = {name: query.get(name, [None])[0] for name in FIELDS}
+    numbers = {name: json.loads(found[name] or "null") for name in ("attempts", "backoff")}
+    return {**found, **numbers, "tags": query.get("tag"), "retry_on": query.get("retry_on")}
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_work_is_sent_with_it(server: FaultServer, name: str) -> None:
     server.script(problem(422, "invalid-request"))
     with Umbel(server.url) as umbel, pytest.raises(InvalidRequest):
-        CALLS[name](umbel, **WORK)
+        CALLS[name](umbel, **ALL)
     (request,) = server.requests
-    assert fields_of(request) == {**WORK, "expires_at": SENT}
+    assert fields_of(request) == FIELDS
 
 
 def test_every_request_for_work_has_a_call(server: FaultServer) -> None:
@@ -90,7 +95,7 @@ def test_every_request_for_work_has_a_call(server: FaultServer) -> None:
     with Umbel(server.url) as umbel:
         for call in calls.values():
             with pytest.raises(InvalidRequest):
-                call(umbel, **WORK)
+                call(umbel, **ALL)
     requested = {re.sub(r"/(tr|md)_1/", "/{}/", each.path) for each in server.requests}
     assert requested == {re.sub(r"/\{\w+\}/", "/{}/", path) for path in _paths_for_work()}
 
@@ -108,8 +113,8 @@ def _paths_for_work() -> set[str]:
 def test_an_imported_tree_is_sent_with_it(server: FaultServer) -> None:
     server.script(problem(422, "invalid-request"))
     with Umbel(server.url) as umbel, pytest.raises(InvalidRequest):
-        umbel.import_tree("(a,b);", **WORK)
-    assert fields_of(server.requests[0]) == {**WORK, "expires_at": SENT}
+        umbel.import_tree("(a,b);", **ALL)
+    assert fields_of(server.requests[0]) == FIELDS
 
 
 def test_an_upload_is_sent_with_it(server: FaultServer) -> None:
@@ -127,7 +132,7 @@ def test_none_is_sent_where_none_is_given(server: FaultServer, name: str) -> Non
     server.script(problem(422, "invalid-request"))
     with Umbel(server.url) as umbel, pytest.raises(InvalidRequest):
         CALLS[name](umbel)
-    assert not WORK.keys() & server.requests[-1].json().keys()
+    assert not FIELDS.keys() & server.requests[-1].json().keys()
 
 
 @pytest.mark.parametrize("when", [None, "2099-01-31T00:00:00Z"])
@@ -156,6 +161,7 @@ def service(request: Request) -> Answer:
 OPTIONS = (
     *("--title", "week 3", "--description", "a note", "--tag", "paper", "--tag", "b"),
     *("--webhook", HOOK, "--expires-at", SENT),
+    *("--attempts", "5", "--backoff", "2.5", "--retry-on", "full", "--retry-on", "internal"),
 )
 
 COMMANDS = {
@@ -202,7 +208,7 @@ def test_a_command_passes_it_on(
         if request.method == "POST" and request.path not in ("/v1/datasets", "/v1/trees")
     ]
     (request,) = work or [request for request in server.requests if request.path == "/v1/trees"]
-    assert fields_of(request) == {**WORK, "expires_at": SENT}
+    assert fields_of(request) == FIELDS
 
 
 TREE = "tr_00000000000000000000000000"

@@ -7,14 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from models.errors import UsageError
 from tests.simulation.world_kit import World
 from tests.workers.jobs_kit import end, request
 from workers.assembly import Assembly
 from workers.errors import Missing, TransientError
 from workers.jobs.ledger import Ledger
-from workers.model import Claim, new_id
+from workers.model import Claim, Retrying, new_id
 
-LANES = ("cpu:quick", "cpu:fit")
+LANES = ("cpu:quick", "cpu:short", "cpu:fit")
+RETRYING = (Retrying(), Retrying(attempts=2, backoff=4.0), Retrying(retry_on=("full",)))
 PATIENCE = 6
 """How often a worker tries to publish, and a client to submit."""
 
@@ -47,10 +49,16 @@ class Actors:
         it."""
         ledger, choose = self._assembly().ledger, self._world.decisions
         tenant, once = ("ada", "bea")[number % 2], f"key-{number}" if choose.below(2) else None
+        cost_s = (None, 1.0)[number % 2]
         accepted = ""
         for _ in range(PATIENCE):
             own = request(
-                tenant, id=new_id("job"), idempotency_key=once, body_sha256=once and "0" * 64
+                tenant,
+                id=new_id("job"),
+                idempotency_key=once,
+                body_sha256=once and "0" * 64,
+                cost_s=cost_s,
+                retrying=RETRYING[number % 3],
             )
             self._known.tried.add(own.id)
             try:
@@ -61,7 +69,7 @@ class Actors:
         if not accepted:
             return
         self._known.accepted[accepted] = tenant
-        then = choose.seldom(3, 0.4)
+        then = choose.seldom(4, 0.5)
         for _ in range(choose.below(8) if then else 0):
             self._world.pause()
         with suppress(TransientError):
@@ -73,6 +81,17 @@ class Actors:
                 self._known.deleted.add(accepted)
             elif then == 3:
                 ledger.get(tenant, accepted)
+            elif then == 4:
+                self._repeat(ledger, tenant, accepted)
+
+    def _repeat(self, ledger: Ledger, tenant: str, job: str) -> None:
+        """Tries a job again by hand, twice, once it has failed."""
+        for _ in range(PATIENCE):
+            with suppress(TransientError, UsageError):
+                repeat = ledger.retry(tenant, job)
+                if repeat is not None:
+                    self._known.accepted[repeat.id] = tenant
+            self._world.pause()
 
     def worker(self, name: str) -> None:
         """Takes jobs, by turns or by a hint, while clients are there or work is."""
@@ -106,6 +125,9 @@ class Actors:
                 return
             if answer == "cancel":
                 status = "cancelled"
+            elif self._makes_room(ledger, claim):
+                ledger.give_back(claim, spend=False, lane="fit")
+                return
             self._world.pause()
         what = choose.seldom(4, 0.4)
         if what == 1:
@@ -118,6 +140,11 @@ class Actors:
             if what == 4 and status == "succeeded":
                 status = "failed"
             self.publish(ledger, claim, status)
+
+    def _makes_room(self, ledger: Ledger, claim: Claim) -> bool:
+        with suppress(TransientError):
+            return claim.lane == "fit" and ledger.makes_room(claim, LANES[:2])
+        return False
 
     def publish(self, ledger: Ledger, claim: Claim, status: str) -> None:
         folder = self._results if status == "succeeded" else None

@@ -184,6 +184,7 @@ class Simulation:
                 "workers.jobs.rebuild.datetime": _Calendar(world),
                 "workers.jobs.rebuild.ThreadPoolExecutor": _OneThread,
                 "workers.jobs.inspections.new_id": new_id,
+                "workers.jobs.repeats.new_id": new_id,
                 "tests.simulation.actors_kit.new_id": new_id,
             }.items():
                 stack.enter_context(patch(name, value))

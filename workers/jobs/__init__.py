@@ -3,9 +3,9 @@
 Start with `ledger`: the API and the workers use its `Ledger`, which stands for everything here.
 
 - `ledger`: submit, claim, renew, give back, finish, cancel, delete.
-- `submission`, `hints`: request first, then record; messages of the broker that a job waits.
+- `submission`, `repeats`: request first, then record; the same again for a failed job.
 - `finish`, `kept_runs`: the terminal object, then what follows; jobs of a comparison's runs.
-- `sweep`: lost leases, lost hints, cancels that had no effect.
+- `sweep`, `hints`: lost leases and hints, cancels without effect; messages that a job waits.
 - `interrupted`: submissions that a process began and did not finish.
 - `retention`: what has expired, and what stays because something needs it.
 - `inspections`: datasets that a worker must open, and the jobs that do so.

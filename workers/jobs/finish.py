@@ -131,7 +131,7 @@ class Endings:
             status,
             attempt=record.attempt,
             started_at=record.started_at,
-            error=record.error or self._worker_lost() if status == "failed" else None,
+            error=record.error or _worker_lost(record.attempt) if status == "failed" else None,
         )
         if not write_end(self._blobs, tenant, end):
             end = read_end(self._blobs, tenant, job_id) or end
@@ -217,15 +217,16 @@ class Endings:
         for other in sorted(others - {fence}):
             self._blobs.delete_under(layout.attempt(tenant, job_id, other))
 
-    def _worker_lost(self) -> Problem:
-        return problem(
-            "worker-lost",
-            "The job lost its worker too often",
-            500,
-            f"The job was tried {self._settings.max_attempts} times, and each time its worker "
-            "ended before the job did. This happens to a job that needs more memory than a worker "
-            "has.",
-        )
+
+def _worker_lost(n_attempts: int) -> Problem:
+    times = "once, and" if n_attempts == 1 else f"{n_attempts} times, and each time"
+    return problem(
+        "worker-lost",
+        "The job lost its worker too often",
+        500,
+        f"The job was tried {times} its worker ended before the job did. This happens to a job "
+        "that needs more memory than a worker has.",
+    )
 
 
 def _not_opened() -> Problem:

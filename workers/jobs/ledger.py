@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from models.errors import UsageError
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
@@ -37,6 +38,7 @@ from workers.jobs.inspections import Inspections
 from workers.jobs.interrupted import Interrupted
 from workers.jobs.pieces import Pieces
 from workers.jobs.rebuild import NO_ROOM_FOR_RECORDS, Rebuild
+from workers.jobs.repeats import lacking, repeat_of
 from workers.jobs.retention import Retention
 from workers.jobs.submission import Intake
 from workers.jobs.sweep import Sweeper, Waiting
@@ -61,6 +63,12 @@ LONGEST_LINE = 4096
 
 LEFTOVERS_S = 10.0
 """How often a process looks for what others have left in the store."""
+
+WAITED_S = 1.0
+"""A longer job makes room for a shorter one that has waited for so long."""
+
+ALONE_S = 3.0
+"""For so long no second job makes room for the same lane."""
 
 _LOSSES = 5
 """How often a record is restored for one read: Redis may lose it again before it is read."""
@@ -99,6 +107,7 @@ class Ledger:
         self.blobs = blobs
         self._records = records
         self._annotations = annotations
+        self._datasets = datasets
         self._settings = settings
         self._send = send
         self._place_of = place_of
@@ -206,11 +215,13 @@ class Ledger:
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
         tree: str | None = None,
+        reason: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
     ) -> tuple[list[Record], str | None]:
         """Jobs newest first, and the cursor of the next page: those with this status, method and
-        name, all of the tags and words, and made for this tree. Raises UsageError `bad-cursor`."""
+        name, all of the tags and words, made for this tree, and failed for this reason. Raises
+        UsageError `bad-cursor`."""
         self.ensure_built()
         return self._records.page(
             tenant,
@@ -220,6 +231,7 @@ class Ledger:
             tags=tags,
             words=words,
             tree=tree,
+            reason=reason,
             limit=limit,
             cursor=cursor,
         )
@@ -235,6 +247,30 @@ class Ledger:
                 self._endings.conclude(tenant, job_id, "cancelled")
             return self.get(tenant, job_id)
         return None
+
+    def retry(self, tenant: str, job_id: str, limits: str = "", **requester: Any) -> Record | None:
+        """The job that repeats a failed one under its old inputs; the same however often this is
+        called within `IDEMPOTENCY_S`. None if there is no such job.
+
+        requester : fields of `Request` that say who requests it. Raises what `submit` does,
+        UsageError `conflict` for a job that has not failed, `unknown-input` where an input is gone.
+        """
+        record = self.get(tenant, job_id)
+        if record is None:
+            return None
+        if record.status != "failed":
+            raise UsageError(
+                f"Job {job_id!r} is {record.status}; only one that has failed is tried again.",
+                code="conflict",
+            )
+        try:
+            repeat, inline = repeat_of(self.blobs, tenant, job_id, **requester)
+        except Missing:
+            return None
+        gone = lacking(repeat, self._datasets, lambda other: self.get(tenant, other) is not None)
+        if gone is not None:
+            raise UsageError(f"{gone!r}, which the job needs, is gone.", code="unknown-input")
+        return self.submit(repeat, inline, limits)
 
     def delete(self, tenant: str, job_id: str) -> bool:
         """Cancel the job if needed, then remove it with its files, its tree, its model, and what
@@ -331,12 +367,20 @@ class Ledger:
                 return None
             raise
         return Claim(
-            request=request, attempt=taken.attempt, fence=fence, started_at=taken.started_at
+            request=request,
+            attempt=taken.attempt,
+            fence=fence,
+            started_at=taken.started_at,
+            lane=taken.lane,
         )
 
     def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
         """Renew the lease and store progress; "lost": another worker has it, publish nothing."""
         return self._records.beat(claim, advance)
+
+    def makes_room(self, claim: Claim, lanes: Sequence[str]) -> bool:
+        """Whether the attempt makes room for a job that waits in one of these lanes."""
+        return self._records.makes_room(claim, lanes, waited_s=WAITED_S, alone_s=ALONE_S)
 
     def log(self, claim: Claim, line: str) -> None:
         """Append a `log` event; a line is cut at 4,096 characters."""
@@ -350,10 +394,12 @@ class Ledger:
         retry: Problem | None = None,
         delay_s: float = 0.0,
         why: Problem | None = None,
+        lane: str = "",
     ) -> None:
         """End the lease now so that the job is tried again after `delay_s`.
 
-        retry : why it is; None: its worker was lost.
+        retry : why it is; None: its worker was lost. lane : the kind of lane in which it waits from
+            now on; "": that of before.
 
         With `spend` False the attempt does not count. A job without attempts left fails with `why`,
         or as `worker-lost`; a job whose cancel was requested is cancelled.
@@ -368,6 +414,7 @@ class Ledger:
             retry=retry,
             why=why,
             wait=delay_s > 0.0,
+            lane=lane,
         )
         if outcome == "queued" and not delay_s:
             self._hint(request.queue, request.id)

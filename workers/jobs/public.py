@@ -13,6 +13,7 @@ _INTERNAL = {"tenant", "queue", "version", "submitted", "trace", "tree"}
 def public(record: Record) -> dict[str, Any]:
     """The job as plain JSON; links replace what the worker recorded of its files."""
     job = record.model_dump(mode="json", exclude=_INTERNAL)
+    job |= job.pop("retrying")
     if record.result is not None:
         job["result"] = kind_of(record.kind).shown(record.id, record.result)
     return job

@@ -241,5 +241,7 @@ def _queued(request: Request, version: int) -> Record:
         description=request.description,
         tags=request.tags,
         submitted=request.annotation,
+        retrying=request.retrying,
+        retry_of=request.retry_of,
         version=version,
     )

@@ -31,7 +31,7 @@ from models.running.progress import Progress, silent
 from workers.artifacts import results
 from workers.errors import problem_of
 from workers.kinds.fit import write_fit
-from workers.kinds.kind import Lane, NamedKind, Options
+from workers.kinds.kind import Lane, NamedKind, Options, lane_by_cost
 from workers.model import MethodStep, Request, run_id
 from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
@@ -191,7 +191,7 @@ class _Compare(NamedKind[ComparisonOptions]):
     Options = ComparisonOptions
 
     def lane(self, request: Request) -> Lane:
-        return "fit"
+        return lane_by_cost(request)
 
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
         return result

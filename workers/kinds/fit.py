@@ -24,7 +24,7 @@ from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
 from workers.formats.column_roles import is_id_name
-from workers.kinds.kind import Kind, Lane, Options
+from workers.kinds.kind import Kind, Lane, Options, lane_by_cost
 from workers.model import Request, sibling
 from workers.work.bare_rows import BareRows
 from workers.work.crew import Coordinator, Crew
@@ -54,7 +54,7 @@ class _Fit(Kind[FitOptions]):
     Options = FitOptions
 
     def lane(self, request: Request) -> Lane:
-        return "fit"
+        return lane_by_cost(request)
 
     def opens_sockets(self, request: Request) -> bool:
         return _plan(request).opens_sockets

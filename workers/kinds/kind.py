@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -12,8 +12,23 @@ from workers.model import Request, Standing, sibling
 from workers.work.job import Job, Outcome
 from workers.work.sources import Source
 
-Lane = Literal["quick", "fit"]
-"""Where a job waits for its turn: quick work does not stand behind fits."""
+Lane = Literal["quick", "short", "fit"]
+"""Where a job waits for its turn: quick work does not stand behind fits, and a fit that is expected
+to be short not behind one that may be long."""
+
+LANES: tuple[Lane, ...] = get_args(Lane)
+
+SHORT_S = 5.0
+"""Work that is expected to take no more seconds of a processor is short."""
+
+
+def lane_by_cost(request: Request) -> Lane:
+    """The lane of a request by what it is expected to take; what is not known may be long.
+
+    So is work on a GPU, whose memory has no room beside another job's.
+    """
+    cost_s = request.cost_s if request.queue == "cpu" else None
+    return "short" if cost_s is not None and cost_s <= SHORT_S else "fit"
 
 
 class Options(BaseModel):

@@ -44,6 +44,10 @@ class WorkerStopping(Exception):
     """This worker must stop before the job has ended."""
 
 
+class MakesRoom(Exception):
+    """The job goes back to its queue, so that shorter ones run."""
+
+
 class OutOfTime(Exception):
     """The job has exceeded its time limit."""
 

@@ -30,12 +30,14 @@ from workers.errors import (
     StoreFull,
     StoreUnavailable,
     TransientError,
+    made_room,
     problem,
     problem_of,
     process_lost,
     worker_stopping,
 )
 from workers.jobs.pieces import n_pieces
+from workers.kinds.kind import Lane
 from workers.kinds.registry import kind_of
 from workers.model import Advance, Claim, End, now
 from workers.phrasing.names import asks_model, phrased
@@ -47,6 +49,7 @@ from workers.supervisor.interrupts import (
     Heartbeat,
     Interrupts,
     LeaseLost,
+    MakesRoom,
     OutOfTime,
     WorkerStopping,
     beat_s,
@@ -58,6 +61,11 @@ from workers.work.job import Outcome, Spec
 
 _AFTER_FAILURE_S = 1.0
 """The pause before the next look for quick jobs while Redis or the store is unavailable."""
+
+_ASKS_EVERY_S = 1.0
+"""How often an attempt asks whether it must make room."""
+
+Slot = Literal["slot", "quick"]
 
 _log = logging.getLogger(__name__)
 
@@ -98,34 +106,33 @@ class Supervisor:
         self._checkpoints = Checkpoints(assembly.blobs)
         self._stop_at: float | None = None
         self._running = {"slot": 0, "quick": 0}
+        self._last: dict[str, str] = {}
         self._change = threading.Condition()
 
     def run(self, job_id: str, queue: str | None = None) -> None:
         """Run the job whose turn it is; if none waits, help the running job `job_id`.
 
-        Fits come first where quick jobs have slots of their own, else last. Never raises.
-        queue : the one that the hint came from; its jobs are first.
+        Long and short fits come in turns. Quick jobs come last where there are slots for them,
+        else first. Never raises. queue : the one that the hint came from; its jobs are first.
         """
         queues = sorted(self._queues, key=lambda name: name != queue)
-        kinds = ("fit", "quick") if self._settings.quick_slots else ("quick", "fit")
-        lanes = [f"{name}:{kind}" for kind in kinds for name in queues]
 
         def work() -> bool:
-            if not self._attempt_next(lanes):
+            if not self._attempt_next(queues, "slot"):
                 self._helper.help(job_id)
             return True
 
         self._in_slot("slot", work)
 
     def run_quick(self) -> bool:
-        """Run the quick job whose turn it is, if this worker's slots are taken; whether it did.
+        """Run the quick or short job whose turn it is, if this worker's slots are taken; whether it
+        did. Quick and short ones come in turns.
 
         Never raises.
         """
         if self._running["slot"] < self._settings.slots:
             return False
-        lanes = [f"{name}:quick" for name in self._queues]
-        return self._in_slot("quick", lambda: self._attempt_next(lanes))
+        return self._in_slot("quick", lambda: self._attempt_next(self._queues, "quick"))
 
     def stop(self, drain_s: float) -> None:
         """Take no more jobs; running jobs may continue for `drain_s` seconds."""
@@ -136,7 +143,7 @@ class Supervisor:
         with self._change:
             return self._change.wait_for(lambda: not any(self._running.values()), timeout_s)
 
-    def _in_slot(self, slot: Literal["slot", "quick"], work: Callable[[], bool]) -> bool:
+    def _in_slot(self, slot: Slot, work: Callable[[], bool]) -> bool:
         """The result of `work`; False if this worker stops, or `work` fails."""
         try:
             with self._counted(slot):
@@ -152,12 +159,24 @@ class Supervisor:
             logs.set_ids(None, None)
         return False
 
-    def _attempt_next(self, lanes: Sequence[str]) -> bool:
-        """Run the job whose turn it is in these lanes; False if none waits."""
+    def _kinds(self, slot: Slot) -> tuple[Lane, ...]:
+        """The kinds of lanes in the order in which a slot looks at them: of two that take turns the
+        one comes later that had the last."""
+        in_turns: tuple[Lane, Lane] = ("fit", "short") if slot == "slot" else ("quick", "short")
+        if self._last.get(slot) == in_turns[0]:
+            in_turns = in_turns[::-1]
+        if slot == "quick":
+            return in_turns
+        return (*in_turns, "quick") if self._settings.quick_slots else ("quick", *in_turns)
+
+    def _attempt_next(self, queues: Sequence[str], slot: Slot) -> bool:
+        """Run the job whose turn it is in a slot; False if none waits."""
         start_ns = traces.now_ns()
+        lanes = [f"{queue}:{kind}" for kind in self._kinds(slot) for queue in queues]
         claim = self._assembly.ledger.claim_next(lanes, self._worker)
         if claim is None:
             return False
+        self._last[slot] = claim.lane
         request = claim.request
         with traces.span(
             "attempt",
@@ -174,7 +193,7 @@ class Supervisor:
         return True
 
     @contextlib.contextmanager
-    def _counted(self, slot: Literal["slot", "quick"]) -> Iterator[None]:
+    def _counted(self, slot: Slot) -> Iterator[None]:
         with self._change:
             self._running[slot] += 1
         try:
@@ -215,6 +234,8 @@ class Supervisor:
             lambda: self._stop_at,
             settings.still_s,
             Meter(self._assembly.redis, settings, claim.request.method),
+            partial(ledger.makes_room, claim, self._shorter(claim)),
+            settings.room_s,
         )
         try:
             end = self._end(attempt, folder)
@@ -238,6 +259,10 @@ class Supervisor:
             step.fail("worker-stopping")
             _log.info("job %s is given back because this worker stops", claim.request.id)
             ledger.give_back(claim, retry=worker_stopping(), spend=False)
+        except MakesRoom:
+            step.fail("made-room")
+            _log.info("job %s makes room for shorter ones", claim.request.id)
+            ledger.give_back(claim, retry=made_room(), spend=False, lane="fit")
         except NoProcess as error:
             step.fail("no-process")
             _log.warning("job %s is given back: %s", claim.request.id, error)
@@ -258,6 +283,11 @@ class Supervisor:
             pieces.close()
             attempt.meter.send()
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _shorter(self, claim: Claim) -> list[str]:
+        """The lanes for whose jobs an attempt makes room."""
+        kinds = () if claim.lane == "quick" else ("quick", "short")
+        return [f"{queue}:{kind}" for kind in kinds for queue in self._queues]
 
     def _end(self, attempt: _Attempt, folder: Path) -> End:
         """Run the job; returns its final end."""
@@ -339,6 +369,7 @@ class _Attempt(Interrupts):
 
     keep : stores the checkpoint with the given number.
     shared : the file in which the child leaves the arrays that pieces share.
+    makes_room : whether shorter jobs wait, for which this one makes room after `room_s`.
     """
 
     def __init__(
@@ -352,6 +383,8 @@ class _Attempt(Interrupts):
         stop_at: Callable[[], float | None],
         still_s: float,
         meter: Meter,
+        makes_room: Callable[[], bool],
+        room_s: float,
     ) -> None:
         super().__init__(heartbeat, deadline, stop_at, still_s)
         self.claim = claim
@@ -361,6 +394,8 @@ class _Attempt(Interrupts):
         self._shared = shared
         self._stages = traces.Stages()
         self._began = time.monotonic()
+        self._makes_room = makes_room
+        self._asks_at = self._began + room_s
 
     def attend(self, child: Child, message: ChildMessage | None) -> None:
         """Forward the child's progress, keep its checkpoints, hand it the pieces it requests."""
@@ -370,6 +405,7 @@ class _Attempt(Interrupts):
                 self.heartbeat.carry(self._with_eta(message.advance))
             if message.checkpoint is not None:
                 self.meanwhile(partial(self._keep, message.checkpoint))
+                self._make_room()
             if message.pieces is not None:
                 shared = self._shared if message.shared else None
                 self.meanwhile(partial(self._pieces.post, message.pieces, shared))
@@ -379,6 +415,18 @@ class _Attempt(Interrupts):
         if assignment is not None:
             child.send(assignment)
         self._pieces.invite()
+        if self.claim.lane == "short":
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Raises MakesRoom if shorter jobs wait. To be called when little is lost: of a long job
+        after a checkpoint; one that was expected to be short becomes a long one."""
+        if self.claim.lane == "quick" or time.monotonic() < self._asks_at:
+            return
+        self._asks_at = time.monotonic() + _ASKS_EVERY_S
+        with contextlib.suppress(TransientError):
+            if self.meanwhile(self._makes_room):
+                raise MakesRoom
 
     @contextlib.contextmanager
     def stage(self, name: Stage) -> Iterator[traces.Span]:

@@ -20,6 +20,7 @@ from typing import Literal, cast
 import redis
 
 from workers.errors import TransientError
+from workers.kinds.kind import LANES
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
 
@@ -45,7 +46,6 @@ DURATIONS_MS = (
 BYTES = tuple(2**exponent for exponent in range(26, 40))
 """Upper bounds of the buckets of memory: 64 MiB to 512 GiB."""
 
-KINDS = ("fit", "quick")
 Stage = Literal["inputs", "process", "compute", "publish"]
 
 _log = logging.getLogger(__name__)
@@ -126,7 +126,7 @@ class JobCounts:
 
     def lanes(self, queues: Sequence[str]) -> dict[tuple[str, str], Lane]:
         """Each lane by queue and kind. O(tenants that wait)."""
-        names = [(queue, kind) for queue in queues for kind in KINDS]
+        names = [(queue, kind) for queue in queues for kind in LANES]
         *rows, now = self._scripts("queues", *(":".join(name) for name in names))
         return {
             name: Lane(int(length), (int(now) - int(since)) / 1000 if int(since) else 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -12,7 +13,7 @@ from app.creation.creation import OF_FIT, Draft, SubmissionDep, Work, mount_crea
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.creation.result_schemas import Row
-from app.creation.steps import check_shapes, find_method, image_roles, queue_of
+from app.creation.steps import check_shapes, expected_s, find_method, image_roles, queue_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Service, ServiceDep, Tenant
 from app.http.etags import etag_of
@@ -209,8 +210,18 @@ def _draft(service: Service, tenant: str, body: NewComparison) -> Draft:
     inputs = resolve(service, tenant, {**body.inputs, **measured_on}, images)
     for run in plan.runs:
         check_shapes(service, run.method, run.params, run.preprocess, inputs)
-    steps = [step for run in plan.runs for step in run.plan(0).steps]
-    return Draft(plan, inputs=inputs.refs, inline=inputs.inline, queue=queue_of(*steps))
+    steps = [run.plan(0).steps for run in plan.runs]
+    costs = [
+        expected_s(own, run.preprocess, inputs) for own, run in zip(steps, plan.runs, strict=True)
+    ]
+    known = [cost for cost in costs if cost is not None]
+    return Draft(
+        plan,
+        inputs=inputs.refs,
+        inline=inputs.inline,
+        queue=queue_of(*chain.from_iterable(steps)),
+        cost_s=body.seeds * sum(known) if len(known) == len(costs) else None,
+    )
 
 
 def _checked(number: int, run: RunBody, body: NewComparison) -> Contender:

@@ -10,13 +10,21 @@ from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
+from app.creation.allowances import limits_of
 from app.creation.annotations import mount_patch
-from app.creation.creation import OF_FIT, Draft, SubmissionDep, Work, mount_create
+from app.creation.creation import (
+    OF_FIT,
+    Draft,
+    SubmissionDep,
+    Work,
+    mount_create,
+    presented_job,
+)
 from app.creation.inputs import resolve
 from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
 from app.creation.lists import Filters, mount_list
 from app.creation.step_schemas import MethodId
-from app.creation.steps import check_shapes, image_roles, queue_of
+from app.creation.steps import check_shapes, expected_s, image_roles, queue_of
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant, checked
 from app.http.etags import IfMatch, answer, body_etag, require_match
@@ -27,6 +35,7 @@ from app.resources.jobs.schemas import NewJob
 from app.resources.jobs.steps import check_steps
 from workers.kinds.fit import FitOptions
 from workers.model import Record, Status
+from workers.telemetry import traces
 
 router = APIRouter(
     prefix="/v1/jobs", tags=["jobs"], route_class=StrictRoute, dependencies=ONLY_KNOWN
@@ -46,6 +55,7 @@ _APPLIED: dict[str, Any] = {
         "schema": {"type": "string"},
     }
 }
+RETRIED_EXAMPLE = "job_01kamjx5w0ahwbcuvh3mqsx4fb"
 _JOB = {"application/json": {"example": EXAMPLE}}
 
 
@@ -79,8 +89,16 @@ async def create_job(body: NewJob, submission: SubmissionDep) -> Work:
 async def _of_jobs(
     status: Annotated[Status | None, Query(description="Only jobs with this status.")] = None,
     method: Annotated[MethodId | None, Query(description="Only jobs of this method.")] = None,
+    reason: Annotated[
+        str | None,
+        Query(
+            pattern=r"^[a-z-]{1,40}$",
+            description="Only jobs that failed for this reason, the type of their problem.",
+            examples=["worker-lost"],
+        ),
+    ] = None,
 ) -> Filters:
-    return {"status": status, "method": method}
+    return {"status": status, "method": method, "reason": reason}
 
 
 mount_list(
@@ -213,6 +231,61 @@ async def cancel_job(
     return await once.answer(job_id, b"", make, again)
 
 
+@router.post(
+    "/{job_id}/retry",
+    operation_id="retry_job",
+    summary="Try a failed job again",
+    status_code=202,
+    response_model=JobBody,
+    responses={
+        202: {
+            "description": "The job that repeats it.",
+            "headers": {**_LOCATION, **_RETRY},
+            "content": {"application/json": {"example": {**QUEUED_EXAMPLE,
+                                                           "retry_of": RETRIED_EXAMPLE}}},
+        },
+        **responses(
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "conflict",
+            "unknown-input",
+            "idempotency-mismatch",
+            "quota-exceeded",
+            "unavailable",
+            "full",
+        ),
+    },
+)  # fmt: skip
+async def retry_job(submission: SubmissionDep, job_id: JobId) -> Response:
+    """A new job with the old one's inputs, parameters and policy, whose `retry_of` is the old one.
+    However often this is requested within a day, there is one. The failed job stays.
+    """
+    service, caller = submission.service, submission.caller
+
+    def repeated() -> Record:
+        record = service.ledger.retry(
+            submission.tenant,
+            job_id,
+            limits_of(service, caller),
+            request_id=submission.request_id,
+            key=caller.key_id,
+            key_running=None if caller.key is None else caller.key.limits.running,
+            trace=traces.traceparent(),
+        )
+        if record is None:
+            raise not_found("job", job_id)
+        return record
+
+    async def make() -> Response:
+        return presented_job(submission, 202, await to_thread.run_sync(repeated), {})
+
+    async def again(_: str) -> Response | None:
+        return await make()
+
+    return await submission.once.answer(job_id, b"", make, again)
+
+
 @router.delete(
     "/{job_id}",
     operation_id="delete_job",
@@ -255,6 +328,10 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
     inputs = resolve(service, tenant, body.inputs, images)
     preprocess = tuple(part.model_dump(mode="json") for part in body.preprocess)
     check_shapes(service, step.method, step.params, preprocess, inputs)
+    steps = [step] if then is None else [step, then]
+    cost_s = expected_s(steps, preprocess, inputs)
+    if body.support is not None and cost_s is not None:
+        cost_s *= 1 + body.support.replicates
     return Draft(
         FitOptions(),
         step.method,
@@ -265,7 +342,8 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         then,
         None if body.support is None else body.support.model_dump(mode="json"),
         body.name_by,
-        queue_of(step, *([] if then is None else [then])),
+        queue_of(*steps),
+        cost_s=cost_s,
     )
 
 

@@ -63,6 +63,8 @@ def add_commands(
     _compare(commands)
     _consensus(commands)
     _jobs(commands)
+    _failed(commands)
+    _retry(commands)
     kept_arguments.add_commands(commands)
     _methods(commands)
     _mcp(commands)
@@ -389,6 +391,23 @@ def _jobs(commands: Commands) -> None:
     parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
     service_options(parser)
     parser.set_defaults(run=Late("jobs"))
+
+
+def _failed(commands: Commands) -> None:
+    parser = command(commands, "failed", "the newest jobs that have failed for good, and why")
+    parser.add_argument("--reason", help="only for this one: worker-lost, unusable-input, ...")
+    parser.add_argument("--method", choices=KnownNames(METHODS), metavar="METHOD")
+    parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
+    parser.add_argument("--retry", action="store_true", help="try all of these again")
+    service_options(parser)
+    parser.set_defaults(run=Late("failed", "operating"))
+
+
+def _retry(commands: Commands) -> None:
+    parser = command(commands, "retry", "try failed jobs again, under their old inputs")
+    parser.add_argument("jobs", nargs="+", metavar="JOB")
+    service_options(parser)
+    parser.set_defaults(run=Late("retry", "operating"))
 
 
 def _methods(commands: Commands) -> None:

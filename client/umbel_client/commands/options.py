@@ -119,6 +119,14 @@ def work_options(parser: argparse.ArgumentParser, what: str = "its") -> None:
     group = parser.add_argument_group("description")
     described_options(group, what)
     group.add_argument("--webhook", metavar="URL", help="an address that hears of the end")
+    again = parser.add_argument_group("retries", "where an attempt ends for a reason that may pass")
+    again.add_argument("--attempts", type=int, help="the most; default: as the service does")
+    again.add_argument(
+        "--backoff", type=float, metavar="S", help="seconds before the second, doubled each time"
+    )
+    again.add_argument(
+        "--retry-on", action="append", metavar="REASON", help="such as worker-lost; several times"
+    )
 
 
 CONDITION = "NAME < NUMBER, with <, <=, >, >=, == or !="

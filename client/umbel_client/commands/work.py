@@ -515,7 +515,12 @@ def _leaves(text: str) -> list[str]:
 
 def work_of(arguments: Namespace) -> dict[str, Any]:
     """The options of `work_options`, as of `Umbel.run`."""
-    return {**described_of(arguments), "webhook": arguments.webhook}
+    retrying = {
+        "attempts": arguments.attempts,
+        "backoff": arguments.backoff,
+        "retry_on": arguments.retry_on,
+    }
+    return {**described_of(arguments), "webhook": arguments.webhook, "retrying": retrying}
 
 
 def described_of(arguments: Namespace) -> dict[str, Any]:

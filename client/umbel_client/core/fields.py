@@ -13,6 +13,16 @@ Expiry: TypeAlias = datetime | str | None
 """A time with its offset, as a datetime or in RFC 3339; None: the thing stays."""
 
 
+class Retrying(TypedDict, total=False):
+    """How work is tried again; what is left out is as the service does. attempts : the most.
+    backoff : seconds before the second, doubled for each that follows. retry_on : the reasons, such
+    as `worker-lost`; none: it is not tried again."""
+
+    attempts: int | None
+    backoff: float | None
+    retry_on: Sequence[str] | None
+
+
 class Kept(Enum):
     """What stays unchanged, since None removes."""
 
@@ -30,8 +40,10 @@ def new_work(
     tags: Sequence[str],
     webhook: str | None,
     expires_at: Expiry,
+    retrying: Retrying | None,
 ) -> dict[str, Any]:
-    """The fields of a request for work that say what it is and who hears of it; None: left out.
+    """The fields of a request for work that say what it is, who hears of it and how it is tried
+    again; None: left out.
 
     Raises InputError as `expiry`.
     """
@@ -41,6 +53,7 @@ def new_work(
         "tags": tags_of(tags) or None,
         "webhook": webhook,
         "expires_at": expiry(expires_at),
+        **(retrying or {}),
     }
 
 
@@ -77,9 +90,10 @@ class WorkFilters(Filters, total=False):
 
 
 class JobFilters(WorkFilters, total=False):
-    """As `WorkFilters`. method : its id."""
+    """As `WorkFilters`. method : its id. reason : the type of the problem of those that failed."""
 
     method: str | None
+    reason: str | None
 
 
 class TreeFilters(WorkFilters, total=False):

@@ -89,6 +89,12 @@ def cancelled(connection: Connection, job_id: str) -> dict[str, Any]:
     return json_of(connection.send(request), "id", "status")
 
 
+def retried(connection: Connection, job_id: str) -> dict[str, Any]:
+    """The job that repeats a failed one."""
+    request = Request("POST", f"/v1/jobs/{job_id}/retry", headers=new_key())
+    return json_of(connection.send(request), "id", "status")
+
+
 def job_of(connection: Connection, job_id: str) -> dict[str, Any]:
     """The state of a job."""
     return connection.described(f"/v1/jobs/{job_id}", "id", "status")

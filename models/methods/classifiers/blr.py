@@ -24,6 +24,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import LogisticParams
 from models.methods.classifiers.recursive.penalty import Penalty
+from models.running.cost import CLASSES, Cost
 
 
 class BLR(Classifier[LogisticParams]):
@@ -32,6 +33,7 @@ class BLR(Classifier[LogisticParams]):
     title = "One-versus-rest logistic regression"
     paper = Paper("Trust Region Newton Method for Logistic Regression", 2008)
     Params = LogisticParams
+    cost = Cost(1e-7, k=CLASSES)
     resumes = True
     advice = "Use fewer rows or features ('preprocess' with svd or pca), or 'bsvm'."
 

@@ -23,6 +23,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import HingeParams
 from models.methods.classifiers.recursive.penalty import Penalty
+from models.running.cost import CLASSES, Cost
 
 
 class BSVM(Classifier[HingeParams]):
@@ -33,6 +34,7 @@ class BSVM(Classifier[HingeParams]):
         "A Dual Coordinate Descent Method for Large-scale Linear SVM", 2008, "algorithm 3"
     )
     Params = HingeParams
+    cost = Cost(1e-7, k=CLASSES)
     resumes = True
     proven = True
     advice = "Use fewer features ('preprocess' with svd or pca), or 'td-svm'."

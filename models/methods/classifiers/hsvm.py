@@ -32,6 +32,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.inputs import Contract, StructuredParams
+from models.running.cost import CLASSES, Cost
 
 
 class HSVMParams(StructuredParams):
@@ -51,6 +52,7 @@ class HSVM(Classifier[HSVMParams]):
         "Large Margin Methods for Structured and Interdependent Output Variables", 2005, "§5.2"
     )
     Params = HSVMParams
+    cost = Cost(4e-7, k=CLASSES)
     several_labels = False
     resumes = True
     hurry = (0.1, 10)

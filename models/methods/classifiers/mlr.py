@@ -32,6 +32,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
 from models.methods.classifiers.softmax.objective import SoftmaxObjective
 from models.parameters import MaxIter
+from models.running.cost import CLASSES, Cost
 
 
 class MLRParams(ClassifierParams):
@@ -54,6 +55,7 @@ class MLR(Classifier[MLRParams]):
     title = "Multiclass logistic regression"
     paper = Paper("Large-scale Structured Learning", 2014, "chapter 4")
     Params = MLRParams
+    cost = Cost(1e-7, k=CLASSES)
     several_labels = False
     advice = "Use 'rmlr' with the bound 'log-concavity'."
     example = {"C": 1.0}

@@ -32,6 +32,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem, with_every_class
 from models.parameters import MaxIter, Seed
+from models.running.cost import CLASSES, Cost
 
 
 class MSVMParams(ClassifierParams):
@@ -56,6 +57,7 @@ class MSVM(Classifier[MSVMParams]):
         "On the Algorithmic Implementation of Multiclass Kernel-based Vector Machines", 2001
     )
     Params = MSVMParams
+    cost = Cost(1e-7, k=CLASSES)
     several_labels = False
     proven = True
     advice = "Use fewer features ('preprocess' with svd or pca), or 'bsvm'."

@@ -28,6 +28,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.inputs import StructuredParams
+from models.running.cost import CLASSES, Cost
 
 
 class OTParams(StructuredParams):
@@ -46,6 +47,7 @@ class OT(Classifier[OTParams]):
     title = "Orthogonal transfer"
     paper = Paper("Hierarchical Classification via Orthogonal Transfer", 2011)
     Params = OTParams
+    cost = Cost(4e-7, k=CLASSES)
     several_labels = False
     resumes = True
     hurry = (0.1, 10)

@@ -27,6 +27,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.classifier import RecursiveClassifier
 from models.methods.classifiers.recursive.inputs import LogisticParams, RecursiveParams
 from models.methods.classifiers.recursive.penalty import Penalty
+from models.running.cost import CLASSES, Cost
 
 
 class RRLRParams(LogisticParams, RecursiveParams):
@@ -40,6 +41,7 @@ class RRLR(RecursiveClassifier[RRLRParams]):
     title = "Recursively regularized logistic regression"
     paper = Paper("Large-scale Structured Learning", 2014, "chapter 3")
     Params = RRLRParams
+    cost = Cost(1e-7, k=CLASSES)
     loss = "logistic"
     advice = "Set 'block_size' or use fewer rows or features (`preprocess`)."
 

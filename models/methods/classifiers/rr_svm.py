@@ -25,6 +25,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.classifier import RecursiveClassifier
 from models.methods.classifiers.recursive.inputs import HingeParams, RecursiveParams
 from models.methods.classifiers.recursive.penalty import Penalty
+from models.running.cost import CLASSES, Cost
 
 
 class RRSVMParams(HingeParams, RecursiveParams):
@@ -38,6 +39,7 @@ class RRSVM(RecursiveClassifier[RRSVMParams]):
     title = "Recursively regularized SVM"
     paper = Paper("Large-scale Structured Learning", 2014, "chapter 3")
     Params = RRSVMParams
+    cost = Cost(1e-7, k=CLASSES)
     hurry = (1e-2, 10)
     loss = "hinge"
     proven = True

@@ -32,6 +32,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import HingeParams
 from models.methods.classifiers.recursive.penalty import Penalty
+from models.running.cost import CLASSES, Cost
 from models.running.progress import subprogress
 
 
@@ -41,6 +42,7 @@ class TDSVM(Classifier[HingeParams]):
     title = "Top-down SVM"
     paper = Paper("Hierarchical Classification of Web Content", 2000)
     Params = HingeParams
+    cost = Cost(1e-7, k=CLASSES)
     resumes = True
     proven = True
     advice = "Use fewer features ('preprocess' with svd or pca)."

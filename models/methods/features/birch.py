@@ -51,6 +51,7 @@ from models.node_names.by_input import POINT_NAMES, by_points
 from models.numerics.agglomeration import merged_points
 from models.numerics.softmax import log_softmax
 from models.parameters import Params
+from models.running.cost import Cost
 from models.running.progress import Progress
 from models.tree.build import from_parents, levels_below
 from models.tree.parents import places
@@ -169,6 +170,7 @@ class Birch(Method[BirchParams]):
         "BIRCH: An Efficient Data Clustering Method for Very Large Databases", 1996, "SIGMOD"
     )
     Params = BirchParams
+    cost = Cost(1e-6, rows=1.5, columns=0.3)
     inputs = {
         "features": Input(description="One row per point."),
         "names": POINT_NAMES,

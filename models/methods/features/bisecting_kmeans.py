@@ -29,6 +29,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.features.growing.frontier import Choice
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.parameters import MaxIter, Params, Seed
+from models.running.cost import Cost
 from models.tree.tree import Tree
 
 
@@ -66,6 +67,7 @@ class BisectingKMeans(Method[BisectingKMeansParams]):
         "A Comparison of Document Clustering Techniques", 2000, "KDD Workshop on Text Mining"
     )
     Params = BisectingKMeansParams
+    cost = Cost(2e-8, rows=1.2, k="n_clusters", times=("n_init",))
     inputs = {
         "features": Input(by_rows=True, description="One row per point."),
         "names": Input(

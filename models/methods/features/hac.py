@@ -124,6 +124,7 @@ from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, pre
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Params, Weights
 from models.running import memory
+from models.running.cost import Cost
 from models.running.progress import subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
@@ -189,6 +190,7 @@ class HAC(Method[HACParams]):
         "arXiv:1109.2378",
     )
     Params = HACParams
+    cost = Cost(1e-9, rows=2)
     inputs = {
         "features": Input(required=False, description="One row per point."),
         "distances": Input(

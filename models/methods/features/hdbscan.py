@@ -94,6 +94,7 @@ from models.numerics.distances import condensed as condensed_distances
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Params, Weights
 from models.running import memory
+from models.running.cost import Cost
 from models.running.progress import Progress, subprogress
 from models.tree.parents import under
 from models.tree.tree import Tree
@@ -195,6 +196,7 @@ class Hdbscan(Method[HdbscanParams]):
         "ACM TKDD 10(1)",
     )
     Params = HdbscanParams
+    cost = Cost(1e-9, rows=2)
     inputs = {
         "features": Input(required=False, description="One row per point."),
         "distances": Input(

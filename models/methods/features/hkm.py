@@ -32,6 +32,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import MaxIter, Params, Seed
+from models.running.cost import Cost
 from models.tree.tree import Tree
 
 
@@ -71,6 +72,7 @@ class HKM(Method[HKMParams]):
     title = "Hierarchical k-means"
     paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
     Params = HKMParams
+    cost = Cost(4e-7, times=("n_init",))
     inputs = {
         "features": Input(by_rows=True, description="One row per point."),
         "names": POINT_NAMES,

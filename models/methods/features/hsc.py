@@ -35,6 +35,7 @@ from models.methods.features.growing.frontier import grow
 from models.methods.features.growing.spectral import Spectral, place_nearby
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import Params, Seed
+from models.running.cost import Cost
 from models.running.progress import held_progress, subprogress
 from models.tree.tree import Tree
 
@@ -77,6 +78,7 @@ class HSC(Method[HSCParams]):
     title = "Hierarchical spectral clustering"
     paper = Paper("Hierarchical Maximum-Margin Clustering", 2015, "section 5")
     Params = HSCParams
+    cost = Cost(1e-5, rows=1.5, columns=0, times=("n_init",), start=0.7)
     inputs = {
         "features": Input(description="One row per point."),
         "names": POINT_NAMES,

@@ -52,6 +52,7 @@ from models.inputs.checks import require_points, require_squares, require_width
 from models.inputs.data import Data, Earlier, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.parameters import Params, Seed
+from models.running.cost import Cost
 from models.running.progress import subprogress
 from models.tree.tree import Tree
 
@@ -137,6 +138,7 @@ class Perch(Method[PerchParams]):
     title = "PERCH"
     paper = Paper("A Hierarchical Algorithm for Extreme Clustering", 2017, "KDD, sections 3 to 5")
     Params = PerchParams
+    cost = Cost(3e-7, rows=1.3, columns=0.5)
     inputs = {
         "features": Input(description="One row per point."),
         "names": Input(required=False, one_per="row", description="One name per point."),

@@ -80,6 +80,7 @@ from models.methods.features.linkage.grouped_tree import clades_within
 from models.numerics.distances import FLAT, DistanceMetric, presence_warnings
 from models.parameters import Params
 from models.running import memory
+from models.running.cost import Cost
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
@@ -122,6 +123,7 @@ class SCC(Method[SCCParams]):
     title = "Sub-cluster components"
     paper = Paper("Scalable Hierarchical Agglomerative Clustering", 2021, "KDD")
     Params = SCCParams
+    cost = Cost(2e-7, rows=1.5, columns=0.5)
     inputs = {
         "features": Input(by_rows=True, description="One row per point."),
         **CONSTRAINT_INPUTS,

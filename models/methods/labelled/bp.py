@@ -43,6 +43,7 @@ from models.methods.labelled.discovery.mixture import Mixture
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
+from models.running.cost import Cost
 from models.running.progress import Progress
 
 
@@ -65,6 +66,7 @@ class BP(LabelledMethod[BPParams]):
     title = "A mixture with one covariance and priors"
     paper = Paper("Large-scale Structured Learning", 2014, "section 6.6.1")
     Params = BPParams
+    cost = Cost(3e-5, times=("n_init",), start=0.2)
     example = {"n_clusters": 2, "n_init": 2}
 
     def _learn(self, prepared: Prepared, params: BPParams, run: Run, progress: Progress) -> Learned:

@@ -25,6 +25,7 @@ from models.method import Paper, Run
 from models.methods.labelled.discriminants.fisher import discriminants, of_means
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
+from models.running.cost import Cost
 from models.running.progress import Progress
 
 
@@ -40,6 +41,7 @@ class FDA(LabelledMethod[FDAParams]):
     title = "Fisher discriminants and a mixture"
     paper = Paper("The Use of Multiple Measurements in Taxonomic Problems", 1936)
     Params = FDAParams
+    cost = Cost(1e-5, times=("n_init",), start=0.1)
     example = {"n_clusters": 2, "n_init": 2}
 
     def _learn(

@@ -32,6 +32,7 @@ from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
+from models.running.cost import Cost
 from models.running.progress import Progress
 
 
@@ -76,6 +77,7 @@ class PCC(LabelledMethod[PCCParams]):
         "Integrating Constraints and Metric Learning in Semi-supervised Clustering", 2004, "ICML"
     )
     Params = PCCParams
+    cost = Cost(1e-5, times=("n_init",), start=0.1)
     example = {"n_clusters": 2, "n_init": 2}
 
     def _learn(

@@ -42,6 +42,7 @@ from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.preparation import n_kept
 from models.methods.labelled.supervision.subspace import Subspace
+from models.running.cost import Cost
 from models.running.progress import Progress, silent, subprogress
 
 MOST_STEPS_ROUGHLY = 300
@@ -75,6 +76,7 @@ class TCSCS(LabelledMethod[TCSCSParams]):
     title = "Cluster separability criterion and a mixture"
     paper = Paper("Large-scale Structured Learning", 2014, "section 6.5")
     Params = TCSCSParams
+    cost = Cost(1e-5, times=("n_init",), start=0.7)
     advice = (
         "Use another 'solver' than clarabel, a sample of the rows, or cut them to fewer columns "
         "('n_components')."

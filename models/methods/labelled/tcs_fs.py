@@ -19,6 +19,7 @@ from models.method import Paper, Run
 from models.methods.labelled.discriminants.fisher import discriminants, of_pairs
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
+from models.running.cost import Cost
 from models.running.progress import Progress
 
 
@@ -34,6 +35,7 @@ class TCSFS(LabelledMethod[TCSFSParams]):
     title = "Discriminants of pairs of clusters and a mixture"
     paper = Paper("Large-scale Structured Learning", 2014, "appendix D")
     Params = TCSFSParams
+    cost = Cost(1e-5, times=("n_init",), start=0.1)
     example = {"n_clusters": 2, "n_init": 2}
 
     def _learn(

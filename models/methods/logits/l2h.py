@@ -42,6 +42,7 @@ from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.reference import Merges, exponentials
 from models.parameters import Params
+from models.running.cost import Cost
 from models.running.crew import Piece
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
@@ -124,6 +125,7 @@ class L2H(Method[L2HParams]):
         "section 3, algorithm 1, appendices A and B.2",
     )
     Params = L2HParams
+    cost = Cost(1e-7, columns=1.5)
     inputs = {
         "logits": Input(
             by_rows=True,

@@ -53,6 +53,7 @@ from models.methods.partitions.mixtures.gaussian import (
     choose_mixture,
 )
 from models.parameters import MaxIter, NInit, Seed
+from models.running.cost import Cost
 from models.running.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -103,6 +104,7 @@ class GMM(Method[GMMParams]):
         "Journal of the Royal Statistical Society B 39(1)",
     )
     Params = GMMParams
+    cost = Cost(2e-8, columns=2, k="n_clusters", times=("n_init", "max_iter"))
     inputs = {
         "features": Input(description="One row per point."),
         "names": Input(

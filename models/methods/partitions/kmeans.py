@@ -56,6 +56,7 @@ from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import MaxIter, NInit, Seed
+from models.running.cost import Cost
 from models.running.crew import Piece
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
@@ -94,6 +95,7 @@ class KMeans(Method[KMeansParams]):
     title = "k-means"
     paper = Paper("k-means++: The Advantages of Careful Seeding", 2007, "SODA")
     Params = KMeansParams
+    cost = Cost(2e-8, rows=1.2, k="n_clusters", times=("n_init",))
     inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row per point."),
         "names": Input(

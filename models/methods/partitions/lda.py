@@ -52,6 +52,7 @@ from models.methods.partitions.mixtures.topics import (
     mixtures,
 )
 from models.parameters import HeldOut, NInit, Seed
+from models.running.cost import Cost
 from models.running.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -96,6 +97,7 @@ class LDA(Method[LDAParams]):
     title = "Latent Dirichlet allocation"
     paper = Paper("Latent Dirichlet Allocation", 2003, "Journal of Machine Learning Research 3")
     Params = LDAParams
+    cost = Cost(9e-4, columns=0.2, times=("n_init", "max_iter"))
     inputs = {
         "features": Input(sparse=True, description="One row of counts per point."),
         "feature_names": Input(

@@ -46,6 +46,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.partitions.means.batches import sample, shuffled
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import Seed
+from models.running.cost import Cost
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -108,6 +109,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     title = "Mini-batch k-means"
     paper = Paper("Web-scale k-means clustering", 2010, "WWW")
     Params = MiniBatchKMeansParams
+    cost = Cost(5e-8, k="n_clusters", times=("n_init",))
     inputs = {
         "features": Input(sparse=True, by_rows=True, description="One row per point."),
         "names": Input(

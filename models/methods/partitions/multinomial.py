@@ -60,6 +60,7 @@ from models.methods.partitions.mixtures.multinomial import (
     best_run,
 )
 from models.parameters import HeldOut, MaxIter, NInit, Seed
+from models.running.cost import Cost
 from models.running.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -101,6 +102,7 @@ class Multinomial(Method[MultinomialParams]):
         "Information Processing & Management 43(5), section 2",
     )
     Params = MultinomialParams
+    cost = Cost(2e-7, k="n_clusters", times=("n_init",))
     inputs = {
         "features": Input(sparse=True, description="One row of counts per point."),
         "feature_names": Input(

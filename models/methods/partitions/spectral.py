@@ -73,6 +73,7 @@ from models.methods.partitions.means.affinity import (
 from models.numerics.distances import DistanceMetric, presence_warnings
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Seed, Weights
+from models.running.cost import Cost
 from models.running.progress import progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -139,6 +140,7 @@ class Spectral(Method[SpectralParams]):
     title = "Spectral clustering"
     paper = Paper("Normalized Cuts and Image Segmentation", 2000, "IEEE Transactions PAMI 22(8)")
     Params = SpectralParams
+    cost = Cost(1e-8, rows=2, columns=0.3)
     inputs = {
         "features": Input(required=False, description="One row per point."),
         "similarity": Input(

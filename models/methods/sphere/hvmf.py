@@ -65,6 +65,7 @@ from models.methods.sphere.nested.hierarchical import Hierarchical, HierarchyPos
 from models.methods.sphere.nested.hierarchy import RequestedHierarchy
 from models.parameters import MaxIter, Params, Seed
 from models.running import memory
+from models.running.cost import Cost
 from models.running.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.parents import under
@@ -120,6 +121,7 @@ class HVMF(SphereMethod[HVMFParams]):
     family = "sphere"
     paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
     Params = HVMFParams
+    cost = Cost(1e-5, times=("n_init",), start=0.5)
     inputs = {
         "features": FEATURES,
         "hierarchy": Input(

@@ -100,6 +100,7 @@ from models.numerics import bessel
 from models.numerics.sphere import unit
 from models.parameters import MaxIter, Params, Seed
 from models.running import memory
+from models.running.cost import Cost
 from models.running.progress import subprogress
 
 USUAL_TURN = 15.0
@@ -175,6 +176,7 @@ class TVMF(SphereMethod[TVMFParams]):
     family = "sphere"
     paper = Paper("Von Mises-Fisher Clustering Models", 2014, "ICML")
     Params = TVMFParams
+    cost = Cost(2e-6, k="n_clusters", times=("n_init",), start=2.0)
     inputs = {
         "features": FEATURES,
         "timestamps": Input(

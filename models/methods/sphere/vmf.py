@@ -74,6 +74,7 @@ from models.methods.sphere.mixture.stochastic import (
     bytes_of_batches,
 )
 from models.parameters import MaxIter, NInit, Seed
+from models.running.cost import Cost
 from models.running.progress import subprogress
 
 
@@ -125,6 +126,7 @@ class VMF(SphereMethod[VMFParams]):
         "Journal of Machine Learning Research 6",
     )
     Params = VMFParams
+    cost = Cost(2e-7, k="n_clusters", times=("n_init",))
     example = {"n_clusters": 3, "n_init": 2}
 
     def _bytes(self, shapes: Shapes, params: VMFParams) -> int:

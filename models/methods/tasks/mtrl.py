@@ -36,6 +36,7 @@ from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.relationship import TaskMoments
 from models.methods.tasks.regression.result import average_linkage, place, result
 from models.methods.tasks.regression.table import Table, check, folds, held_out, table_of
+from models.running.cost import Cost
 from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 
@@ -93,6 +94,7 @@ class MTRL(Method[MTRLParams]):
         "A Convex Formulation for Learning Task Relationships in Multi-Task Learning", 2010, "UAI"
     )
     Params = MTRLParams
+    cost = Cost(6e-6, times=("max_iter",), start=0.5)
     inputs = INPUTS
     outputs = ("tree", "model")
     placing = "the leaf of its task"

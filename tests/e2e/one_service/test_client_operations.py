@@ -23,6 +23,7 @@ from umbel_client import (
     Calibration,
     Drift,
     Heatmap,
+    Job,
     Map,
     Naming,
     Tree,
@@ -68,6 +69,13 @@ class World:
     @cached_property
     def tree(self) -> Tree:
         return self.umbel.run("l2h", logits=LOGITS, names=NAMES)
+
+    def failed(self) -> Job:
+        job = self.umbel.submit("hac", distances=[[0.0, 1.0], [2.0, 0.0]])
+        with pytest.raises(refusals.UnusableInput):
+            job.wait()
+        job.refresh()
+        return job
 
     @cached_property
     def other(self) -> Tree:
@@ -237,6 +245,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_job": lambda w: w.umbel.job(str(w.tree.job)),
     "delete_job": lambda w: w.umbel.submit("hac", features=LOGITS).delete(),
     "update_job": lambda w: w.heatmap.update(name="matrix", tags=["a"]),
+    "retry_job": lambda w: w.failed().retry(),
     "cancel_job": lambda w: w.umbel.submit("hac", features=LOGITS).cancel(),
     "follow_job": lambda w: w.umbel.submit("hac", features=LOGITS).wait(),
     "get_evaluated_nodes": lambda w: w.tree.evaluate(TRUE, per_node=True),

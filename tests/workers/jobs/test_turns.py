@@ -103,6 +103,55 @@ def test_quick_work_waits_apart_from_fits(assembly: Assembly, kind: str) -> None
     assert tenants(assembly, 9) == "aaaa"
 
 
+@pytest.mark.parametrize(
+    ("fields", "lane"),
+    [
+        ({}, "fit"),
+        ({"cost_s": 5.0}, "short"),
+        ({"cost_s": 5.1}, "fit"),
+        ({"cost_s": 0.1, "queue": "gpu"}, "fit"),
+        ({"cost_s": 0.1, "kind": "compare"}, "short"),
+        ({"cost_s": 900.0, "kind": "predict"}, "quick"),
+    ],
+)
+def test_a_fit_that_is_expected_to_be_short_has_its_own_lane(
+    assembly: Assembly, fields: dict[str, Any], lane: str
+) -> None:
+    (job,) = submit(assembly, "ada", **fields)
+    assembly.redis.flushall()  # A rebuild gives the same lane.
+    assembly.ledger.sweep()
+    claim = take(assembly, f"{job.queue}:{lane}")
+    assert claim is not None
+    assert claim.lane == lane
+
+
+def test_a_job_makes_room_alone_and_for_what_may_run(
+    assembly: Assembly, settings: WorkerSettings
+) -> None:
+    """One of two long jobs makes room for a job that has waited, and then waits itself."""
+    ledger, lanes = assembly.ledger, ("cpu:quick", "cpu:short")
+    submit(assembly, "ada", 2)
+    first, second = take(assembly), take(assembly)
+    assert first is not None
+    assert second is not None
+    (short,) = submit(assembly, "bob", cost_s=1.0)
+    assert not ledger.makes_room(first, lanes)  # It has just come.
+    assembly.redis.hincrby(f"{settings.key_prefix}job:{short.id}", "queued_at", -2000)
+    none = settings.model_copy(update={"quota_running": {"bob": 0}})
+    assert not assemble(none, lambda *_: None).ledger.makes_room(first, lanes)
+    assert ledger.makes_room(first, lanes)
+    assert ledger.makes_room(first, lanes)
+    assert not ledger.makes_room(second, lanes)
+    ledger.give_back(first, spend=False, lane="fit")
+    assert not ledger.makes_room(first, lanes)
+    claim = take(assembly, *lanes, *FITS)
+    assert claim is not None
+    assert claim.request.id == short.id
+    again = take(assembly)
+    assert again is not None
+    assert (again.request.id, again.attempt) == (first.request.id, 1)
+
+
 def test_lanes_are_looked_at_in_their_order(assembly: Assembly) -> None:
     submit(assembly, "ada", kind="predict")
     submit(assembly, "ada", queue="gpu")

@@ -196,6 +196,12 @@ def test_quick_work_does_not_wait_for_the_fit_in_the_slot(bench: SingleWorker) -
     assert bench.record(fit).status == "running"
     assert not bench.supervisor.run_quick()  # A fit does not take the room of quick work.
     assert bench.record(behind).status == "queued"
+    short = behind.model_copy(update={"id": new_id("job"), "tenant": "u", "cost_s": 1.0})
+    ledger.submit(short, {"logits": LOGITS})
+    assert bench.supervisor.run_quick()  # Unless it is short.
+    record = ledger.get("u", short.id)
+    assert record is not None
+    assert record.status == "succeeded"
     ledger.cancel("t", fit.id)
     thread.join(10.0)
 
@@ -515,6 +521,8 @@ def test_progress_includes_the_remaining_time(bench: SingleWorker) -> None:
         lambda: None,
         60.0,
         Meter(bench.parts.redis, bench.settings, "hac"),
+        lambda: False,
+        60.0,
     )
     attempt._began -= 10.0
     heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))

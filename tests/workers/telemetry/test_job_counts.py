@@ -130,8 +130,10 @@ def test_lanes(assembly: Assembly, settings: WorkerSettings) -> None:
     lanes = assembly.job_counts.lanes(("cpu", "gpu"))
     assert {name: lane.length for name, lane in lanes.items()} == {
         ("cpu", "fit"): 3,
+        ("cpu", "short"): 0,
         ("cpu", "quick"): 1,
         ("gpu", "fit"): 0,
+        ("gpu", "short"): 0,
         ("gpu", "quick"): 0,
     }
     # Next in turn are ada's first job (50 s) and bob's (70 s).

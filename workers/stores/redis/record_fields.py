@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from workers.errors import worker_lost
-from workers.model import Advance, Annotation, MethodStep, Record, Retry, Webhook
+from workers.model import Advance, Annotation, MethodStep, Record, Retry, Retrying, Webhook
 
 
 def record_of(fields: Mapping[str, str]) -> Record | None:
@@ -49,6 +49,9 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         started_at=started,
         finished_at=fields.get("finished_at") or None,
         retry=_retry(fields),
+        given_up=tuple(map(_given_up, fields.get("given_up", "").splitlines())),
+        retrying=Retrying.model_validate(request.get("retrying", {})),
+        retry_of=request.get("retry_of"),
         webhook=_webhook(request.get("webhook"), fields),
         expires_at=request.get("expires_at"),
         trace=request.get("trace"),
@@ -64,6 +67,16 @@ def _retry(fields: Mapping[str, str]) -> Retry | None:
         error=_json(fields["retry"]) or worker_lost(),
         counted=fields["retry_counted"] == "1",
         at=time_of(f"{fields['retry_at']}000"),
+    )
+
+
+def _given_up(line: str) -> Retry:
+    attempt, counted, at, why = line.split(" ", 3)
+    return Retry(
+        attempt=int(attempt),
+        error=_json(why) or worker_lost(),
+        counted=counted == "1",
+        at=time_of(f"{at}000"),
     )
 
 

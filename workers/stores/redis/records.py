@@ -77,6 +77,7 @@ class Taken:
     outcome: str
     attempt: int = 0
     started_at: str = ""
+    lane: str = "fit"
 
 
 class Records:
@@ -137,6 +138,8 @@ class Records:
                     "trace": True,
                     "description": True,
                     "tags": True,
+                    "retrying": True,
+                    "retry_of": True,
                     "options": {"tree"},
                 }
             ),
@@ -155,6 +158,7 @@ class Records:
             hint,
             request.annotation.shown() if request.tags else "",
             standing.lane,
+            request.retrying.stated(),
         )
         if answer[0] == "made":
             return Created("made", version=int(answer[1]))
@@ -258,14 +262,18 @@ class Records:
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
         tree: str | None = None,
+        reason: str | None = None,
     ) -> tuple[list[Record], str | None]:
         """Listed jobs, newest first, and the next page's cursor, as of `page_of`.
 
+        reason : only jobs that failed with a problem of this type.
         tree : only jobs whose options name this tree. There is a sorted set for each status, method
         and both, and one for each tag, and a set of what needs a tree's job; further tags, the name
         and words are looked for in the records.
         """
         base = key = f"{self.prefix}jobs:{tenant}"
+        if reason is not None and status is None:
+            status = "failed"
         if status is not None:
             key += f":status:{status}"
         if method is not None:
@@ -285,6 +293,8 @@ class Records:
             texts = (record.id, record.name, record.description, record.method, *record.tags)
             if name not in (None, record.name) or not mentions(words, *texts):
                 return None
+            if reason is not None and (record.error or {}).get("type") != f"/problems/{reason}":
+                return None
             if (tags or tree is not None) and (
                 status not in (None, record.status) or method not in (None, record.method)
             ):
@@ -300,8 +310,9 @@ class Records:
             return page_of_set(self.client, needing, limit, cursor, read)
         return page_of(self.client, key, limit, cursor, read)
 
-    def claim(self, job_id: str, fence: str, worker: str) -> tuple[str, int, str]:
-        """(outcome, attempt, time of the first attempt); the last two only for "ok"."""
+    def claim(self, job_id: str, fence: str, worker: str) -> tuple[str, int, str, str]:
+        """(outcome, attempt, time of the first attempt, kind of its lane); all but the first only
+        for "ok"."""
         answer = self._scripts(
             "claim",
             job_id,
@@ -312,12 +323,12 @@ class Records:
             self._running(),
         )
         if answer[0] != "ok":
-            return answer[0], 0, ""
-        return "ok", int(answer[1]), time_of(answer[2])
+            return answer[0], 0, "", "fit"
+        return "ok", int(answer[1]), time_of(answer[2]), answer[3]
 
     def take(self, lanes: Sequence[str], fence: str, worker: str) -> Taken | None:
-        """Take and claim the next job of these lanes, `<queue>:fit` or `<queue>:quick`; None: none
-        waits.
+        """Take and claim the next job of these lanes, `<queue>:<kind>` with a kind of
+        `workers.kinds.kind.LANES`; None: none waits.
 
         A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
         tenant's oldest job is first; jobs of a tenant or key with as many running as it may have
@@ -338,7 +349,16 @@ class Records:
         job, tenant, outcome, *claimed = answer
         if outcome != "ok":
             return Taken(job, tenant, outcome)
-        return Taken(job, tenant, "ok", int(claimed[0]), time_of(claimed[1]))
+        return Taken(job, tenant, "ok", int(claimed[0]), time_of(claimed[1]), claimed[2])
+
+    def makes_room(
+        self, claim: Claim, lanes: Sequence[str], *, waited_s: float, alone_s: float
+    ) -> bool:
+        """Whether this attempt makes room for a job that has waited in one of these lanes for
+        `waited_s` and may run; no other attempt does for the same lane within `alone_s`."""
+        waited, alone = _ms(waited_s), _ms(alone_s)
+        own = (claim.request.id, claim.fence)
+        return bool(self._scripts("make_room", *own, waited, alone, self._running(), *lanes))
 
     def beat(self, claim: Claim, advance: Advance | None) -> Literal["on", "cancel", "lost"]:
         progress = "" if advance is None else advance.model_dump_json()
@@ -361,13 +381,15 @@ class Records:
         retry: Problem | None = None,
         why: Problem | None = None,
         wait: bool = False,
+        lane: str = "",
     ) -> Released:
         """End an attempt; with `lapsed`, only if its lease has run out.
 
         dead : whether its worker is known to be dead, so that its lease does not count.
         retry : why the job is tried again, None for a lost worker. why : the record's error if
             this was the last attempt.
-        wait : whether the job may be taken again only when it is due.
+        wait : whether the job may be taken again only when it is due. lane : the kind of lane in
+            which it waits from now on; "": that of before.
         """
         answer = self._scripts(
             "release",
@@ -380,6 +402,7 @@ class Records:
             "" if why is None else json.dumps(why),
             int(wait),
             "" if retry is None else json.dumps(retry),
+            lane,
         )
         return cast("Released", answer)
 

@@ -11,7 +11,13 @@ from fastapi import APIRouter, Query, Response
 from app.creation.annotation_schemas import DescriptionQuery, TagsQuery
 from app.creation.creation import OF_TREE, Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.expiry import ExpiresAt
-from app.creation.fields import NewWork, WebhookQuery
+from app.creation.fields import (
+    AttemptsQuery,
+    BackoffQuery,
+    NewWork,
+    RetryOnQuery,
+    WebhookQuery,
+)
 from app.http.addresses import address
 from app.http.bodies import read_bounded
 from app.http.etags import answer
@@ -89,6 +95,9 @@ async def import_tree(
     tags: TagsQuery = (),
     webhook: WebhookQuery = None,
     expires_at: ExpiresAt = None,
+    attempts: AttemptsQuery = None,
+    backoff: BackoffQuery = None,
+    retry_on: RetryOnQuery = None,
 ) -> Work:
     """A ground-truth hierarchy or another tool's tree: Newick (`text/x-nh`), Nexus with one tree
     (`text/x-nexus`), flat or nested JSON, R's hclust as JSON, a SciPy linkage
@@ -130,8 +139,12 @@ async def import_tree(
         tags=list(tags),
         webhook=webhook,
         expires_at=expires_at,
+        attempts=attempts,
+        backoff=backoff,
+        retry_on=retry_on,
     )
     # As before webhooks: the same request has the same fingerprint in a repeat after an update.
-    requested = (name, description, tags, *(each for each in (webhook, expires_at) if each))
+    later = (webhook, expires_at, new.retrying.stated())
+    requested = (name, description, tags, *(each for each in later if each))
     fingerprint = "\n".join([digest, media, repr(requested)]).encode()
     return Work(draft, result, new, fingerprint)

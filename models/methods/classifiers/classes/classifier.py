@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -294,6 +294,13 @@ class Classifier(Method[P]):
                 *(() if hard is None else hard[1:]),
             ),
         )
+
+    def seconds(self, shapes: Shapes, params: Mapping[str, Any]) -> float | None:
+        """As of `Method`, for each fold of a choice of `C` or a calibration, and for the result."""
+        once, chosen = super().seconds(shapes, params), params.get("C") == "auto"
+        if once is None or not (chosen or params["calibrate"]):
+            return once
+        return once * (1 + int(params["n_folds"]) * (len(CANDIDATES) if chosen else 1))
 
     def _tuned(self, problem: Problem, params: P, run: Run) -> tuple[P, Tuning]:
         """The parameters with a number for `C`, and what else held-out rows tell."""

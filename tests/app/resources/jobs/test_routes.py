@@ -42,6 +42,78 @@ def upload(api: Api, array: np.ndarray, query: str = "") -> str:
     return str(answer.json()["id"])
 
 
+def test_the_lane_of_a_job_is_by_what_it_is_expected_to_take(api: Api) -> None:
+    rows = np.random.default_rng(0).normal(size=(30, 4)).round(2).tolist()
+    labels = ["a", "b"] * 15
+    features = upload(api, np.array(rows))
+    many = upload(api, np.zeros((40_000, 80), np.float32))
+    of_labels = {"features": features, "labels": labels}
+    for lane, fields in (
+        ("short", new_job()),
+        ("short", {"method": "kmeans", "inputs": {"features": rows}}),
+        ("short", {"method": "kmeans", "inputs": {"features": features}, "then": "l2h"}),
+        ("short", {"method": "mlr", "inputs": of_labels}),
+        ("fit", {"method": "kmeans", "inputs": {"features": features},
+                 "params": {"choose": "bic"}}),
+        ("fit", {"method": "hac", "inputs": {"features": many}}),
+        ("short", {"method": "hac", "inputs": {"features": many},
+                   "preprocess": [{"step": "pca", "n": 1}]}),
+        ("fit", {"method": "corrmnl", "inputs": of_labels}),
+        ("fit", {**new_job(), "support": {"replicates": 500}}),
+    ):  # fmt: skip
+        job = api.client.post("/v1/jobs", json=fields)
+        assert job.status_code == 202, job.text
+        assert api.claim(job.json()["id"]).lane == lane, fields
+    runs = [{"method": "kmeans"}, {"method": "hac"}]
+    comparison = {"runs": runs, "inputs": {"features": features}, "seeds": 2}
+    job = api.client.post("/v1/comparisons", json=comparison)
+    assert api.claim(job.json()["job"]).lane == "short"
+
+
+def test_how_a_job_is_tried_again(api: Api) -> None:
+    policy = {"attempts": 2, "backoff": 0.5, "retry_on": ["full"]}
+    job = api.client.post("/v1/jobs", json=new_job(**policy)).json()
+    assert {name: job[name] for name in policy} == policy
+    for wrong in (
+        {"attempts": 0},
+        {"attempts": 21},
+        {"backoff": -1},
+        {"backoff": 3601},
+        {"retry_on": ["unusable-input"]},
+        {"retry_on": "full"},
+    ):
+        answer = api.client.post("/v1/jobs", json=new_job(**wrong))
+        assert answer.status_code == 422, wrong
+        assert next(iter(wrong)) in answer.json()["detail"]
+    queries = {"attempts": 2, "retry_on": ["full", "internal"], "backoff": 1}
+    headers = {"Content-Type": "text/x-nh", "Prefer": "wait=0"}
+    made = api.client.post("/v1/trees", params=queries, content="(a,b);", headers=headers)
+    assert made.status_code == 202, made.text
+    retrying = api.claim(made.json()["id"]).request.retrying
+    assert retrying.model_dump() == {**queries, "retry_on": ("full", "internal")}
+
+
+def test_a_failed_job_is_tried_again_by_hand(api: Api) -> None:
+    job = api.client.post("/v1/jobs", json=new_job(attempts=4)).json()
+    address = f"/v1/jobs/{job['id']}/retry"
+    problem_of(api.client.post(address), 409, "conflict")
+    assert api.client.post(f"/v1/jobs/{UNKNOWN}/retry").status_code == 404
+    why = {"type": "/problems/internal", "title": "No", "status": 500, "detail": "Ours."}
+    api.finish(job["id"], status="failed", result=None, error=why)
+    first, again = api.client.post(address), api.client.post(address)
+    assert first.status_code == again.status_code == 202
+    repeat = first.json()
+    assert first.headers["location"] == f"/v1/jobs/{repeat['id']}"
+    assert again.json() == repeat
+    assert (repeat["retry_of"], repeat["attempts"], repeat["status"]) == (job["id"], 4, "queued")
+    assert repeat["inputs"] == {"logits": "inline"}
+    for reason, found in (("internal", [job["id"]]), ("worker-lost", [])):
+        query = {"status": "failed", "reason": reason, "method": "l2h"}
+        listed = api.client.get("/v1/jobs", params=query).json()["items"]
+        assert [each["id"] for each in listed] == found
+    assert api.client.get("/v1/jobs", params={"reason": "No!"}).status_code == 422
+
+
 def test_a_job_is_accepted_with_defaults_filled_in(api: Api) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(name='<b>"x"'))
     assert answer.status_code == 202, answer.text

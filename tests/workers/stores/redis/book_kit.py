@@ -44,6 +44,7 @@ class Book(Uses):
         self.held_back: dict[str, set[str]] = defaultdict(set)
         self.parked: dict[str, set[str]] = defaultdict(set)
         self.takes: dict[str, str] = {}
+        self.rooms: dict[str, str] = {}
         self.messages: dict[str, list[str]] = defaultdict(list)
         self.metrics: dict[str, int] = defaultdict(int)
         self.once: dict[str, tuple[str, str]] = {}
@@ -83,6 +84,7 @@ class Book(Uses):
         hint: str,
         annotation: str,
         lane: str,
+        policy: str,
     ) -> Reply:
         if id in self.jobs:
             return ["exists"]
@@ -104,7 +106,7 @@ class Book(Uses):
         texts = (tenant, queue, method, kind, listed, request, once)
         of_use = (owner, key_running, refs, n_bytes)
         job = self.jobs[id] = Job(*texts, self.now, self.now, *of_use, self.now)
-        job.annotation, job.waits = annotation or None, lane
+        job.annotation, job.waits, job.policy = annotation or None, lane, policy or None
         job.restored = 1 if limits == "-" else None
         self.need(id, refs)
         if expires:
@@ -128,12 +130,12 @@ class Book(Uses):
         if job.ended:
             return ["ended"]
         if job.fence == fence:
-            return ["ok", job.attempt, job.started_us]
+            return ["ok", job.attempt, job.started_us, job.waits]
         if job.lease is not None and job.lease > self.now:
             return ["leased"]
         if job.cancel:
             return ["cancelled"]
-        if job.attempt >= most:
+        if job.attempt >= job.says("attempts", most):
             return ["exhausted"]
         full = self.may_not_run(job.tenant, limits) or self.key_may_not_run(job)
         if job.status == "queued" and job.listed == "1" and full:
@@ -151,7 +153,7 @@ class Book(Uses):
         self.due[id] = job.lease
         self.set_status(id, "running")
         job.event("progress", job.progress)
-        return ["ok", job.attempt, job.started_us]
+        return ["ok", job.attempt, job.started_us, job.waits]
 
     def beat(self, id: str, fence: str, lease: int, progress: str) -> Reply:
         job = self.jobs.get(id)
@@ -197,6 +199,11 @@ class Book(Uses):
             "retry_counted": str(counted),
             "retry_at": str(self.now),
         }
+        self.note_given_up(job, why, attempt, counted)
+
+    def note_given_up(self, job: Job, why: str, attempt: int, counted: int) -> None:
+        lines = [*(job.given_up or "").splitlines(), f"{attempt} {counted} {self.now} {why}"]
+        job.given_up = "\n".join(lines[-20:])
 
     def release(
         self,
@@ -209,6 +216,7 @@ class Book(Uses):
         why: str,
         wait: int,
         retry: str,
+        lane: str,
     ) -> Reply:
         job = self.jobs.get(id)
         if job is None or job.fence != fence:
@@ -224,14 +232,22 @@ class Book(Uses):
             return "cancelled"
         given_up = job.attempt
         job.attempt -= not spend
-        if job.attempt >= most:
+        code = json.loads(retry)["type"].rpartition("/")[2] if retry else "worker-lost"
+        refused = bool(spend) and code not in job.says("retry_on", [code])
+        if refused or job.attempt >= job.says("attempts", most):
+            if job.lease:
+                self.note_given_up(job, retry, given_up, spend)
             job.lease, self.due[id] = 0, self.now
-            if why:
-                job.end["error"] = why
+            if why or (refused and retry):
+                job.end["error"] = why or retry
             return "exhausted"
+        pause = job.says("backoff", 0) * 2 ** (job.attempt - 1) if spend else 0
+        if pause:
+            delay, wait = max(min(pause, 3_600_000), delay if wait else 0), 1
         job.fence = job.lease = job.worker = None
         job.progress = "{}"
         self.tried_again(job, retry, given_up, spend)
+        job.waits = lane or job.waits
         self.due[id] = self.now + delay
         self.set_status(id, "queued")
         if wait:
@@ -374,6 +390,30 @@ class Book(Uses):
                     self.shares[lane][tenant] = n_taken
                 return id
         return None
+
+    def make_room(
+        self, id: str, fence: str, waited: int, alone: int, limits: str, *lanes: str
+    ) -> Reply:
+        if id not in self.jobs or self.jobs[id].fence != fence:
+            return 0
+        for lane in lanes:
+            if lane not in self.rooms and any(
+                self.waits_long(tenant, min(ids), waited, limits)
+                for tenant in self.turns[lane]
+                if (ids := self.lanes[lane, tenant])
+            ):
+                self.rooms[lane] = fence
+            if self.rooms.get(lane) == fence:
+                return 1
+        return 0
+
+    def waits_long(self, tenant: str, id: str, waited: int, limits: str) -> bool:
+        """Whether a job has waited for so long, and may run."""
+        job = self.jobs.get(id)
+        if job is None or job.status != "queued" or job.queued_at + waited > self.now:
+            return False
+        full = job.listed == "1" and self.may_not_run(tenant, limits)
+        return not full and not self.key_may_not_run(job)
 
     def queues(self, *lanes: str) -> Reply:
         rows: list[Any] = []
@@ -680,6 +720,7 @@ class Book(Uses):
         values |= {f"turns:{lane}": dict(turns) for lane, turns in self.turns.items()}
         values |= {f"parked:{tenant}": set(lanes) for tenant, lanes in self.parked.items()}
         values |= {f"take:{fence}": id for fence, id in self.takes.items()}
+        values |= {f"room:{lane}": fence for lane, fence in self.rooms.items()}
         values |= {f"queue:{name}": texts for name, texts in self.messages.items()}
         values["metrics"] = {name: str(n) for name, n in self.metrics.items()}
         values |= self.keys_of_uses()
@@ -700,4 +741,6 @@ class Book(Uses):
         kind, _, id = key.partition(":")
         if kind == "events":
             return self.jobs[id].events_expire
-        return kind in ("idempotency", "take", "rate") or (kind == "rebuilding" and self.held)
+        return kind in ("idempotency", "take", "room", "rate") or (
+            kind == "rebuilding" and self.held
+        )

@@ -27,7 +27,7 @@ KEPT = 3600 * S
 JOBS = [f"job_{number}" for number in range(5)]
 TENANTS = ["ada", "bob"]
 KINDS = ["fit", "predict", "transform", "evaluate", "compare", "import", "inspect"]
-LANES = ["cpu:fit", "cpu:quick", "gpu:fit", "gpu:quick"]
+LANES = ["cpu:fit", "cpu:quick", "cpu:short", "gpu:fit", "gpu:quick"]
 PLACES = ["h:1", "h:2", "g:1"]
 TOKENS = ["u", "v", "w"]
 DATASETS = [f"ds_{number}" for number in range(3)]
@@ -43,6 +43,13 @@ LIMITS = [
     '{"tenant":{"queued":2}}',
     '{"key":{"queued":1,"bytes":10}}',
     '{"tenant":{"bytes":30,"datasets":1},"key":{"datasets":1}}',
+]
+POLICIES = [
+    "",
+    "",
+    '{"attempts":2,"backoff":1000}',
+    '{"retry_on":["full"]}',
+    '{"attempts":5,"backoff":2000000,"retry_on":["worker-lost"]}',
 ]
 MOST = 3
 """Attempts of a job, and times that helpers may take a piece."""

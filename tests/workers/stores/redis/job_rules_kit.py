@@ -23,6 +23,7 @@ from tests.workers.stores.redis.calls_kit import (
     MOST,
     OWNERS,
     PLACES,
+    POLICIES,
     TENANTS,
     TOKENS,
     Calls,
@@ -92,7 +93,8 @@ class JobRules(Calls):
         expires=expiries,
         hint=st.sampled_from(["", "hint"]),
         annotation=annotation_texts,
-        lane=st.sampled_from(["quick", "fit"]),
+        lane=st.sampled_from(["quick", "short", "fit"]),
+        policy=st.sampled_from(POLICIES),
     )
     def new(self, id: str, **how: Any) -> None:
         if id in self.book.jobs and self.some("succeeded", "failed", "cancelled"):
@@ -144,6 +146,7 @@ class JobRules(Calls):
         hint: str = "",
         annotation: str = "",
         lane: str = "fit",
+        policy: str = "",
     ) -> None:
         listed = str(int(kind not in ("import", "inspect")))
         to = f"{tenant} {place}" if place else ""
@@ -163,7 +166,7 @@ class JobRules(Calls):
         )
         refs = json.dumps([ref for ref in needs if ref != id])
         of_key = (owner, key_running if owner else "", n_bytes, limits)
-        row += (*of_key, int(kind == "transform"), refs, expires, hint, annotation, lane)
+        row += (*of_key, int(kind == "transform"), refs, expires, hint, annotation, lane, policy)
         self.call("create", self.book.create(*row), *row)
 
     @rule(
@@ -215,6 +218,8 @@ class JobRules(Calls):
         lapsed=st.booleans(),
         why=st.sampled_from(["", "{}"]),
         wait=st.booleans(),
+        lane=st.sampled_from(["", "fit"]),
+        retry=st.sampled_from(["", '{"type":"/problems/full"}']),
     )
     @precondition(Calls.begun)
     def release(
@@ -226,11 +231,41 @@ class JobRules(Calls):
         lapsed: bool,
         why: str,
         wait: bool,
+        lane: str,
+        retry: str,
     ) -> None:
         id = self.running(data)
         fence = self.fence_of(id, holds)
-        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), "{}")
+        row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), retry, lane)
         self.call("release", self.book.release(*row), *row)
+
+    @rule(
+        data=st.data(),
+        holds=usual,
+        waited=seconds,
+        limits=running_limits,
+        lanes=st.permutations(LANES),
+        n_lanes=st.sampled_from([1, 2]),
+        over=st.booleans(),
+    )
+    @precondition(Calls.begun)
+    def make_room(
+        self,
+        data: st.DataObject,
+        holds: bool,
+        waited: int,
+        limits: str,
+        lanes: list[str],
+        n_lanes: int,
+        over: bool,
+    ) -> None:
+        """An attempt asks whether shorter work waits; over: nobody makes room any more."""
+        if over and self.book.rooms:
+            self.scripts.command("DEL", *(f"{PREFIX}room:{lane}" for lane in self.book.rooms))
+            self.book.rooms.clear()
+        id = self.running(data)
+        row = (id, self.fence_of(id, holds), waited, KEPT, limits, *lanes[:n_lanes])
+        self.call("make_room", self.book.make_room(*row), *row)
 
     @rule(
         data=st.data(),
@@ -247,7 +282,7 @@ class JobRules(Calls):
             self.n_fences += 1
             self.call("claim", self.book.claim(*claimed), *claimed)
             self.book.now += lapsed * data.draw(leases)
-            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0, "{}")
+            row = (id, self.fence_of(id, True), 1, MOST, S, int(lapsed), why, 0, "", "")
             self.call("release", self.book.release(*row), *row)
 
     @rule(
@@ -301,7 +336,7 @@ class JobRules(Calls):
     @rule(
         weight=st.sampled_from([1, 2, 3]),
         lanes=st.permutations(LANES),
-        n_lanes=st.sampled_from([1, 4, 4]),
+        n_lanes=st.sampled_from([1, 5, 5]),
         lease=leases,
         again=st.sampled_from([False, False, False, True]),
         limits=running_limits,

@@ -3,6 +3,7 @@ what uploads take."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,6 +60,12 @@ class Job:
     revision: int | None = None
     waits: str = "fit"
     retry: dict[str, str] = field(default_factory=dict)
+    policy: str | None = None
+    given_up: str | None = None
+
+    def says(self, what: str, usual: Any) -> Any:
+        """What its policy says of how it is tried again."""
+        return json.loads(self.policy or "{}").get(what, usual)
 
     @property
     def lane(self) -> str:
@@ -84,7 +91,7 @@ class Job:
             *("status", "attempt", "progress", "fence", "lease", "worker", "started_us", "cancel"),
             *("cancel_by", "hook", "hook_to", "hook_attempts", "hook_reason", "hook_due"),
             *("hook_token", "key", "key_running", "refs", "bytes", "queued_at"),
-            *("annotation", "revision", "restored"),
+            *("annotation", "revision", "restored", "policy", "given_up"),
         )
         values = {name: getattr(self, name) for name in names}
         plain = {name: str(value) for name, value in values.items() if value is not None}

@@ -4,7 +4,8 @@
 -- webhook ('<tenant> <host:port>') or '', its key or '', the most jobs of that key that run or '',
 -- bytes of its inline inputs, limits as JSON, '' or '-' (it was accepted before), datasets that it
 -- makes, what it needs (ids as JSON), the time in ms at which it expires or '', its hint, a message
--- of the broker, or '', its annotation as JSON or '', its lane. Returns {'made', version}, {'exists'}, {'replay', id of the first job},
+-- of the broker, or '', its annotation as JSON or '', its lane, how it is tried again (JSON or '').
+-- Returns {'made', version}, {'exists'}, {'replay', id of the first job},
 -- {'mismatch'}, {'gone', what it needs} or what `exceeded` does.
 local id, tenant, queue, method, kind = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local once, key = '', ARGV[14]
@@ -34,6 +35,7 @@ redis.call('HSET', job_key(id), 'tenant', tenant, 'queue', queue, 'method', meth
   'progress', '{}', 'base', int(now), 'version', int(now), 'events', 0, 'key', key,
   'key_running', ARGV[15], 'refs', ARGV[19], 'lane', ARGV[23])
 if ARGV[17] == '-' then redis.call('HSET', job_key(id), 'restored', 1) end
+if ARGV[24] ~= '' then redis.call('HSET', job_key(id), 'policy', ARGV[24]) end
 annotate_first('job', id, ARGV[22])
 job_bytes(id, tonumber(ARGV[16]))
 refs_add(id, ARGV[19])

@@ -3,6 +3,7 @@
 -- job:<id>             hash, the record of a job. From its creation: tenant, queue, method, kind,
 --                      listed, request (JSON), once (its idempotency key), status, attempt,
 --                      progress (JSON), version and base (ms), events (number of the last one).
+--                      policy (JSON): how it is tried again. given_up: its attempts that were.
 --                      queued_at (ms): since when it waits, or waited last. restored: 1 if the
 --                      record was made again from the store.
 --                      While an attempt runs: fence, lease (ms), worker, started_us; cancel and
@@ -35,6 +36,7 @@
 -- workers              sorted set of workers, by the time of their last report
 -- queue:<name>         Celery's list of messages
 -- take:<fence>         the job taken with this fence, for a moment
+-- room:<lane>          the fence of the attempt that makes room for this lane, for a moment
 -- only:<task>          some process does a periodic task now, so that the others need not
 -- counted, rebuilding  the server's run at the last rebuild; the token of a running rebuild
 local P = ARGV[1]
@@ -54,7 +56,8 @@ local function lists(tenant, method, status)
 end
 
 -- Queued jobs wait in lanes: `<queue>:quick` has the work that must not stand behind fits,
--- `<queue>:fit` the rest, and jobs of versions that did not note a lane. `lane:<lane>:<tenant>` has a tenant's jobs, the oldest first, and
+-- `<queue>:short` fits that are expected to be over soon, `<queue>:fit` the rest, and jobs of
+-- versions that did not note a lane. `lane:<lane>:<tenant>` has a tenant's jobs, the oldest first, and
 -- `turns:<lane>` the tenants, by the number of their last turn (0: they had none), so that the next
 -- turn is that of the tenant who has waited longest. `taken:<lane>` has that number also for tenants
 -- without jobs: one who comes back does not come first again. `shares:<lane>` has the jobs taken in
@@ -282,26 +285,54 @@ local function progress_event(id)
   event(id, 'progress', redis.call('HGET', job_key(id), 'progress'))
 end
 
--- Note why a job is tried again: a problem as JSON, or '' if its worker was lost; the number of the
--- attempt that was given up; 1 or 0, whether it counts.
+-- Note why an attempt was given up: a problem as JSON, or '' if its worker was lost; its number; 1 or
+-- 0, whether it counts. `given_up` has a line for each, the last 20.
+local function note_given_up(id, why, attempt, counted)
+  local lines = redis.call('HGET', job_key(id), 'given_up')
+  local line = attempt .. ' ' .. counted .. ' ' .. int(now) .. ' ' .. why
+  lines = lines and lines .. '\n' .. line or line
+  if select(2, string.gsub(lines, '\n', '')) == 20 then lines = string.match(lines, '\n(.*)') end
+  redis.call('HSET', job_key(id), 'given_up', lines)
+end
+-- The same where the job is tried again.
 local function tried_again(id, why, attempt, counted)
   redis.call('HSET', job_key(id), 'retry', why, 'retry_attempt', attempt, 'retry_counted', counted,
     'retry_at', int(now))
+  note_given_up(id, why, attempt, counted)
+end
+
+-- How a job wants to be tried again: `attempts`, the most that count; `backoff` (ms) after the first;
+-- `retry_on`, a set of types of problems. What it does not say is as of the service.
+local function policy_of(id)
+  local policy = redis.call('HGET', job_key(id), 'policy')
+  return policy and cjson.decode(policy) or {}
+end
+local LONGEST_BACKOFF = 3600000
+local function backoff(policy, attempt)
+  return math.min((policy.backoff or 0) * 2 ^ (attempt - 1), LONGEST_BACKOFF)
+end
+-- Whether a job is tried again for a problem (JSON, '' if its worker was lost).
+local function retries_on(policy, why)
+  if not policy.retry_on then return true end
+  local code = why == '' and 'worker-lost' or string.match(cjson.decode(why).type or '', '[^/]*$')
+  for _, accepted in ipairs(policy.retry_on) do if accepted == code then return true end end
+  return false
 end
 
 -- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
 -- {'leased'}, {'cancelled'}, {'exhausted'}, {'held'} or {'ok', attempt, time of the first attempt in
--- us}.
+-- us, the kind of its lane}.
 local function claim(id, fence, lease_ms, max_attempts, worker, most)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us',
-    'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at')
+    'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at', 'lane')
   local status, attempt = h[1], tonumber(h[5])
   if not status then return { 'gone' } end
   if ended(status) then return { 'ended' } end
-  if h[2] == fence then return { 'ok', attempt, h[6] } end
+  if h[2] == fence then return { 'ok', attempt, h[6], h[13] or 'fit' } end
   if status ~= 'queued' and tonumber(h[3]) > now then return { 'leased' } end
   if h[4] then return { 'cancelled' } end
-  if attempt >= tonumber(max_attempts) then return { 'exhausted' } end
+  local policy = policy_of(id)
+  if attempt >= (policy.attempts or tonumber(max_attempts)) then return { 'exhausted' } end
   if status == 'queued' and h[8] == '1' and (runs_most(most, h[7])
       or (h[10] or '') ~= '' and used(h[7], h[9], 'running') >= tonumber(h[10])) then
     lane_enter(id)
@@ -318,7 +349,7 @@ local function claim(id, fence, lease_ms, max_attempts, worker, most)
   elseif h[12] then observe('wait ' .. h[11] .. ' ' .. lane_of(id), now - h[12]) end
   set_status(id, status, 'running')
   progress_event(id)
-  return { 'ok', attempt + 1, started }
+  return { 'ok', attempt + 1, started, h[13] or 'fit' }
 end
 
 -- Lists of datasets and trees: the hash `<name>:<id>`, with name `dataset` or `tree`, and sorted

@@ -1,0 +1,64 @@
+"""One worker with one slot, two tenants: long jobs make room for short ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from tests.workers.supervisor.workers_kit import Workers
+from tests.workers.waiting_kit import until
+from workers.model import Request
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
+    workers = Workers(tmp_path_factory.mktemp("o"), 1, quick_slots=0, room_s=0.2)
+    yield workers
+    workers.close()
+
+
+def made_room(one: Workers, request: Request) -> bool:
+    retry = one.record(request).retry
+    return retry is not None and retry.error["type"] == "/problems/made-room"
+
+
+def test_a_long_job_goes_on_from_its_checkpoint_after_a_short_one(one: Workers) -> None:
+    one.fill()
+    long = one.count(60, 0.1)
+    until(lambda: one.record(long).progress.fraction > 0)
+    short = one.count(1, 0.0, "u", cost_s=0.5)
+    assert one.ended(short).status == "succeeded"
+    record = one.record(long)
+    assert not record.ended
+    assert made_room(one, long)
+    assert record.retry is not None
+    assert not record.retry.counted
+    record = one.ended(long)
+    assert record.status == "succeeded", record
+    assert record.attempt == 1
+    assert record.result is not None
+    assert record.result["metrics"]["begun"] > 0
+
+
+def test_a_job_that_was_expected_to_be_short_becomes_a_long_one(one: Workers) -> None:
+    one.fill()
+    wrong = one.count(40, 0.1, cost_s=0.5)
+    until(lambda: one.record(wrong).progress.fraction > 0)
+    short = one.count(1, 0.0, "u", cost_s=0.5)
+    assert one.ended(short).status == "succeeded"
+    assert made_room(one, wrong)
+    assert one.ended(wrong).status == "succeeded"
+
+
+def test_a_worker_that_is_killed_while_its_job_makes_room_loses_nothing(one: Workers) -> None:
+    one.fill()
+    long = one.count(40, 0.1)
+    until(lambda: one.record(long).progress.fraction > 0)
+    short = one.count(1, 0.0, "u", cost_s=0.5)
+    until(lambda: bool(one.parts.redis.keys("umbel:room:*")))
+    os.kill(one.workers[0].pid, signal.SIGKILL)
+    one.fill()
+    assert one.ended(short).status == one.ended(long).status == "succeeded"
