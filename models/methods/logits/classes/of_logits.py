@@ -1,4 +1,4 @@
-"""A method that makes a tree of classes from logits: its inputs, what it refuses, where new rows go."""
+"""A method that makes a tree of classes from logits: inputs, what it refuses, where new rows go."""
 
 from __future__ import annotations
 
