@@ -2,5 +2,5 @@
 
 - `classes`: what the methods share: inputs, parameters, where new rows go.
 - `merging`: how the merges of `l2h` are found exactly from one pass over the logits.
-- `class_trees`: how `class_tree` compares and joins classes.
+- `class_trees`: how `class_tree` compares and joins classes; start with `sums`.
 """

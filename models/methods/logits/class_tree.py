@@ -1,7 +1,7 @@
 """A tree of classes from a classifier's logits, by how classes are confused and where they lie.
 
-Where labels allow to compare, its trees agree with the true hierarchy of the classes in more
-triplets of classes than those of `l2h` ([how much](../class-trees.md)).
+Where the true hierarchy of the classes is known, its trees agree with it in more triplets of
+classes than the trees of `l2h` do ([how much](../class-trees.md)).
 
 Three similarities of the classes that have rows, U:
 
@@ -19,13 +19,13 @@ average similarity, and joins classes by the mean, over the six trees, of the lo
 of the smallest cluster that has both. A class without rows first joins the class in whose rows its
 logit is highest on average.
 
-Source: this project; the walks are regularised commute kernels, the whitened means those of linear
+Source: this project; the walks are regularised commute kernels, the whitened means are from linear
 discriminant analysis.
 
-Cost: two reads of the (N, K) logits, and for u classes with rows O(u^3). Of classes with many rows
-the first are ranked alone, 65,536 rows or 2^26 values in all, and half as many or 2^35 products
-give the covariance; means are of all rows. Memory: 60 bytes a row and about 150 for each pair of
-classes.
+Cost: two reads of the (N, K) logits, and for u classes with rows O(u^3). Where classes have many
+rows, the first are ranked alone, 65,536 rows or 2^26 values in all, and a quarter of these rows or
+2^34 products give the covariance; means are of all rows. Memory: 60 bytes a row and about 150 for
+each pair of classes.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ClassTree(OfLogits[ClassTreeParams]):
     title = "Tree of classes by confusions and means"
     paper = Paper("Umbel: docs/class-trees.md", 2026)
     Params = ClassTreeParams
-    as_before = ("input", "temperature")
+    as_before = ("rule", "input", "temperature")
 
     def _memory(self, shapes: Shapes, params: ClassTreeParams) -> int:
         """Besides, the sums over rows, of a part and of all, and what similarities take."""
@@ -171,13 +171,13 @@ def _read(data: Data, params: ClassTreeParams, run: Run) -> ClassesRead:
     from models.methods.logits.class_trees import reading
 
     matrix, earlier = logit_matrix(data, params), data.earlier()
-    folds = FOLDS if params.bootstraps else 1
+    how = FOLDS if params.bootstraps else 1, params.rule == "consensus"
     if "top_classes" in data:
         classes = data.dense("top_classes")
-        return reading.read_listed(matrix, classes, n_classes(data, params), run.crew, folds)
+        return reading.read_listed(matrix, classes, n_classes(data, params), run.crew, *how)
     if earlier is not None:
-        return reading.continued(earlier, matrix, run.crew, folds)
-    return reading.read(matrix, run.crew, folds)
+        return reading.continued(earlier, matrix, run.crew, *how)
+    return reading.read(matrix, run.crew, *how)
 
 
 def _empty_warnings(names: list[str], found: Found) -> tuple[str, ...]:
@@ -198,28 +198,21 @@ def _empty_warnings(names: list[str], found: Found) -> tuple[str, ...]:
 
 
 def _row_warnings(read: ClassesRead) -> tuple[str, ...]:
-    from models.methods.logits.class_trees.sums import quotas
-
     warnings = []
-    rows, n_used = read.rows, len(read.sums.used)
+    rows = read.rows
     n_flat = int(rows.flat.sum())
     if rows.flat.all():
         warnings.append("The values of each row are all equal: the rows say nothing of classes.")
     elif n_flat:
         warnings.append(f"{n_flat} row(s) whose values are all equal were left out.")
     size = rows.digest.size[read.sums.used]
-    ranked, squared = quotas(n_used)
-    if (size > squared).any():
-        n_ranked, n_squared = (int(np.minimum(size, most).sum()) for most in (ranked, squared))
-        total = int(size.sum())
-        what = f"the covariance within classes is of the first {squared:,} rows of each class"
-        if n_ranked < total:
-            what += f", and their ranks are of the first {ranked:,}"
-        warnings.append(
-            f"Class means are of all {total:,} rows; {what}, {n_squared:,} and {n_ranked:,} rows."
-            if n_ranked < total
-            else f"Ranks and class means are of all {total:,} rows; {what}, {n_squared:,} rows."
-        )
+    parts = [
+        f"{what} of the first {most:,} rows of each class, {np.minimum(size, most).sum():,} in all"
+        for what, most in (("ranks are", read.sums.ranked), ("covariances are", read.sums.squared))
+        if 0 < most < size.max()
+    ]
+    if parts:
+        warnings.append(f"Class means are of all {size.sum():,} rows; {'; '.join(parts)}.")
     if read.n_again:
         warnings.append(f"The {read.n_again:,} rows of the job in 'base' had to be read again.")
     return tuple(warnings)
@@ -233,7 +226,7 @@ def _listed_warnings(data: Data, n_classes: int) -> tuple[str, ...]:
         return ()
     return (
         f"Only {n_given} of {n_classes} classes are given of each row: the others count as equal "
-        "and as low as the lowest given, so that distant classes are told apart less well.",
+        "and as low as the lowest given, so that distances of far classes are less sure.",
     )
 
 
@@ -242,8 +235,8 @@ def _tie_warnings(found: Found) -> tuple[str, ...]:
     if not n_tied:
         return ()
     return (
-        f"{n_tied} of {n_merges} merges are ties: nothing tells their classes apart but the order "
-        "of the columns. One-hot or saturated predictions hold no hierarchy; send logits as they "
+        f"{n_tied} of {n_merges} merges are ties: the order of the columns alone "
+        "decided. One-hot or saturated predictions hold no hierarchy; send logits as they "
         "are before softmax.",
     )
 

@@ -13,7 +13,8 @@ from models.errors import UsageError
 from models.inputs.data import Earlier
 from models.inputs.rows import Rows, widened
 from models.methods.logits.class_trees import sums
-from models.methods.logits.class_trees.sums import TABLES, RowsSeen, Sums
+from models.methods.logits.class_trees.sums import RowsSeen, Sums
+from models.methods.logits.class_trees.task import TABLES
 from models.methods.logits.merging import topk
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.resume import Stacked
@@ -35,19 +36,21 @@ class ClassesRead:
         return {
             **{f"rows.{name}": array for name, array in self.rows.arrays().items()},
             **{f"sums.{name}": getattr(self.sums, name) for name in (*TABLES, "used")},
-            "sums.exponent": np.array([self.sums.exponent]),
+            "sums.steps": np.array([self.sums.exponent, self.sums.ranked, self.sums.squared]),
             "parts": self.parts,
         }
 
 
-def read(matrix: LogitMatrix, crew: Crew, folds: int) -> ClassesRead:
+def read(matrix: LogitMatrix, crew: Crew, folds: int, products: bool) -> ClassesRead:
     """The rows and sums of a matrix: two reads."""
     rows = sums.of_rows(matrix, 0, crew)
-    total, _ = sums.summed(matrix, rows, crew, folds)
+    total, _ = sums.summed(matrix, rows, crew, folds, products=products)
     return ClassesRead(rows, total, np.array([matrix.shape[0]]))
 
 
-def continued(earlier: Earlier, matrix: LogitMatrix, crew: Crew, folds: int) -> ClassesRead:
+def continued(
+    earlier: Earlier, matrix: LogitMatrix, crew: Crew, folds: int, products: bool
+) -> ClassesRead:
     """The rows and sums of `matrix`, stacked on the rows of `earlier`; new rows alone are read,
     unless new rows give other classes rows, or a wider range.
 
@@ -64,7 +67,7 @@ def continued(earlier: Earlier, matrix: LogitMatrix, crew: Crew, folds: int) -> 
             code="wrong-input",
             role="base",
         )
-    total, again = sums.summed(matrix, rows, crew, folds, old_sums, n_old)
+    total, again = sums.summed(matrix, rows, crew, folds, old_sums, n_old, products)
     parts = np.append(earlier.state["parts"], matrix.shape[0] - n_old)
     return ClassesRead(rows, total, parts, n_old if again else 0)
 
@@ -74,7 +77,8 @@ def _restored(state: Arrays) -> tuple[RowsSeen, Sums]:
         {name.removeprefix("rows."): a for name, a in state.items() if name.startswith("rows.")}
     )
     tables = {name: state[f"sums.{name}"] for name in TABLES}
-    return rows, Sums(state["sums.used"], int(state["sums.exponent"][0]), **tables)
+    exponent, ranked, squared = state["sums.steps"].tolist()
+    return rows, Sums(state["sums.used"], exponent, ranked, squared, **tables)
 
 
 class ListedRows(Rows):
@@ -114,12 +118,12 @@ def listed(matrix: LogitMatrix, classes: Array, n_classes: int) -> LogitMatrix:
 
 
 def read_listed(
-    matrix: LogitMatrix, classes: Array, n_classes: int, crew: Crew, folds: int
+    matrix: LogitMatrix, classes: Array, n_classes: int, crew: Crew, folds: int, products: bool
 ) -> ClassesRead:
     """The rows and sums where `matrix` has the values of the `classes` alone, both (n, k). The
     classes that are not given are equal, and last. Raises UsageError as `merging.topk.read`."""
     digest = topk.read(matrix, classes, n_classes).digest
     whole = listed(matrix, classes, n_classes)
     rows = RowsSeen(digest, *sums.ranges(whole, 0, matrix.shape[0], 1))
-    total, _ = sums.summed(whole, rows, crew, folds)
+    total, _ = sums.summed(whole, rows, crew, folds, products=products)
     return ClassesRead(rows, total, np.array([matrix.shape[0]]))

@@ -22,7 +22,7 @@ SHRINKAGE = 0.1
 
 def balanced(confusion: Float) -> Float:
     """(u, u) symmetric confusions of classes, scaled so that all rows have the sum 1: classes that
-    are high in every row no longer count for more.
+    are high in every row count no more than others.
 
     confusion : (u, u), not negative, 0 on the diagonal; u > 1.
     """
@@ -35,19 +35,24 @@ def balanced(confusion: Float) -> Float:
         if np.abs(factor - before).max() <= _SETTLED * factor.max():
             break
     both *= factor[:, None] * factor
-    return np.asarray(both / both.sum(axis=1, keepdims=True))
+    return np.asarray(both)
 
 
 def walked(steps: Float, onward: float) -> Float:
     """(u, u) correlations of the logarithms of where walks from each class end.
 
-    A walk goes on with the probability `onward` at each step, to a class drawn by `steps`.
+    A walk goes on with the probability `onward` at each step, to a class by the shares of its row
+    of `steps`, symmetric: ends = (1 - onward) (1 - onward P)^-1 with P = steps / sums of rows. The
+    inverse is that of a symmetric matrix, (sums - onward steps)^-1 sums.
     """
-    n = len(steps)
-    ends = linalg.inv(np.eye(n) - onward * steps, overwrite_a=True, check_finite=False)
-    ends *= 1.0 - onward
-    # Where nearly nothing is confused, rounding may leave less than nothing.
-    logs = np.log(np.maximum(0.5 * (ends + ends.T), np.finfo(np.float64).tiny))
+    total = steps.sum(axis=1)
+    left = np.diag(total) - onward * steps
+    factor, _ = linalg.lapack.dpotrf(left, lower=True, clean=False)
+    inverse, _ = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    # The mean of both directions; where nearly nothing is confused, rounding may leave less than nothing.
+    ends = 0.5 * (1.0 - onward) * inverse * (total[:, None] + total)
+    logs = np.log(np.maximum(ends, np.finfo(np.float64).tiny))
     logs -= logs.mean(axis=1, keepdims=True)
     return _cosines(logs @ logs.T)
 

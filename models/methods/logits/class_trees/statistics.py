@@ -9,16 +9,8 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Float, Int
-from models.methods.logits.class_trees.sums import (
-    RANK_STEPS,
-    SQUARE_STEPS,
-    VALUE_STEPS,
-    RowsSeen,
-    Sums,
-    depth,
-    fold_of,
-    quotas,
-)
+from models.methods.logits.class_trees.sums import RowsSeen, Sums, depth
+from models.methods.logits.class_trees.task import RANK_STEPS, SQUARE_STEPS, VALUE_STEPS, fold_of
 
 _NOTHING = 1e-12
 """A variance within classes below this part of that of all rows is rounding."""
@@ -65,7 +57,6 @@ def fold_counts(rows: RowsSeen, sums: Sums) -> FoldCounts:
     position[sums.used] = np.arange(n_used)
     at = position[rows.own]
     kept = np.flatnonzero(at >= 0)
-    ranked, squared = quotas(n_used)
     own, before = at[kept].astype(np.int64), depth(at, n_used)[kept]
     cell = fold_of(kept, folds) * n_used + own
 
@@ -83,9 +74,9 @@ def fold_counts(rows: RowsSeen, sums: Sums) -> FoldCounts:
         score = by_cell(np.clip(1.0 - np.nan_to_num(others[kept]), 0.0, 1.0))
     return FoldCounts(
         by_cell(None),
-        by_cell(before < ranked).astype(np.int64),
+        by_cell(before < sums.ranked).astype(np.int64),
         score,
-        np.minimum(np.bincount(own, minlength=n_used), squared),
+        np.minimum(np.bincount(own, minlength=n_used), sums.squared),
     )
 
 

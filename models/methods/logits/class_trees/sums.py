@@ -23,12 +23,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import frexp
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from models.arrays import Arrays, Float, Int, Int32, Mask
 from models.methods.logits.class_trees.loops import ranks as loops
+from models.methods.logits.class_trees.task import (
+    SQUARE_STEPS,
+    TABLES,
+    VALUE_STEPS,
+    Device,
+    Task,
+    quotas,
+)
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.row_digest import (
     Digest,
@@ -41,30 +49,11 @@ from models.methods.logits.merging.row_digest import (
 from models.running.crew import SHARED, Crew, Piece
 from models.running.progress import Progress
 
-Device = Literal["cpu", "cuda"]
-
-RANKED, SQUARED = 1 << 26, 1 << 35
-"""Ranks, and products, that are added at most where classes have many rows: a second each."""
-
-_LEAST_RANKED, _LEAST_SQUARED = 1 << 16, 1 << 15
-"""Rows that these are of at least."""
-
-_LEAST_EACH = 32, 16
-"""And rows of each class."""
-
-_MOST_SQUARED = 1 << 17
-"""Sums of so many products of 36 bits are exact in float64."""
-
-RANK_STEPS, VALUE_STEPS, SQUARE_STEPS = 34, 24, 17
-
 TABLE_BYTES = 256 << 20
 """The most memory of the sums of threads that work at the same time."""
 
 _ROWS = 1024
 """Rows whose products and ranks are computed at a time."""
-
-
-TABLES = ("ranks", "values", "picked", "squares")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +82,7 @@ class Sums:
     """Sums over rows, in steps.
 
     used : (u,) the classes that have rows. exponent : 2^exponent is no less than `widest`.
+    ranked, squared : the first rows of each class whose ranks, and whose products, were added.
     ranks : (folds, u, u) int64, by the class of the row and the other.
     values : (folds, u, K), by the class of the row and any.
     picked : (u, u) as `values`, in the steps of `squares` and over the rows of these alone.
@@ -101,6 +91,8 @@ class Sums:
 
     used: Int
     exponent: int
+    ranked: int
+    squared: int
     ranks: Int
     values: Float
     picked: Float
@@ -125,7 +117,7 @@ def rows_from(arrays: Arrays) -> RowsSeen:
 
 
 def rows_joined(parts: Sequence[RowsSeen]) -> RowsSeen:
-    """Of consecutive ranges of rows."""
+    """What consecutive ranges of rows are together."""
     return RowsSeen(
         joined([part.digest for part in parts]),
         np.concatenate([part.flat for part in parts]),
@@ -140,9 +132,11 @@ def summed(
     folds: int = 1,
     earlier: Sums | None = None,
     n_old: int = 0,
+    products: bool = True,
 ) -> tuple[Sums, bool]:
     """The sums over all rows, and whether the rows [0, n_old) were read again.
 
+    products : whether `squares` are needed.
     earlier : the sums over these. They are of use where the same classes have rows and the steps
     are equal.
     """
@@ -152,11 +146,21 @@ def summed(
     at = position[rows.own]
     going_on = earlier is not None and goes_on(earlier, rows, folds)
     first = n_old if going_on else 0
-    task = {"do": "sums", "first": first, "exponent": exponent, "folds": folds}
+    ranked, squared = quotas(len(used))
+    task: dict[str, Any] = {
+        "do": "sums",
+        "first": first,
+        "exponent": exponent,
+        "folds": folds,
+        "ranked": ranked,
+        "squared": squared if products else 0,
+    }
     shared: Arrays = {"used": used, "own": at[first:], "depth": depth(at, len(used))[first:]}
     total = Sums(
         used,
         exponent,
+        ranked,
+        task["squared"],
         np.zeros((folds, len(used), len(used)), dtype=np.int64),
         np.zeros((folds, len(used), matrix.shape[1])),
         np.zeros((len(used), len(used))),
@@ -198,24 +202,10 @@ def depth(at: Int32, n_used: int) -> Int32:
     return before
 
 
-def quotas(n_used: int) -> tuple[int, int]:
-    """The first rows of each class whose ranks are added, and whose products are."""
-    ranked = max(_LEAST_RANKED, RANKED // n_used) // n_used
-    squared = min(_MOST_SQUARED, max(_LEAST_SQUARED, SQUARED // n_used**2)) // n_used
-    least_ranked, least_squared = _LEAST_EACH
-    most = max(2, _MOST_SQUARED // n_used)
-    return max(least_ranked, ranked), min(most, max(least_squared, squared))
-
-
-def fold_of(numbers: Int, folds: int) -> Int:
-    """(n,) the fold of each row, by its number; scattered, so that an order of rows is none."""
-    return ((numbers * 2654435761 & 0xFFFFFFFF) >> 16) % folds
-
-
 def piece(
     matrix: LogitMatrix, piece: Piece, threads: int, progress: Progress, device: Device = "cpu"
 ) -> Arrays:
-    """The arrays of one piece, of `of_rows` or of `summed`. Raises UsageError for no such
+    """The arrays of one piece, of `of_rows` or of `summed`. Raises UsageError if there is no such
     device."""
     start, stop = int(piece["start"]), int(piece["stop"])
     if piece["do"] == "scan":
@@ -227,58 +217,13 @@ def piece(
         np.ascontiguousarray(shared["own"][part], dtype=np.int32),
         np.ascontiguousarray(shared["depth"][part], dtype=np.int32),
         start,
-        int(piece["exponent"]),
-        int(piece["folds"]),
+        *(int(piece[name]) for name in ("exponent", "folds", "ranked", "squared")),
     )
     if device == "cpu":
         return _sums(task, threads, progress)
     from models.methods.logits.class_trees import sums_gpu
 
     return sums_gpu.summed(task, device, progress)
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Rows [start, start + n) to be added.
-
-    own : (n,) the class of each as a position in `used`, -1 for none. depth : (n,) how many rows of
-    its class come before it.
-    """
-
-    matrix: LogitMatrix
-    used: Int
-    own: Int32
-    depth: Int32
-    start: int
-    exponent: int
-    folds: int
-
-    @property
-    def share(self) -> Int:
-        """(u,) share[r] is the sum of 1 / rank over the ranks 1 .. r, in steps."""
-        each = np.round(2.0**RANK_STEPS / np.arange(1, max(1, len(self.used))))
-        return np.concatenate(([0], np.cumsum(each[: len(self.used) - 1]))).astype(np.int64)
-
-    def factor(self, steps: int) -> float:
-        """Steps per half unit."""
-        return float(2.0 ** (steps - self.exponent))
-
-    def tables(self) -> dict[str, Any]:
-        n_used, n_classes = len(self.used), self.matrix.shape[1]
-        return {
-            "ranks": np.zeros((self.folds, n_used, n_used), dtype=np.int64),
-            "values": np.zeros((self.folds, n_used, n_classes)),
-            "picked": np.zeros((n_used, n_used)),
-            "squares": np.zeros((n_used, n_used)),
-        }
-
-    def groups(self, here: slice) -> list[tuple[int, Int32]]:
-        """The folds among some rows, and (n,) the class of each row, -1 outside the fold."""
-        own = self.own[here]
-        if self.folds == 1:
-            return [(0, own)]
-        fold = fold_of(np.arange(here.start, here.stop) + self.start, self.folds)
-        return [(int(f), np.where(fold == f, own, -1).astype(np.int32)) for f in np.unique(fold)]
 
 
 def _sums(task: Task, threads: int, progress: Progress) -> Arrays:
@@ -317,11 +262,10 @@ class _Room:
 
 
 def _add(task: Task, block: Any, here: slice, tables: Mapping[str, Any], room: _Room) -> None:
-    ranked, squared = quotas(len(task.used))
     depth = task.depth[here]
     for fold, own in task.groups(here):
         loops.add_values(block, own, task.factor(VALUE_STEPS), tables["values"][fold])
-        rows = np.flatnonzero((own >= 0) & (depth < ranked))
+        rows = np.flatnonzero((own >= 0) & (depth < task.ranked))
         for part in _parts(rows if len(task.used) > 1 else rows[:0]):
             key = room.key[: len(part)]
             loops.keys(block, part, own[part], task.used, room.bits, key)
@@ -329,7 +273,7 @@ def _add(task: Task, block: Any, here: slice, tables: Mapping[str, Any], room: _
             ranks = tables["ranks"][fold]
             loops.add_ranks(block, part, own[part], task.used, room.bits, key, room.share, ranks)
     own, factor = task.own[here], task.factor(SQUARE_STEPS)
-    for part in _parts(np.flatnonzero((own >= 0) & (depth < squared))):
+    for part in _parts(np.flatnonzero((own >= 0) & (depth < task.squared))):
         picked = room.picked[: len(part)]
         loops.pick(block, part, own[part], task.used, factor, picked, tables["picked"])
         squares = tables["squares"]

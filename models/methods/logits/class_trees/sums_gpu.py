@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Arrays
-from models.methods.logits.class_trees.sums import (
+from models.methods.logits.class_trees.task import (
     SQUARE_STEPS,
     TABLES,
     VALUE_STEPS,
     Device,
     Task,
     fold_of,
-    quotas,
 )
 from models.methods.logits.merging.pass_gpu import require
 from models.running.progress import Progress
@@ -36,7 +35,6 @@ def summed(task: Task, device: Device, progress: Progress) -> Arrays:
     ranks, values, picked, squares = (tables[name] for name in TABLES)
     used = torch.from_numpy(task.used).to(device)
     share = torch.from_numpy(task.share).to(device)
-    ranked, squared = quotas(n_used)
     step = max(1, _BLOCK_BYTES // (8 * n_classes))
     for start in range(0, n, step):
         progress(start / n, "comparing classes")
@@ -59,11 +57,11 @@ def summed(task: Task, device: Device, progress: Progress) -> Arrays:
         row = fold * n_used + own
         steps = (below * task.factor(VALUE_STEPS)).round()
         values.view(-1, n_classes).index_add_(0, row, steps)
-        some = depth < squared
+        some = depth < task.squared
         steps = (below[some][:, used] * task.factor(SQUARE_STEPS)).round()
         picked.index_add_(0, own[some], steps)
         squares += steps.T @ steps
-        first = depth < ranked
+        first = depth < task.ranked
         if n_used > 1:
             _add_ranks(x[first][:, used], own[first], row[first], share, ranks)
     return {name: table.cpu().numpy() for name, table in tables.items()}

@@ -29,8 +29,8 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ClassTree:
-    """Merges as SciPy's over all K classes, (K - 1, 4), those of classes without rows first, at
-    height 0.
+    """Merges as SciPy's over all K classes, (K - 1, 4); first, at
+    height 0, classes without rows are merged.
 
     used : (u,) classes that have rows. n_tied_hosts : classes without rows that are as near to all.
     agreement : (K - 1,) the share of the trees of a consensus that have a node; NaN where there
@@ -86,8 +86,8 @@ def class_tree(
 
 
 def _joined(found: ClassStatistics, rule: Rule) -> tuple[Float, list[Float], int]:
-    """Merges of the classes that have rows, those of each tree of the consensus, and the number of
-    ties."""
+    """Merges of the classes that have rows, the merges of each tree of the consensus, and the
+    number of ties."""
     if len(found.used) == 1:
         return np.empty((0, 4)), [], 0
     near, far = _walks(found.confusion)

@@ -39,7 +39,7 @@ CLASS_BYTES = 1000
 
 
 class OfLogits(Method[L], ABC):
-    """Class attribute `as_before`: parameters that must be those of the earlier job in `base`."""
+    """Class attribute `as_before`: parameters that the earlier job in `base` must have, too."""
 
     as_before: ClassVar[tuple[str, ...]]
 

@@ -275,7 +275,6 @@ def test_a_gpu_gives_the_same_sums(folds: int, monkeypatch: pytest.MonkeyPatch) 
     from models.methods.logits.class_trees import sums_gpu
 
     monkeypatch.setattr(sums, "quotas", lambda n_used: (9, 5))
-    monkeypatch.setattr(sums_gpu, "quotas", lambda n_used: (9, 5))
     monkeypatch.setattr(sums_gpu, "_BLOCK_BYTES", 8 * 11 * 50)
     logits = np.concatenate([coarse(2), drawn(200, 11, 4)])
     whole, _ = of(logits, folds)
@@ -289,18 +288,16 @@ def test_the_first_rows_of_each_class_where_there_are_many(monkeypatch: pytest.M
     logits = drawn(400, 8, 5)
     own = logits.argmax(axis=1)
     first = {q: sorted(r for c in set(own) for r in np.flatnonzero(own == c)[:q]) for q in (20, 8)}
-    monkeypatch.setattr("models.methods.logits.class_trees.sums.quotas", lambda n_used: (20, 8))
-    monkeypatch.setattr("models.methods.logits.class_trees.statistics.quotas", lambda n: (20, 8))
+    monkeypatch.setattr(sums, "quotas", lambda n_used: (20, 8))
     total, found = of(logits)
     unit = 2.0**total.exponent * 2.0
     assert np.allclose(found.mean * unit, means_by_definition(logits)[2], atol=1e-5)
     assert np.allclose(found.confusion, means_by_definition(logits[first[20]])[1], atol=1e-9)
     assert np.allclose(found.within * unit**2, means_by_definition(logits[first[8]])[3], atol=1e-3)
     warnings = " ".join(fit(logits).warnings)
-    assert "Class means are of all 400 rows; the covariance within classes is of the first 8" in (
-        warnings
-    )
-    assert "ranks are of the first 20, 64 and 160 rows" in warnings
+    assert "ranks are of the first 20 rows of each class, 160 in all" in warnings
+    assert "covariances are of the first 8 rows of each class, 64 in all" in warnings
+    assert "covariances" not in " ".join(fit(logits, rule="walk").warnings)
 
 
 def grown(blocks: list[Float], gone: int = 0, **params: Any) -> Fitted:
