@@ -103,6 +103,9 @@ def _common() -> Iterator[Compilation]:
                 what = f"{name}: {features.shape[1]} features, {features.dtype}"
                 yield what, partial(_fit, name, {"features": features}, params)
     points = np.random.default_rng(0).normal(size=(400, 3))
+    for precision in (np.float64, np.float32, np.float16):
+        logits = {"logits": points.astype(precision)}
+        yield f"class-tree: {np.dtype(precision)}", partial(_fit, "class-tree", logits)
     apart = np.abs(np.subtract.outer(points[:, 0], points[:, 0]))
     yield "hdbscan: distances", partial(_fit, "hdbscan", {"distances": apart})
     yield "hac on a graph", partial(_fit, "hac", {"features": points}, {"connectivity": "knn"})

@@ -19,7 +19,8 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
-from models.methods.logits.l2h import MOST_LISTED, TABLE_BYTES, L2HParams
+from models.methods.logits.classes.of_logits import MOST_LISTED
+from models.methods.logits.l2h import TABLE_BYTES, L2HParams
 from models.methods.logits.merging import empty_classes, row_digest
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.reference import assign, merge

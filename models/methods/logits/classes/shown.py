@@ -1,0 +1,55 @@
+"""What the tree and the warnings say of classes: their confidence, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from models.arrays import Float, Int
+from models.inputs.data import listed
+from models.methods.logits.classes.parameters import LogitsParams
+
+
+def node_confidence(size: Int, confidence: Float, left: Int, right: Int) -> Float:
+    """(2 K - 1,) mean winning probability of the points under each SciPy id; NaN without points."""
+    n_merges = len(left)
+    size = np.concatenate([size, np.zeros(n_merges, dtype=np.int64)])
+    total = np.concatenate([confidence, np.zeros(n_merges)])
+    for step, (a, b) in enumerate(zip(left, right, strict=True), n_merges + 1):
+        size[step], total[step] = size[a] + size[b], total[a] + total[b]
+    return np.where(size > 0, total / np.maximum(size, 1), np.nan)
+
+
+def masked_warnings(masked: Int, names: list[str], params: LogitsParams) -> tuple[str, ...]:
+    of = np.flatnonzero(masked)
+    if params.input != "logits" or not of.size:
+        return ()
+    return (
+        f"{int(masked.sum()):,} logit(s) are -inf, of {of.size} of {len(names)} classes "
+        f"({listed([names[c] for c in of])}): a row that has one cannot be of this class, whose "
+        "probability in it is 0.",
+    )
+
+
+def confusion_warnings(facts: Mapping[str, Any], rest: float, listed: float) -> tuple[str, ...]:
+    warnings = []
+    if rest > 0:
+        which = "given" if facts["best_only"] else "most probable"
+        warnings.append(
+            f"In each row only the {facts['n_listed']} {which} other classes are known one by one, "
+            f"so masses are lower bounds; the others have {'at most ' * facts['best_only']}"
+            f"{rest / (rest + listed):.2g} of the mass on other classes (`rest`)."
+        )
+    if facts["n_dropped"]:
+        warnings.append(
+            f"The {facts['n_dropped']} pairs with the smallest masses, {facts['dropped']:.3g} in "
+            "all, are not kept; `rest` has their mass."
+        )
+    if facts["n_unknown"]:
+        warnings.append(
+            f"{facts['n_unknown']} row(s) of the job in 'base' are left out: it kept no "
+            "probabilities."
+        )
+    return tuple(warnings)
