@@ -7,7 +7,7 @@ import { el, replace, svg, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
-import { colourOf } from "../draw/tint.js";
+import { clusterColours } from "../draw/palettes.js";
 import {
   balancedCount,
   clustersAt,
@@ -351,6 +351,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
     const list = cut.clusters.slice(0, BARS);
     const most = Math.max(1, ...list.map((cluster) => cluster.size));
     const wide = 300 / Math.max(12, list.length);
+    const colour = clusterColours(view.theme, cut);
     const boxes = list.map((cluster, at) => {
       const tall = Math.max(1.5, (44 * cluster.size) / most);
       return svg("rect", {
@@ -359,7 +360,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
         width: Math.max(0.8, wide - 1).toFixed(2),
         height: tall.toFixed(2),
         rx: Math.min(1.5, wide / 4).toFixed(2),
-        fill: colourOf(view.theme, cluster.category, true),
+        fill: colour(cluster.category),
       });
     });
     const more = cut.n_clusters - list.length;

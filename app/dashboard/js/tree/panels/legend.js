@@ -27,7 +27,7 @@ export function legend(view, { onalone, onpoint }) {
   const note = el("p", { class: "quiet" });
   const element = el("div", { class: "tree-legend-place" }, keys, note);
   const draw = () => {
-    const { list, others, cycles } = legendEntries(view);
+    const { list, others, pale } = legendEntries(view);
     const { alone } = view.look;
     keys.classList.toggle(
       "is-wide",
@@ -60,12 +60,7 @@ export function legend(view, { onalone, onpoint }) {
     );
     replace(
       note,
-      others > 0 &&
-        (cycles
-          ? `and ${plural(others, "smaller cluster")}; colours repeat after ${view.theme.series.length}.`
-          : others === 1
-            ? "1 more category is grey."
-            : `${count(others)} more categories share a grey.`),
+      noteText(others, pale),
       alone !== null &&
         isListed &&
         button("Colour all again", { kind: "ghost small", onclick: () => onalone(null) }),
@@ -74,4 +69,22 @@ export function legend(view, { onalone, onpoint }) {
     element.hidden = list.length === 0;
   };
   return Object.assign(element, { draw });
+}
+
+/**
+ * What the list does not show, and which colours are shared.
+ *
+ * @param {number} others
+ * @param {number} pale
+ */
+function noteText(others, pale) {
+  if (pale) {
+    const isOne = pale === 1;
+    const shared = `The ${isOne ? "smallest has a pale colour" : `${count(pale)} smallest share three pale colours by turns`}.`;
+    return others > 0 ? `and ${plural(others, "smaller cluster")}. ${shared}` : shared;
+  }
+  if (others <= 0) return null;
+  return others === 1
+    ? "1 more category is grey."
+    : `${count(others)} more categories share a grey.`;
 }
