@@ -7,13 +7,14 @@ and Fernandes, 2009). `tol-muted`, `tol-bright`: Paul Tol's (Colour Schemes, SRO
 2021), the former with its sand and cyan darkened so that thin lines show. `grey`: for print in one
 colour.
 
-Readers cannot distinguish more colours. The largest labels are coloured and the others share a grey;
-the largest clusters of a cut are coloured and the others have three paler colours in turn, from
-left to right, so that neighbours differ. The page has the same (`palettes.js`).
+Readers cannot distinguish more colours. The largest labels are coloured and the others share a
+grey; the largest clusters of a cut are coloured and the others have three paler colours in turn,
+from left to right, so that neighbours differ. The page has the same (`palettes.js`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,6 +63,18 @@ class Style:
             colours[at] = colour
         return colours
 
+    def ramp(self, n: int) -> list[str]:
+        """`n` colours from nothing to the most: from the page's by the first to one near the
+        text's."""
+        colours = list[str]()
+        for at in range(n):
+            share = at / (n - 1)
+            if share <= 0.6:
+                colours.append(mix(self.paper, self.colours[0], share / 0.6))
+            else:
+                colours.append(mix(self.colours[0], self.text, 0.7 * (share - 0.6) / 0.4))
+        return colours
+
     def tint(self, colour: str, share: float = 0.65) -> str:
         """A version closer to the page's colour, for areas."""
         return mix(colour, self.paper, share)
@@ -78,7 +91,7 @@ class Style:
         return max((self.text, self.paper), key=lambda own: contrast(own, colour))
 
 
-_LIGHT = ("#ffffff", "#1c232b", "#6a737d", "#d9dde2", "#56606d", "#9aa1ab", "#2f6f5f", "#ccd2d9")
+_LIGHT = ("#ffffff", "#1b2420", "#6a737d", "#d9dde2", "#56606d", "#9aa1ab", "#2f6f5f", "#ccd2d9")
 _DARK = ("#14181d", "#e8ecf1", "#97a1ad", "#2c333b", "#a9b3be", "#6f7884", "#5fae98", "#3a424c")
 
 _COLOURS: dict[Palette, tuple[str, ...]] = {
@@ -146,7 +159,10 @@ def mix(colour: str, other: str, share: float) -> str:
     """`colour` with `share` (0 to 1) of `other` mixed in, both `#rrggbb`."""
     share = min(share, 1.0)
     parts = (
-        round(int(colour[i : i + 2], 16) * (1 - share) + int(other[i : i + 2], 16) * share)
+        # Rounded as the page does.
+        math.floor(
+            int(colour[i : i + 2], 16) * (1 - share) + int(other[i : i + 2], 16) * share + 0.5
+        )
         for i in (1, 3, 5)
     )
     return "#" + "".join(f"{part:02x}" for part in parts)

@@ -95,7 +95,8 @@ def test_the_page_has_the_same_colours() -> None:
     )
     sizes = [[3], [2, 2, 2], np.random.default_rng(0).permutation(50).tolist()]
     script = f"""
-        import {{ clusterColours, colourOf, onBlack, onWhite }} from {json.dumps(module.as_uri())};
+        import * as palettes from {json.dumps(module.as_uri())};
+        const {{ clusterColours, colourOf, onBlack, onWhite, ramp }} = palettes;
         const answer = {{}};
         for (const palette of {json.dumps(get_args(Palette))}) {{
           for (const [name, make] of [["light", onWhite], ["dark", onBlack]]) {{
@@ -108,7 +109,9 @@ def test_the_page_has_the_same_colours() -> None:
             }});
             const {{ series, pale, other, ink, bare, shared }} = theme;
             const labels = [0, 5, 99].map((category) => colourOf(theme, category));
-            answer[`${{name}} ${{palette}}`] = {{ series, pale, other, ink, bare, shared, cuts, labels }};
+            const shades = ramp(theme, 64);
+            const own = {{ series, pale, other, ink, bare, shared }};
+            answer[`${{name}} ${{palette}}`] = {{ ...own, shades, cuts, labels }};
           }}
         }}
         console.log(JSON.stringify(answer));
@@ -122,6 +125,7 @@ def test_the_page_has_the_same_colours() -> None:
         cuts = [own.cluster_colours(np.array(size)) for size in sizes]
         assert seen == {
             **{word: getattr(own, word) for word in ("other", "ink", "bare", "shared")},
+            "shades": own.ramp(64),
             "series": list(own.colours),
             "pale": list(own.pale),
             "cuts": cuts,

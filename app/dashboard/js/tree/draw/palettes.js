@@ -206,6 +206,20 @@ export function errorScale({ other, text, shared, series }, palette, n) {
   });
 }
 
+/**
+ * Colours from nothing to the most: from the page's by the palette's first to one near that of text.
+ *
+ * @param {Pick<Theme, "paper" | "text" | "series">} theme
+ * @param {number} n
+ */
+export const ramp = ({ paper, text, series: [strong] }, n) =>
+  Array.from({ length: n }, (_, at) => {
+    const share = at / (n - 1);
+    return share <= 0.6
+      ? mix(paper, strong, share / 0.6)
+      : mix(strong, text, (0.7 * (share - 0.6)) / 0.4);
+  });
+
 /** @param {string} colour */
 function luminance(colour) {
   const [r, g, b] = parts(colour).map((level) => {
