@@ -266,6 +266,7 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         None if body.support is None else body.support.model_dump(mode="json"),
         body.name_by,
         queue_of(step, *([] if then is None else [then])),
+        name=inputs.called(step.method, *([] if then is None else [then.method])),
     )
 
 
