@@ -196,6 +196,24 @@ test("every colour of a palette can be read on white once it is legible", () => 
   }
 });
 
+test("a node that is approached stands in the window with its tips, which can be read", () => {
+  const wide = [null, 9, ...Array.from({ length: 100 }, (_, at) => [null, 4, [`a${at}`, 0], [`b${at}`, 0]])]; // prettier-ignore
+  for (const shape of SHAPES) {
+    const frame = fit(shape, { ...WINDOW, room: 60 });
+    const scene = build(storeOf(wide), WHOLE);
+    // The second pair, and its leaves.
+    const row = 4;
+    const camera = cameras.toward(scene, frame, cameras.home(), row);
+    const placed = place(frame, camera ?? cameras.home());
+    for (const at of [row, row + 1, row + 2]) {
+      const [x, y] = placed.at(scene.u[at], scene.v[at]);
+      assert.ok(x > -1 && x < WINDOW.width + 1 && y > -1 && y < WINDOW.height + 1, `${shape} ${at}`); // prettier-ignore
+    }
+    const apart = (scene.right[row] - scene.left[row]) * placed.across;
+    assert.ok(apart > 10 && apart < 120, `${shape}: two leaves ${apart} px apart`);
+  }
+});
+
 test("the largest clusters have colours of their own, labels past the palette a grey", () => {
   const theme = palettes.onWhite("okabe-ito", "sans-serif");
   const { series, pale, other } = theme;

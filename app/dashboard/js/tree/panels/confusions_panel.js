@@ -38,9 +38,12 @@ const FORMS = [
  * The panel, hidden until `start`: what the tree's method knows by itself, or what labels tell.
  *
  * @param {TreeView} view
- * @param {{ onchoose: (node: number) => unknown }} handlers `onchoose`: the node where a pair meets
+ * @param {{
+ *   onchoose: (node: number) => unknown,
+ *   onpairs?: (pairs: ConfusedPair[]) => unknown,
+ * }} handlers `onchoose`: the node where a pair meets; `onpairs`: those that are shown
  */
-export function confusionsPanel(view, { onchoose }) {
+export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
   const { source, signal } = view;
   const title = unique("confusions");
   const summary = el("p", { class: "quiet" });
@@ -113,6 +116,7 @@ export function confusionsPanel(view, { onchoose }) {
     replace(list, pairTable(confusions, onchoose));
     content.hidden = !confusions.pairs.length;
     paint();
+    onpairs(confusions.pairs);
   };
   const load = async () => {
     const wanted = labels.value;

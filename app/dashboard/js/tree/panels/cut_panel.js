@@ -62,6 +62,8 @@ export function cutPanel(view, { onproblem, rows = true }) {
   let way = look.cut?.height === undefined ? "k" : "height";
   /** @type {Level[]} */
   let levels = [];
+  /** @type {number | null} The number of clusters that stands out most. */
+  let suggested = null;
   /** @type {Cutter | null} For cuts computed here; null if the service makes them. */
   let local = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -258,17 +260,16 @@ export function cutPanel(view, { onproblem, rows = true }) {
       if (!hasStatus(error, 404)) onproblem(error);
     }
     drawMarks();
+    let k = null;
+    try {
+      const counts = [...new Set(rankedLevels(levels).map((one) => one.k))];
+      k = await balancedCount(counts, shareOf);
+    } catch (error) {
+      if (aborted(error)) return;
+      onproblem(error);
+    }
+    suggested = k;
     if (!look.cut) {
-      let k = null;
-      try {
-        k = await balancedCount(
-          [...new Set(rankedLevels(levels).map((level) => level.k))],
-          shareOf,
-        );
-      } catch (error) {
-        if (aborted(error)) return;
-        onproblem(error);
-      }
       // Meanwhile the user may have chosen one.
       if (look.cut) return;
       if (k === null) {
@@ -387,5 +388,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
     clearTimeout(timer);
     request?.abort();
   });
-  return Object.assign(element, { start, draw, choose });
+  /** The level that stands out most among those that leave no cluster with almost all; null if none does. */
+  const level = () => levels.find(({ k }) => k === suggested) ?? null;
+  return Object.assign(element, { start, draw, choose, level });
 }

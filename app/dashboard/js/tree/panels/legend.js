@@ -1,4 +1,5 @@
-// The meaning of the colours. A click colours only one category, another click all of them.
+// The meaning of the colours. A click colours only one category, and selects it where it is a cluster;
+// another click colours all of them.
 
 import { button } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
@@ -18,7 +19,7 @@ const sizeText = (size) => (size < 100_000 ? count(size) : short.format(size));
  *
  * @param {TreeView} view
  * @param {{
- *   onalone: (category: number | null) => unknown,
+ *   onalone: (category: number | null, node?: number) => unknown,
  *   onpoint: (node: number | null) => unknown,
  * }} handlers
  */
@@ -47,7 +48,7 @@ export function legend(view, { onalone, onpoint }) {
               class: "tree-key",
               "aria-pressed": String(alone === category),
               title: `${text}: colour this one alone`,
-              onclick: () => onalone(alone === category ? null : category),
+              onclick: () => onalone(alone === category ? null : category, node),
               onpointerenter: () => onpoint(node ?? null),
               onpointerleave: () => onpoint(null),
             },
