@@ -5,6 +5,7 @@ All functions block (Redis, the store); call them in a thread.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
@@ -22,6 +23,10 @@ from workers.formats.table_files import TABULAR
 
 JOBS = frozenset({"base"})
 
+_ENDING = re.compile(r"(?<=.)(\.[A-Za-z]\w{1,10}){1,2}$")
+_MOST_LETTERS = 200
+"""Of a dataset's name in that of a job."""
+
 _INDICATOR = " Labels as a matrix of rows x labels are a sparse npz (scipy.sparse.save_npz)."
 
 
@@ -32,11 +37,23 @@ class ResolvedInputs:
     refs : an id, a list of ids or "inline".
     shapes : as far as they are known; for several datasets, that of the first.
     inline : lists as JSON.
+    names : of the datasets that have one, the first of several.
     """
 
     refs: dict[str, str | list[str]] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     inline: dict[str, bytes] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def called(self, *methods: str) -> str | None:
+        """A name after what is fitted and how: its dataset's name, without the ending of a file,
+        and the methods; None where no dataset has a name. The data themselves go before columns
+        beside them, such as labels."""
+        ordered = sorted(self.names, key=lambda role: role_of(role).column)
+        if not ordered:
+            return None
+        data = _ENDING.sub("", self.names[ordered[0]])
+        return f"{data[:_MOST_LETTERS]}, {' then '.join(methods)}"
 
 
 def resolve(
@@ -58,13 +75,13 @@ def resolve(
         if isinstance(value, str):
             dataset = _check_reference(service, tenant, role, value, images)
             resolved.refs[role] = value
-            _add_shape(resolved, role, dataset)
+            _add_dataset(resolved, role, dataset)
         elif ids(value, role):
             datasets = [
                 _check_reference(service, tenant, role, dataset_id, images) for dataset_id in value
             ]
             resolved.refs[role] = list(value)
-            _add_shape(resolved, role, datasets[0])
+            _add_dataset(resolved, role, datasets[0])
         else:
             resolved.shapes |= _shapes_of_list(role, value)
             resolved.refs[role] = "inline"
@@ -72,8 +89,10 @@ def resolve(
     return resolved
 
 
-def _add_shape(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> None:
-    """Note the shape of the input, as far as that of the dataset says it."""
+def _add_dataset(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -> None:
+    """Note the name of the input, and its shape as far as that of the dataset says it."""
+    if dataset is not None and dataset.name and dataset.name.strip():
+        resolved.names[role] = dataset.name.strip()
     if dataset is None or dataset.shape is None or role_of(role).tree:
         return
     if role_of(role).column or role_of(role).table:

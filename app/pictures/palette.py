@@ -7,14 +7,19 @@ and Fernandes, 2009). `tol-muted`, `tol-bright`: Paul Tol's (Colour Schemes, SRO
 2021), the former with its sand and cyan darkened so that thin lines show. `grey`: for print in one
 colour.
 
-Readers cannot distinguish more colours, so the largest categories are coloured and the others share
-a grey.
+Readers cannot distinguish more colours. The largest labels are coloured and the others share a
+grey; the largest clusters of a cut are coloured and the others have three paler colours in turn,
+from left to right, so that neighbours differ. The page has the same (`palettes.js`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 Theme = Literal["light", "dark"]
 Palette = Literal["okabe-ito", "tol-muted", "tol-bright", "grey"]
@@ -29,7 +34,7 @@ class Style:
     ink : branches of no single category. other : categories beyond the last colour, and leaves
         without one, noise among them. bare : bars where nothing is coloured; shared : bars of
         several categories.
-    colours : of the categories.
+    colours : of the categories, the largest first. pale : of the clusters beyond them, in turn.
     """
 
     paper: str
@@ -41,6 +46,34 @@ class Style:
     bare: str
     shared: str
     colours: tuple[str, ...]
+    pale: tuple[str, str, str]
+
+    def cluster_colours(self, size: npt.NDArray[np.int64]) -> list[str]:
+        """(n_clusters,) the colours of the clusters of a cut.
+
+        size : (n_clusters,) number of points in each, from left to right.
+        """
+        n_clusters, n_pale = len(size), len(self.pale)
+        colours = [self.pale[at % n_pale] for at in range(n_clusters)]
+        if n_clusters % n_pale == 1:
+            # On a circle the last is beside the first.
+            colours[-1] = self.pale[1]
+        largest = np.argsort(-size, kind="stable")[: len(self.colours)]
+        for at, colour in zip(largest.tolist(), self.colours, strict=False):
+            colours[at] = colour
+        return colours
+
+    def ramp(self, n: int) -> list[str]:
+        """`n` colours from nothing to the most: from the page's by the first to one near the
+        text's."""
+        colours = list[str]()
+        for at in range(n):
+            share = at / (n - 1)
+            if share <= 0.6:
+                colours.append(mix(self.paper, self.colours[0], share / 0.6))
+            else:
+                colours.append(mix(self.colours[0], self.text, 0.7 * (share - 0.6) / 0.4))
+        return colours
 
     def tint(self, colour: str, share: float = 0.65) -> str:
         """A version closer to the page's colour, for areas."""
@@ -58,8 +91,8 @@ class Style:
         return max((self.text, self.paper), key=lambda own: contrast(own, colour))
 
 
-_LIGHT = ("#ffffff", "#1c232b", "#6a737d", "#d9dde2", "#56606d", "#9aa1ab", "#2f5d8a", "#ccd2d9")
-_DARK = ("#14181d", "#e8ecf1", "#97a1ad", "#2c333b", "#a9b3be", "#6f7884", "#5d8fc2", "#3a424c")
+_LIGHT = ("#ffffff", "#1b2420", "#6a737d", "#d9dde2", "#56606d", "#9aa1ab", "#2f6f5f", "#ccd2d9")
+_DARK = ("#14181d", "#e8ecf1", "#97a1ad", "#2c333b", "#a9b3be", "#6f7884", "#5fae98", "#3a424c")
 
 _COLOURS: dict[Palette, tuple[str, ...]] = {
     "okabe-ito": (
@@ -99,20 +132,37 @@ _ON_DARK: dict[Palette, dict[str, str]] = {
 }
 """Colours that are too dark for a dark page, and their replacements."""
 
+_PALE: dict[tuple[Palette, Theme], tuple[str, str, str]] = {
+    ("okabe-ito", "light"): ("#eddb78", "#cedbfa", "#66c5ab"),
+    ("okabe-ito", "dark"): ("#542f13", "#2b2e5e", "#5e4659"),
+    ("tol-muted", "light"): ("#f2cb75", "#c9d7fa", "#dbbcb2"),
+    ("tol-muted", "dark"): ("#4e2d14", "#31346f", "#645b1d"),
+    ("tol-bright", "light"): ("#f3d185", "#d7b5ab", "#e9d4cd"),
+    ("tol-bright", "dark"): ("#664d12", "#2d3064", "#423324"),
+    ("grey", "light"): ("#c9cacc", "#e4e5e6", "#d6d7d9"),
+    ("grey", "dark"): ("#4d5156", "#2d3136", "#3a3e43"),
+}
+"""Three mixtures of colours with the page's that are the farthest from all others and from each
+other, as seen with normal vision, protanopia and deuteranopia."""
+
 
 def style(theme: Theme = "light", palette: Palette = "okabe-ito") -> Style:
     """The colours of a theme and a palette."""
     colours = _COLOURS[palette]
     if theme == "dark":
         colours = tuple(_ON_DARK[palette].get(colour, colour) for colour in colours)
-    return Style(*(_DARK if theme == "dark" else _LIGHT), colours=colours)
+    own = _DARK if theme == "dark" else _LIGHT
+    return Style(*own, colours=colours, pale=_PALE[palette, theme])
 
 
 def mix(colour: str, other: str, share: float) -> str:
     """`colour` with `share` (0 to 1) of `other` mixed in, both `#rrggbb`."""
     share = min(share, 1.0)
     parts = (
-        round(int(colour[i : i + 2], 16) * (1 - share) + int(other[i : i + 2], 16) * share)
+        # Rounded as the page does.
+        math.floor(
+            int(colour[i : i + 2], 16) * (1 - share) + int(other[i : i + 2], 16) * share + 0.5
+        )
         for i in (1, 3, 5)
     )
     return "#" + "".join(f"{part:02x}" for part in parts)

@@ -155,30 +155,34 @@ def _labels(
 def hues(
     tree: Tree, root: int, categories: Categories, style: Style
 ) -> tuple[dict[int, str], list[tuple[str, str]]]:
-    """The colour of each category under `root`, and the legend.
+    """The colour of each category, and the legend of those under `root`.
 
-    Labels get colours by their number of leaves, clusters in turn from left to right, so that
-    neighbours differ; noise is grey.
+    A category has the same colour whatever part of the tree is drawn: the most frequent labels
+    have colours, the others grey; clusters have `Style.cluster_colours`; noise is grey.
     """
     ranges = spans(tree)
     begin = int(ranges.start[root])
     of_leaf = categories.of_leaf[begin : begin + int(ranges.count[root])]
     times = np.bincount(of_leaf + 1, minlength=categories.n_categories + 1)
-    without, times = bool(times[0]), times[1:]
-    here = np.flatnonzero(times)
+    without, here = bool(times[0]), np.flatnonzero(times[1:]).tolist()
     if categories.node is not None:
+        hue = dict(enumerate(style.cluster_colours(categories.size)))
         noise = [(style.other, NAME)] if without and categories.noise is not None else []
-        names = tree.name[categories.node[here[: len(style.colours)]]].tolist()
-        hue = {c: style.colours[i % len(style.colours)] for i, c in enumerate(here.tolist())}
-        if here.size > len(style.colours) or None in names:
-            return hue, noise
-        return hue, [*zip(hue.values(), names, strict=True), *noise]
-    ranked = here[np.argsort(-times[here], kind="stable")].tolist()
-    hue = dict(zip(ranked, style.colours, strict=False))
-    texts = categories.texts(tree, max(hue, default=-1) + 1)
-    legend = [(colour, texts[category]) for category, colour in hue.items()]
-    if len(ranked) > len(hue):
-        others = f"{len(ranked) - len(hue)} others"
+        rank = {colour: place for place, colour in enumerate(style.colours)}
+        strong = sorted((c for c in here if hue[c] in rank), key=lambda c: rank[hue[c]])
+        names = tree.name[categories.node[strong]].tolist()
+        named = [] if None in names else [(hue[c], n) for c, n in zip(strong, names, strict=True)]
+        n_pale = len(here) - len(strong)
+        pale = [] if not n_pale else [(style.pale[0], "1 smaller cluster, in a pale colour")]
+        if n_pale > 1:
+            pale = [(style.pale[0], f"{n_pale:,} smaller clusters, in pale colours by turns")]
+        return hue, [*named, *pale, *noise]
+    hue = dict(enumerate(style.colours[: categories.n_categories]))
+    texts = categories.texts(tree, len(hue))
+    legend = [(hue[category], texts[category]) for category in here if category in hue]
+    n_others = len(here) - len(legend)
+    if n_others:
+        others = f"{n_others} others"
         legend.append((style.other, f"{others} or none" if without else others))
     elif without:
         legend.append((style.other, "none"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
@@ -13,7 +14,7 @@ from tests.dashboard.planted import hash_of, imported, inked, pixels, until
 from tests.e2e.client import Api
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 BASE = ".tangle-stage canvas:nth-of-type(1)"
 OVER = ".tangle-stage canvas:nth-of-type(2)"
@@ -125,6 +126,38 @@ def test_choosing_and_trees_of_other_points(look: Open, api: Api, pair: dict[str
     page = look(f"/compare?left={pair['left']}&right={three}")
     page.watch.expected.append("422")
     page.locator(".tree-trouble .notice").wait_for()
+
+
+def test_what_is_not_among_the_newest_is_found_by_its_name(
+    open_page: Open, pair: dict[str, str]
+) -> None:
+    page = open_page("/jobs")
+
+    def newest(route: Route) -> None:
+        """As if 30 others were newer than all there are."""
+        answer = route.fetch()
+        body = answer.json()
+        first, prefix = body["items"][0], body["items"][0]["id"][:3]
+        body["items"] = [
+            {**first, "id": f"{prefix}{number:026}", "name": f"Other {number}"}
+            for number in range(30)
+        ]
+        route.fulfill(response=answer, json=body)
+
+    page.route(re.compile("/v1/(trees|datasets)[?]limit=200"), newest)
+    page.goto(page.url.partition("#")[0] + f"#/compare?left={pair['left']}")
+    find = page.get_by_role("searchbox", name="Find among all trees")
+    right = page.get_by_label("Right")
+    assert "Single" not in right.locator("option").all_inner_texts()
+    find.fill("sing")
+    page.get_by_text("1 of the same 60 points").wait_for()
+    right.select_option(label="Single")
+    page.locator(".tangle-facts dd").first.wait_for()
+    page.goto(page.url.partition("#")[0] + "#/?method=hac")
+    find = page.get_by_role("searchbox", name="Find among all data")
+    find.fill("blobs")
+    features = page.locator('[data-role="features"] select')
+    features.locator("option", has_text="blobs.npy").wait_for(state="attached")
 
 
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])

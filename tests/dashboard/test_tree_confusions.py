@@ -33,7 +33,7 @@ def tree(api: Api) -> str:
 
 def panel(page: Page) -> Locator:
     region = page.get_by_role("region", name="What is taken for what")
-    region.locator("canvas").wait_for()
+    region.locator(".matrix-canvas").wait_for()
     return region
 
 
@@ -46,10 +46,11 @@ def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe:
     page = look(f"/trees/{tree}")
     region = panel(page)
     assert "From the logits alone" in region.inner_text()
+    assert "of the class, by its logarithm" in region.locator(".heatmap-legend").inner_text()
     first = pairs(region)[0]
     assert first[:2] == ["<b>cat</b>", "dog"]
     assert float(first[2].removesuffix("\xa0%")) > 10.0
-    canvas = region.locator("canvas")
+    canvas = region.locator(".matrix-canvas")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None

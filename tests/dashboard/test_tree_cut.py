@@ -104,6 +104,20 @@ def test_by_height(look: Open, small: str) -> None:
     until(page, lambda: hash_of(page).get("cut") == "k:1")
 
 
+def test_a_cluster_in_the_legend_is_coloured_alone_and_selected(look: Open, small: str) -> None:
+    page = look(f"/trees/{small}?cut=k:2")
+    settled(page)
+    page.locator(".tree-key", has_text="plants").click()
+    page.locator(".node-name", has_text="plants").wait_for()
+    node = until(page, lambda: hash_of(page).get("node"))
+    assert hash_of(page)["only"] is not None
+    # A link that names a node shows its panel without scrolling.
+    page = look(f"/trees/{small}?node={node}")
+    box = page.locator(".node-name", has_text="plants").bounding_box()
+    assert box is not None
+    assert 0 < box["y"] < 400
+
+
 def test_suggested_cuts(look: Open, blobs: dict[str, Any]) -> None:
     page = look(f"/trees/{blobs['tree']}")
     settled(page)

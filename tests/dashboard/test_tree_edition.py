@@ -138,11 +138,13 @@ def test_a_link_is_made_shown_and_revoked(
         },
         headers={"If-Match": made.headers["etag"]},
     )
-    page = open_page(f"/trees/{tree}?edition={edition}")
+    page = open_page(f"/trees/{tree}?edition={edition}&layout=icicle&cut=k:2&node=1")
     panel = page.get_by_role("region", name="Edit and share")
     panel.get_by_role("button", name="Share…").click()
     dialog = page.get_by_role("dialog", name="Share")
     dialog.get_by_label("For").fill("the reviewers")
+    dialog.get_by_label("Title").fill("What <b>blooms</b>")
+    dialog.get_by_label("Note").fill("See the one in bloom.")
     dialog.get_by_label("May be shown within another page").check()
     dialog.get_by_role("button", name="Make a link").click()
     link = dialog.get_by_label("Link", exact=True)
@@ -165,9 +167,12 @@ def test_a_link_is_made_shown_and_revoked(
             shown.emulate_media(color_scheme=theme)
             shown.goto("about:blank")
             shown.goto(address.replace("/embed#", f"/{place}#"))
-            shown.get_by_role("heading", name="Imported tree").or_(
-                shown.locator("h1", has_text="Tree")
-            ).first.wait_for()
+            # Titled, and where its maker stands.
+            shown.get_by_role("heading", name="What <b>blooms</b>").wait_for()
+            shown.get_by_text("See the one in bloom.").wait_for()
+            shown.locator(".node-name", has_text="in bloom").wait_for()
+            shown.get_by_text("2 clusters").first.wait_for()
+            assert shown.get_by_role("button", name="Icicle", pressed=True).count() == 1
             shown.locator(".tree-mirror [role=treeitem]", has_text="in bloom").first.wait_for(
                 state="attached"
             )

@@ -112,6 +112,25 @@ def test_pointing_at_a_node_shows_its_facts(look: Open, small: str) -> None:
     until(page, lambda: not tip.is_visible())
 
 
+def test_a_node_without_a_name_is_described_by_its_own_leaves(look: Open, api: Api) -> None:
+    # The root's children are the clusters of the cut: one of a, b, c and d, one of e and f.
+    tree = imported(api, "(((a:1,b:1):1,(c:1,d:1):1):1,(e:1,f:1):2);", "Unnamed")
+    page = look(f"/trees/{tree}?layout=icicle&heights=depth&cut=k:2")
+    settled(page)
+    box = page.locator(".tree-stage").bounding_box()
+    assert box is not None
+    tip = page.locator(".tree-tip")
+    seen = set()
+    for row in range(8):
+        page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + (row + 0.5) / 8 * box["height"])
+        page.wait_for_timeout(30)
+        if tip.is_visible():
+            seen.add(tuple(tip.inner_text().splitlines()))
+    # By depth: a, b, c and d together, then c and d.
+    assert any(lines[-1] == "cluster a, b, c, …" or lines[-1] == "a, b, c, …" for lines in seen)
+    assert any(lines[-2:] == ("c, d", "in cluster a, b, c, …") for lines in seen), seen
+
+
 def test_zoom_pan_and_back_to_the_whole(look: Open, small: str) -> None:
     page = look(f"/trees/{small}")
     settled(page)

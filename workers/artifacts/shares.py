@@ -36,8 +36,9 @@ _NAME = re.compile(rf"(sh_{_ID})\.([0-9]{{15}})")
 class Share(BaseModel):
     """What is kept of a link.
 
-    digest : the SHA-256 of its token, in hexadecimal: a token has 256 random bits. edition, naming,
-    map : what it shows with the tree. rows : whether it shows which rows are where. embed : whether
+    digest : the SHA-256 of its token, in hexadecimal: a token has 256 random bits. title, note :
+    for whoever has it; view : where its page opens, as a query. edition, naming, map : what it
+    shows with the tree. rows : whether it shows which rows are where. embed : whether
     pages of others may frame it. by : the name or id of the key that made it.
     """
 
@@ -46,6 +47,9 @@ class Share(BaseModel):
     id: str
     tenant: str
     name: str | None
+    title: str | None = None
+    note: str | None = None
+    view: str | None = None
     edition: str | None
     naming: str | None
     map: str | None
@@ -78,6 +82,9 @@ class Shares:
         *,
         expires_at: datetime,
         name: str | None = None,
+        title: str | None = None,
+        note: str | None = None,
+        view: str | None = None,
         edition: str | None = None,
         naming: str | None = None,
         map: str | None = None,
@@ -94,6 +101,9 @@ class Shares:
             id=share_id,
             tenant=tenant,
             name=name,
+            title=title,
+            note=note,
+            view=view,
             edition=edition,
             naming=naming,
             map=map,

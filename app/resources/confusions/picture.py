@@ -1,11 +1,13 @@
 """A square matrix of shares as SVG, with a name at each row and column.
 
-Off the diagonal a cell's colour grows with the square root of its share, so that small shares show;
-the diagonal is grey. Many cells are pixels of one image, and names that have no room are left out.
+Off the diagonal a cell's colour grows with the logarithm of its share, down to a thousandth of the
+largest, so that small shares show; the diagonal is grey. Many cells are pixels of one image. Where
+cells are smaller than names, each of several rows has its name.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +19,10 @@ from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Style, mix
 from models.arrays import Float
 
-SMALLEST_FONT = 5.0
+_READABLE = 0.6
+"""Of the largest font; names that would be smaller stand at each of several cells."""
+_RANGE = 1000.0
+"""The largest share by the least that is told apart from smaller ones."""
 _SMALL = 10.5
 _SHADES = 64
 
@@ -57,11 +62,12 @@ def svg(
     size, room = 0.0, 0.0
     # Names take room from the cells, whose size bounds that of names.
     for _ in range(3):
-        size = min(most, 0.84 * (side - room) / max(1, n))
+        size = max(_READABLE * most, min(most, 0.84 * (side - room) / max(1, n)))
         wide = max((width(clip(name, size, 0.28 * px), size) for name in matrix.names), default=0)
-        room = wide + 6 * unit if size >= SMALLEST_FONT else 0.0
+        room = wide + 6 * unit
     side -= room
     cell = side / max(1, n)
+    step = max(1, math.ceil(size / (0.84 * cell)))
     left, top = px - margin - side, head + margin + 1.6 * small + room
     _cells(marks, matrix, style, left, top, cell)
     marks.stroke(
@@ -69,11 +75,10 @@ def svg(
         style.guide,
         0.8 * unit,
     )
-    if room:
-        for place, name in enumerate(matrix.names):
-            at, text = (place + 0.5) * cell, clip(name, size, 0.28 * px)
-            marks.text(left - 4 * unit, top + at, text, size, anchor="end", whole=name)
-            marks.text(left + at, top - 4 * unit, text, size, turn=-90, whole=name)
+    for place, name in [*enumerate(matrix.names)][::step]:
+        at, text = (place + 0.5) * cell, clip(name, size, 0.28 * px)
+        marks.text(left - 4 * unit, top + at, text, size, anchor="end", whole=name)
+        marks.text(left + at, top - 4 * unit, text, size, turn=-90, whole=name)
     middle = side / 2
     marks.text(
         left + middle, head + margin, matrix.columns, small, colour=style.faint, anchor="middle"
@@ -96,10 +101,6 @@ def _largest(matrix: Matrix) -> float:
     return float(off.max(initial=0.0)) or 1.0
 
 
-def _shades(style: Style) -> list[str]:
-    return [mix(style.paper, style.colours[0], step / (_SHADES - 1)) for step in range(_SHADES)]
-
-
 def _greys(style: Style) -> list[str]:
     return [mix(style.paper, style.ink, 0.5 * step / (_SHADES - 1)) for step in range(_SHADES)]
 
@@ -108,11 +109,14 @@ def _cells(
     marks: Marks, matrix: Matrix, style: Style, left: float, top: float, cell: float
 ) -> None:
     n = len(matrix.names)
-    shade = np.ceil(np.sqrt(matrix.share / _largest(matrix)).clip(0, 1) * (_SHADES - 1))
+    part = matrix.share / _largest(matrix)
+    with np.errstate(divide="ignore"):
+        shade = np.rint((1 + np.log(part) / math.log(_RANGE)) * (_SHADES - 1))
+    shade = np.where(part > 0, shade.clip(1, _SHADES - 1), 0)
     own = np.ceil(np.diagonal(matrix.share).clip(0, 1) * (_SHADES - 1)).astype(int)
     code = shade.astype(int)
     np.fill_diagonal(code, _SHADES + own)
-    colours = [*_shades(style), *_greys(style)]
+    colours = [*style.ramp(_SHADES), *_greys(style)]
     rows, columns = np.nonzero(matrix.share)
     if len(rows) > raster.MOST_MARKS:
         pixels = np.full((n, n, 4), 255, dtype=np.uint8)
@@ -134,10 +138,11 @@ def _scale(
     wide: float,
     unit: float,
 ) -> None:
-    """What colours mean, from nothing to the largest share."""
+    """What colours mean, up to the largest share."""
     step, high = wide / _SHADES, 8 * unit
-    for place, colour in enumerate(_shades(style)):
+    for place, colour in enumerate(style.ramp(_SHADES)):
         box = f"M{points(left + place * step, y - high / 2)}"
         marks.area(f"{box}h{number(1.1 * step)}v{number(high)}h{number(-1.1 * step)}Z", colour)
-    text = f"0 to {100 * _largest(matrix):.3g}%"
+    high_share = 100 * _largest(matrix)
+    text = f"{high_share / _RANGE:.3g}% or less to {high_share:.3g}%, by the logarithm"
     marks.text(left + wide + 8 * unit, y, text, _SMALL * unit, colour=style.faint)

@@ -1,11 +1,12 @@
 """A heatmap as SVG: cells in colours, with trees and names on the sides.
 
-The tree of the rows is on the left, that of the columns above; names are on the right and below,
-where there is room for them. Many cells are pixels of one image.
+The tree of the rows is on the left, that of the columns above; names are on the right and below.
+Where rows are smaller than names, each of several has its name. Many cells are pixels of one image.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,8 @@ from app.pictures.palette import Style, mix
 from models.arrays import Float, Int
 from models.heatmaps.joins import Join
 
-SMALLEST_FONT = 5.0
+_READABLE = 0.6
+"""Of the largest font; names that would be smaller stand at each of several rows."""
 _SMALL = 10.5
 SHADES = 101
 _NARROWEST = 0.75
@@ -29,18 +31,25 @@ _FEWEST_ROWS = 4
 @dataclass(frozen=True, slots=True)
 class Side:
     """The rows, or the columns. edges : (n_cells + 1,) the first row of each cell, and their
-    number. joins : of the tree over them, children before parents. names : of all of them, shown
-    where each has a cell.
+    number. joins : of the tree over them, children before parents. names : of all of them.
     """
 
     edges: Int
     joins: Sequence[Join]
     names: Sequence[str]
 
-    @property
-    def shown(self) -> Sequence[str]:
-        """The names of the cells; none where several rows share one."""
-        return self.names if len(self.names) == len(self.edges) - 1 else ()
+    def along(self, at: float) -> float:
+        """How far along the side the place `at` between rows is, from 0 to 1."""
+        n_cells = len(self.edges) - 1
+        return float(np.interp(at, self.edges, np.arange(n_cells + 1))) / n_cells
+
+    def labels(self, size: float, length: float) -> list[tuple[float, str]]:
+        """Places along a side of `length`, and the names there, none nearer than a line."""
+        step = max(1, math.ceil(size * len(self.names) / (0.84 * length)))
+        return [
+            (self.along(row + 0.5) * length, self.names[row])
+            for row in range(0, len(self.names), step)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,7 @@ def svg(
     rows, columns = heatmap.rows, heatmap.columns
     left = margin + (branch if rows.joins else 0.0)
     top = head + margin + (branch if columns.joins else 0.0)
-    n_rows, n_columns = len(rows.edges) - 1, len(columns.edges) - 1
+    n_rows = len(rows.edges) - 1
 
     def down(room: float, wide: float) -> float:
         """The height of all cells, beside `room` for the names of columns."""
@@ -104,15 +113,15 @@ def svg(
             return wide
         return min(max(n_rows, _FEWEST_ROWS) * most / 0.84, 1.3 * wide)
 
-    size, across = (most if rows.shown else 0.0), (most if columns.shown else 0.0)
+    size, across = most, most
     # Names take room from cells, whose size bounds that of names.
     for _ in range(3):
-        beside, below = _room(rows.shown, size, 0.26 * px), _room(columns.shown, across, 0.26 * px)
+        beside, below = _room(rows.names, size, 0.26 * px), _room(columns.names, across, 0.26 * px)
         wide = px - left - margin - beside
         tall = down(below, wide)
-        size = _fitting(size, tall / n_rows)
-        across = _fitting(across, wide / n_columns)
-    beside, below = _room(rows.shown, size, 0.26 * px), _room(columns.shown, across, 0.26 * px)
+        size = max(_READABLE * most, min(size, 0.84 * tall / max(1, len(rows.names))))
+        across = max(_READABLE * most, min(across, 0.84 * wide / max(1, len(columns.names))))
+    beside, below = _room(rows.names, size, 0.26 * px), _room(columns.names, across, 0.26 * px)
     wide = px - left - margin - beside
     tall = down(below, wide)
 
@@ -126,12 +135,11 @@ def svg(
     _branches(
         marks, columns, wide, branch, thin, lambda at, deep: points(left + at, top - branch + deep)
     )
-    for place, name in enumerate(rows.shown if size else ()):
-        y, text = top + (place + 0.5) * tall / n_rows, clip(name, size, 0.26 * px)
-        marks.text(left + wide + 4 * unit, y, text, size, whole=name)
-    for place, name in enumerate(columns.shown if across else ()):
-        x, text = left + (place + 0.5) * wide / n_columns, clip(name, across, 0.26 * px)
-        y = top + tall + 4 * unit
+    for at, name in rows.labels(size, tall):
+        text = clip(name, size, 0.26 * px)
+        marks.text(left + wide + 4 * unit, top + at, text, size, whole=name)
+    for at, name in columns.labels(across, wide):
+        x, y, text = left + at, top + tall + 4 * unit, clip(name, across, 0.26 * px)
         marks.text(x, y, text, across, anchor="end", turn=-90, whole=name)
     bottom = top + tall + below
     _scale(marks, heatmap, style, margin, bottom + 18 * unit, unit)
@@ -141,15 +149,8 @@ def svg(
 
 
 def _room(names: Sequence[str], size: float, most: float) -> float:
-    if not size:
-        return 0.0
-    return max(width(clip(name, size, most), size) for name in names) + 0.6 * size
-
-
-def _fitting(size: float, cell: float) -> float:
-    """The size of names beside cells; 0 where it would be too small."""
-    size = min(size, 0.84 * cell)
-    return size if size >= SMALLEST_FONT else 0.0
+    wide = max((width(clip(name, size, most), size) for name in names), default=0.0)
+    return wide + 0.6 * size if wide else 0.0
 
 
 def _shades(heatmap: Heatmap, style: Style) -> list[str]:
@@ -214,7 +215,7 @@ def _branches(
     narrowest = _NARROWEST * length / n_cells
 
     def along(at: float) -> float:
-        return float(np.interp(at, side.edges, np.arange(n_cells + 1))) / n_cells * length
+        return side.along(at) * length
 
     def deep(height: float) -> float:
         share = (root - height) / reach if reach > 0 else 0.0

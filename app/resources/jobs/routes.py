@@ -344,6 +344,7 @@ def _draft(service: Service, tenant: str, body: NewJob) -> Draft:
         body.name_by,
         queue_of(*steps),
         cost_s=cost_s,
+        name=inputs.called(*(each.method for each in steps)),
     )
 
 

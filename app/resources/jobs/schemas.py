@@ -11,7 +11,7 @@ from pydantic import (
 )
 
 from app.creation.expiry import ExpiresAtField
-from app.creation.fields import Inputs, NewWork
+from app.creation.fields import Inputs, Name, NewWork
 from app.creation.job_schemas import AdvanceBody
 from app.creation.step_schemas import MethodId, NewStep, Params
 from models.preprocess.steps import Step
@@ -36,6 +36,11 @@ class NewJob(NewWork):
 
     method: MethodId = Field(description="The id of a method in the catalogue.")
     inputs: Inputs
+    name: Name = Field(
+        None,
+        description="Of the job, its tree and its model. By default the name of the dataset and the "
+        "method: `irises, hac`.",
+    )
     params: Params = {}
     preprocess: list[Step] = Field(
         default=[],

@@ -106,14 +106,16 @@ def _coloured(positions: Positions, own: Style) -> tuple[Int, list[str], list[tu
     if tree is None or categories is None:
         return np.zeros(len(positions.xy), dtype=np.int64), [own.bare], []
     hue, legend = hues(tree, 0, categories, own)
-    index_of = np.full(categories.n_categories + 1, len(hue), dtype=np.int64)
-    index_of[list(hue)] = np.arange(len(hue))
+    colours = list(dict.fromkeys([*hue.values(), own.other]))
+    index = {colour: at for at, colour in enumerate(colours)}
+    index_of = np.full(categories.n_categories + 1, index[own.other], dtype=np.int64)
+    index_of[list(hue)] = [index[colour] for colour in hue.values()]
     labels = categories.labels
     if labels is not None and labels.of == "row":
         category = labels.code[positions.row]
     else:
         category = categories.of_leaf[spans(tree).start[tree.leaf_of_point[positions.row]]]
-    return index_of[category], [*hue.values(), own.other], legend
+    return index_of[category], colours, legend
 
 
 def _caption(result: MapResult) -> str:

@@ -13,6 +13,8 @@ from workers.artifacts.shares import Share
 
 DAYS = 7
 MOST_DAYS = 366
+VIEW = r"^[A-Za-z0-9_.,:%&=+~-]*$"
+"""The characters of a query, of which none means anything in markup."""
 
 _ID = "sh_01kamjx5w0n5zr4v8cqe2t7h3f01kamk2c5p8r1tz4hn6wd3gq7s"
 _TREE = "tr_01kamjx5w0n5zr4v8cqe2t7h3f"
@@ -21,6 +23,9 @@ EXAMPLE: dict[str, Any] = {
     "id": _ID,
     "tree": _TREE,
     "name": "for the reviewers",
+    "title": "Languages that are taken for each other",
+    "note": "Look at the small cluster on the left.",
+    "view": "cut=k:12&node=3",
     "edition": _EDITION,
     "names": None,
     "map": None,
@@ -36,7 +41,11 @@ MADE_EXAMPLE: dict[str, Any] = {
     "page": f"/shared#umbel_share_{_ID[3:]}_Hq3v0Zk1m9yW2uT7pL5cX8aR4sD6fG0hJ1kN3bV5qE8",
 }
 SHARED_EXAMPLE: dict[str, Any] = {
-    key: EXAMPLE[key] for key in ("tree", "edition", "names", "map", "rows", "embed", "expires_at")
+    key: EXAMPLE[key]
+    for key in (
+        *("tree", "title", "note", "view", "edition", "names", "map", "rows", "embed"),
+        "expires_at",
+    )
 }
 
 
@@ -50,6 +59,19 @@ class ShareRequest(Exact):
 
     name: Annotated[str, Field(max_length=1000)] | None = Field(
         None, description="For its owner: whom it is for. Whoever has the link does not see it."
+    )
+    title: Annotated[str, Field(max_length=1000)] | None = Field(
+        None, description="The heading of its page; null: the name of the tree."
+    )
+    note: Annotated[str, Field(max_length=10_000)] | None = Field(
+        None, description="For whoever has the link: plain text below the heading."
+    )
+    view: Annotated[str, Field(max_length=4000, pattern=VIEW)] | None = Field(
+        None,
+        description="Where its page opens: what follows the `?` in the address of the page of the "
+        "tree, such as its cut, its root and the node that is chosen. What the link does not open "
+        "is left out.",
+        examples=["cut=k:12&node=3"],
     )
     expires_at: ExpiresAtField = Field(
         None,
@@ -91,6 +113,9 @@ class SharedBody(BaseModel):
     model_config = ConfigDict(title="Shared", json_schema_extra={"examples": [SHARED_EXAMPLE]})
 
     tree: str
+    title: str | None = Field(description="Null: the name of the tree.")
+    note: str | None
+    view: str | None = Field(description="Where its page opens, as a query.")
     edition: str | None = Field(description="Requests for the tree name it as `edition`.")
     names: str | None = Field(description="Requests for the tree name it as `names`.")
     map: str | None
@@ -141,6 +166,9 @@ class NewShareBody(ShareBody):
 def _fields(share: Share) -> dict[str, Any]:
     return {
         "tree": share.tree,
+        "title": share.title,
+        "note": share.note,
+        "view": share.view,
         "edition": share.edition,
         "names": share.naming,
         "map": share.map,

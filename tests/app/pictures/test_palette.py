@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+import json
+import subprocess
+from itertools import combinations, product
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -10,6 +13,7 @@ import numpy.typing as npt
 import pytest
 
 from app.pictures.palette import Palette, contrast, mix, style
+from tests.needs_kit import node
 
 # Machado, Oliveira and Fernandes (2009), severity 1, over linear RGB.
 SEEN = {
@@ -70,6 +74,63 @@ def test_the_colours_are_distinguishable_for_everyone(
     assert nearest >= (0.07 if vision == "normal" else 0.05)
     first = min(float(np.linalg.norm(a - b)) for a, b in combinations(lab[:8], 2))
     assert first >= 0.074
+
+
+@pytest.mark.parametrize("palette", get_args(Palette))
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pale_colours_are_like_no_others(theme: Literal["light", "dark"], palette: Palette) -> None:
+    own = style(theme, palette)
+    for simulation in SEEN.values():
+        pale = oklab(own.pale, simulation)
+        others = oklab((*own.colours, own.other, own.ink), simulation)
+        pairs = [*combinations(pale, 2), *product(pale, others)]
+        assert min(float(np.linalg.norm(a - b)) for a, b in pairs) >= 0.04
+    assert min(contrast(colour, own.paper) for colour in own.pale) >= 1.25
+
+
+@pytest.mark.needs("node")
+def test_the_page_has_the_same_colours() -> None:
+    module = (
+        Path(__file__).parents[3] / "app" / "dashboard" / "js" / "tree" / "draw" / "palettes.js"
+    )
+    sizes = [[3], [2, 2, 2], np.random.default_rng(0).permutation(50).tolist()]
+    script = f"""
+        import * as palettes from {json.dumps(module.as_uri())};
+        const {{ clusterColours, colourOf, onBlack, onWhite, ramp }} = palettes;
+        const answer = {{}};
+        for (const palette of {json.dumps(get_args(Palette))}) {{
+          for (const [name, make] of [["light", onWhite], ["dark", onBlack]]) {{
+            const theme = make(palette, "");
+            const cuts = {json.dumps(sizes)}.map((sizes) => {{
+              const clusters = sizes.map((size, category) => ({{ size, category }}));
+              clusters.sort((a, b) => b.size - a.size);
+              const colour = clusterColours(theme, {{ clusters, n_clusters: sizes.length }});
+              return sizes.map((_, category) => colour(category));
+            }});
+            const {{ series, pale, other, ink, bare, shared }} = theme;
+            const labels = [0, 5, 99].map((category) => colourOf(theme, category));
+            const shades = ramp(theme, 64);
+            const own = {{ series, pale, other, ink, bare, shared }};
+            answer[`${{name}} ${{palette}}`] = {{ ...own, shades, cuts, labels }};
+          }}
+        }}
+        console.log(JSON.stringify(answer));
+    """
+    command = [node(), "--input-type=module", "--eval", script]
+    page = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    assert len(page) == 8
+    for name, seen in page.items():
+        theme, palette = name.split()
+        own = style(theme, palette)
+        cuts = [own.cluster_colours(np.array(size)) for size in sizes]
+        assert seen == {
+            **{word: getattr(own, word) for word in ("other", "ink", "bare", "shared")},
+            "shades": own.ramp(64),
+            "series": list(own.colours),
+            "pale": list(own.pale),
+            "cuts": cuts,
+            "labels": [(*own.colours, *[own.other] * 99)[at] for at in (0, 5, 99)],
+        }
 
 
 @pytest.mark.parametrize("palette", get_args(Palette))

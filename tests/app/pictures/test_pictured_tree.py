@@ -41,22 +41,31 @@ def test_a_branch_has_the_colour_all_its_leaves_share() -> None:
     assert {"a", "b", "none"} <= set(labels)
 
 
-def test_clusters_are_coloured_from_left_to_right() -> None:
-    # Node 1 is higher than 2: cut into 3, 4 and 2.
+def test_the_largest_clusters_are_coloured_and_neighbours_differ() -> None:
+    # Node 1 is higher than 2: cut into 3, 4 and 2, which is the largest.
     drawn = strokes(svg(FOUR, categories=categories.of_cut(FOUR, k=3)))
-    assert [drawn[LIGHT.colours[i]] for i in range(3)] == [1, 1, 4]
-    drawn = strokes(svg(FOUR, categories=categories.of_cut(FOUR, k=4)))
-    assert set(drawn) == {*LIGHT.colours[:4], LIGHT.ink}
+    assert [drawn[LIGHT.colours[i]] for i in range(3)] == [4, 1, 1]
     many = random_tree(60)
-    drawn = strokes(svg(many, categories=categories.of_cut(many, k=50), palette="tol-bright"))
-    assert set(drawn) - {LIGHT.guide} == {*style(palette="tol-bright").colours, LIGHT.ink}
+    cut = categories.of_cut(many, k=50)
+    own = style(palette="tol-bright")
+    picture = svg(many, categories=cut, palette="tol-bright")
+    assert set(strokes(picture)) - {own.guide} == {*own.colours, *own.pale, own.ink}
+    assert "44 smaller clusters, in pale colours by turns" in texts(picture)
+    for n_clusters in (1, 3, 20, 21, 22, 23, 50, 200):
+        # From left to right ever larger, and ever smaller.
+        for size in (np.arange(n_clusters), np.arange(n_clusters)[::-1]):
+            colour = LIGHT.cluster_colours(size)
+            large = [colour[at] for at in np.argsort(-size)[:20]]
+            assert len(set(large)) == len(large)
+            assert set(large) == set(LIGHT.colours[: len(large)])
+            assert all(own != colour[at - 1] for at, own in enumerate(colour) if n_clusters > 1)
 
 
-def test_a_part_starts_with_the_first_colour() -> None:
-    labelled = by(FOUR, ["a", "a", "b", None])
-    drawn = strokes(svg(FOUR, root=2, categories=labelled))
-    assert drawn[LIGHT.colours[0]] == 1
-    assert LIGHT.colours[1] not in drawn
+def test_a_part_has_the_colours_of_the_whole() -> None:
+    for cut in (by(FOUR, ["a", "a", "b", None]), categories.of_cut(FOUR, k=2)):
+        whole, part = strokes(svg(FOUR, categories=cut)), strokes(svg(FOUR, root=2, categories=cut))
+        assert LIGHT.colours[1] in part
+        assert set(part) <= set(whole)
 
 
 def test_named_clusters_have_a_legend() -> None:

@@ -127,7 +127,12 @@ test("the deepest loaded node over a point", () => {
 });
 
 const theme = {
-  ...{ series: ["#000001", "#000002", "#000003"], other: "#888888", bare: "#00ff00" },
+  ...{
+    series: ["#000001", "#000002", "#000003"],
+    pale: ["#0000a1", "#0000a2", "#0000a3"],
+    other: "#888888",
+    bare: "#00ff00",
+  },
   paper: "#ffffff",
 };
 const coloured = (look, more = {}) => ({
@@ -145,8 +150,8 @@ function shades(view) {
 }
 
 test("a map has the colours of the tree", () => {
-  const cut = { cut: { k: 3 }, clusters };
-  // The palette begins again for the clusters of a cut; what no cluster is known of is grey.
+  const cut = { cut: { k: 5 }, clusters, n_clusters: 5 };
+  // What no cluster is known of is grey.
   const own = ["#000001", "#000001", "#888888", "#000002", "#000002"];
   assert.deepEqual(shades(coloured({ color: "cut" }, { cut })), own);
   const alone = shades(coloured({ color: "cut", alone: 4 }, { cut }));

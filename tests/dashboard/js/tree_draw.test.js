@@ -12,7 +12,7 @@ import { pick } from "../../../app/dashboard/js/tree/draw/picking.js";
 import { Path, Picture } from "../../../app/dashboard/js/tree/draw/picture.js";
 import { fit, place, seen, sidePlace } from "../../../app/dashboard/js/tree/draw/place.js";
 import { clip, line } from "../../../app/dashboard/js/tree/draw/text.js";
-import { colourOf, tint } from "../../../app/dashboard/js/tree/draw/tint.js";
+import { tint } from "../../../app/dashboard/js/tree/draw/tint.js";
 import { cutHere, cutter } from "../../../app/dashboard/js/tree/model/cut.js";
 import { readLook, SHAPES } from "../../../app/dashboard/js/tree/model/look.js";
 import { build } from "../../../app/dashboard/js/tree/model/scene.js";
@@ -196,20 +196,58 @@ test("every colour of a palette can be read on white once it is legible", () => 
   }
 });
 
-test("clusters begin the palette again, labels share a grey", () => {
-  assert.equal(colourOf(THEME, 0, true), "#0072b2");
-  assert.equal(colourOf(THEME, 4, true), "#d55e00");
-  assert.equal(colourOf(THEME, 4, false), THEME.other);
-  assert.equal(colourOf(THEME, -1, true), THEME.other);
+test("a node that is approached stands in the window with its tips, which can be read", () => {
+  const wide = [null, 9, ...Array.from({ length: 100 }, (_, at) => [null, 4, [`a${at}`, 0], [`b${at}`, 0]])]; // prettier-ignore
+  for (const shape of SHAPES) {
+    const frame = fit(shape, { ...WINDOW, room: 60 });
+    const scene = build(storeOf(wide), WHOLE);
+    // The second pair, and its leaves.
+    const row = 4;
+    const camera = cameras.toward(scene, frame, cameras.home(), row);
+    const placed = place(frame, camera ?? cameras.home());
+    for (const at of [row, row + 1, row + 2]) {
+      const [x, y] = placed.at(scene.u[at], scene.v[at]);
+      assert.ok(x > -1 && x < WINDOW.width + 1 && y > -1 && y < WINDOW.height + 1, `${shape} ${at}`); // prettier-ignore
+    }
+    const apart = (scene.right[row] - scene.left[row]) * placed.across;
+    assert.ok(apart > 10 && apart < 120, `${shape}: two leaves ${apart} px apart`);
+  }
+});
+
+test("the largest clusters have colours of their own, labels past the palette a grey", () => {
+  const theme = palettes.onWhite("okabe-ito", "sans-serif");
+  const { series, pale, other } = theme;
+  assert.equal(palettes.colourOf(theme, 1), series[1]);
+  assert.equal(palettes.colourOf(theme, 20), other);
+  assert.equal(palettes.colourOf(theme, -1), other);
+  for (const n of [1, 3, 20, 21, 22, 23, 50, 200]) {
+    // The later a cluster stands, the larger it is.
+    const clusters = Array.from({ length: n }, (_, at) => ({ category: n - 1 - at }));
+    const colour = palettes.clusterColours(theme, { clusters, n_clusters: n });
+    const all = Array.from({ length: n }, (_, category) => colour(category));
+    assert.equal(colour(-2), other);
+    const large = all.slice(-20);
+    assert.equal(new Set(large).size, large.length, `${n}: two large ones alike`);
+    const small = all.slice(0, -20);
+    assert.ok(small.every((own) => pale.includes(own)));
+    if (n > 1) {
+      all.forEach((own, at) => assert.notEqual(own, all[(at + 1) % n], `${n}: ${at} and the next`));
+    }
+  }
+  // The smallest stand first and last.
+  const ends = { clusters: Array.from({ length: 20 }, (_, at) => ({ category: 5 + at })), n_clusters: 31 }; // prettier-ignore
+  const colour = palettes.clusterColours(theme, ends);
+  assert.notEqual(colour(30), colour(0));
+  assert.notEqual(colour(30), colour(29));
 });
 
 test("the tint of a scene", () => {
   const scene = build(storeOf(LIFE), WHOLE);
   const category = (row) => [-1, 0, 0, 0, 1, 2, 2, 2][row];
-  const all = tint(scene, THEME, { by: "cut", cycles: true, category });
+  const all = tint(scene, THEME, { by: "cut", category });
   assert.equal(all.colours[all.branch[2]], THEME.series[0]);
   assert.equal(all.colours[all.branch[0]], THEME.ink);
-  const alone = tint(scene, THEME, { by: "cut", cycles: true, category, alone: 2 });
+  const alone = tint(scene, THEME, { by: "cut", category, alone: 2 });
   assert.equal(alone.colours[alone.branch[6]], THEME.series[2]);
   assert.notEqual(alone.colours[alone.branch[2]], THEME.series[0]);
   const none = tint(scene, THEME, { by: "none" });
@@ -236,9 +274,9 @@ const viewOf = (store, look = {}) => {
 };
 
 test("the legend lists clusters, the largest first, and counts the rest", () => {
-  const { list, others, cycles } = colouring.legendEntries(viewOf(storeOf(LIFE)));
+  const { list, others, pale } = colouring.legendEntries(viewOf(storeOf(LIFE)));
   assert.deepEqual(list.map(({ text }) => text), ["plants", "animals", "fungi"]); // prettier-ignore
-  assert.deepEqual([others, cycles], [0, true]);
+  assert.deepEqual([others, pale], [0, 0]);
   const none = viewOf(storeOf(LIFE), { color: "none" });
   assert.deepEqual(colouring.legendEntries(none).list, []);
   assert.equal(colouring.colorBy(none), null);

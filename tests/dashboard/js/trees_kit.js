@@ -102,4 +102,5 @@ export const THEME = {
   focus: "#0b6e99",
   family: "sans-serif",
   series: ["#0072b2", "#d55e00", "#009e73"],
+  pale: ["#eddb78", "#cedbfa", "#66c5ab"],
 };

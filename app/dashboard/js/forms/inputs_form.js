@@ -4,6 +4,7 @@ import { get } from "../net/requests.js";
 import { button, codeText, field, optionElements, select } from "../ui/controls.js";
 import { el, focusFirst, replace, unique } from "../ui/dom.js";
 import { distinct, moment, plural } from "../ui/format.js";
+import { finder, MANY } from "./finder.js";
 import { fitting, labelOf, roleTitle } from "./roles.js";
 import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 
@@ -74,12 +75,28 @@ export function inputsForm(
     row.dataset.role = role;
     return { role, row, input, isRequired: wanted.required };
   });
+  let known = datasets;
+  const grid = el(
+    "div",
+    { class: "grid inputs" },
+    entries.map((entry) => entry.row),
+  );
+  /** @param {Dataset[] | null} found */
+  const offer = (found) => {
+    const usable = (found ?? []).filter(({ status }) => status !== "invalid");
+    const ids = new Set(usable.map(({ id }) => id));
+    known = [...usable, ...known.filter(({ id }) => !ids.has(id))];
+    for (const { input } of entries) input.refresh(known);
+  };
+  const search = finder({
+    path: "/v1/datasets",
+    label: "Find among all data",
+    noun: "dataset",
+    onfound: offer,
+  });
+  search.hidden = datasets.length <= MANY || !entries.length;
   return {
-    element: el(
-      "div",
-      { class: "grid inputs" },
-      entries.map((entry) => entry.row),
-    ),
+    element: el("div", { class: "stack tight" }, search, grid),
     roles: entries.map((entry) => entry.role),
     /** The inputs that are chosen, and the errors by role, which are shown. */
     read() {
@@ -130,6 +147,7 @@ export function inputsForm(
      * @param {Record<string, string>} chosen
      */
     refresh(next, chosen) {
+      known = next;
       for (const { role, input } of entries) input.refresh(next, chosen[role]);
     },
   };

@@ -23,6 +23,7 @@ import { INNER } from "./model/scene.js";
 import { FIRST, treeSource } from "./model/source.js";
 import { NONE } from "./model/store.js";
 import { SUPPORT } from "./model/support.js";
+import { answerPanel } from "./panels/answer_panel.js";
 import { breadcrumbs } from "./panels/breadcrumbs.js";
 import { colourPanel } from "./panels/colour_panel.js";
 import { confusionsPanel } from "./panels/confusions_panel.js";
@@ -224,6 +225,16 @@ function build(root, view, stage) {
   bar.append(map.control, zoomButtons("Zoom", view));
   stage.append(keyboard, nodeCount, tooltip(view, stage), minimap(view));
 
+  /** @type {Map<string, () => HTMLElement | null>} The panels that a sentence leads to. */
+  const places = new Map();
+  const answer = answerPanel(view, {
+    onchoose: (id) => (view.rowOf(id) === NONE ? bringUp(id) : goTo(id, view.store.path(id))),
+    oncut: (k) => cut.choose({ k }),
+    onpanel: (name) => {
+      const panel = places.get(name)?.();
+      if (panel) focusFirst(panel, "h2");
+    },
+  });
   const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
   const colours = colourPanel(view, {
     onproblem: complain,
@@ -231,6 +242,7 @@ function build(root, view, stage) {
       cut.draw();
       node.again();
     },
+    onchoose: (id) => (view.rowOf(id) === NONE ? bringUp(id) : view.select(id)),
   });
   /**
    * @param {NodeDetails} details
@@ -313,13 +325,14 @@ function build(root, view, stage) {
       el(
         "aside",
         { class: "tree-side", "aria-label": "About the tree" },
+        node,
+        answer,
         cut,
         colours,
         el("section", { class: "card tree-panel", "aria-label": "Names of nodes" }, names),
         items,
         known,
         edition,
-        node,
       ),
     ),
     spoken,
@@ -343,7 +356,10 @@ function build(root, view, stage) {
       complain(error);
     }
   };
-  const confusions = confusionsPanel(view, { onchoose: bringUp });
+  const confusions = confusionsPanel(view, {
+    onchoose: bringUp,
+    onpairs: (pairs) => answer.tell({ pairs }),
+  });
   /** @type {Method | undefined} */
   let ofTree;
   /**
@@ -361,8 +377,17 @@ function build(root, view, stage) {
     const model = await get(`/v1/models/${siblingOf(source.tree, "md")}`, { signal, quiet: true });
     return form(ofTree, model, { tree: source.tree, signal, onmade });
   };
-  const trust = trustPanel(view, { onchoose: bringUp, form: ofModel(calibrationForm) });
-  const drift = driftPanel(view, { onchoose: bringUp, form: ofModel(driftForm) });
+  const trust = trustPanel(view, {
+    onchoose: bringUp,
+    form: ofModel(calibrationForm),
+    onknown: (promise) => answer.tell({ promise, isCalibrated: true }),
+  });
+  const drift = driftPanel(view, {
+    onchoose: bringUp,
+    form: ofModel(driftForm),
+    onknown: (finding) => answer.tell({ drift: finding }),
+  });
+  places.set("trust", () => trust).set("drift", () => drift);
   /**
    * Show what is taken for what, where the method knows, and how far its answers can be trusted; offer
    * the errors of a classifier as colours.
@@ -423,10 +448,12 @@ function build(root, view, stage) {
       const moved = movedPanel(view, head, {
         onmoved: (text) => {
           const onclick = () => focusFirst(moved, "h2");
+          answer.tell({ moved: text });
           append(facts, " · ", el("button", { type: "button", class: "linklike", onclick }, text));
         },
       });
       root.append(moved);
+      places.set("moved", () => moved);
       const heatmap = heatmapPanel(view, { onchoose: bringUp });
       followHeatmap = heatmap.follow;
       root.append(confusions, heatmap, trust, drift);
@@ -450,7 +477,7 @@ function build(root, view, stage) {
         complain(error);
       }
       colours.start();
-      cut.start();
+      cut.start().then(() => answer.tell({ level: cut.level() }), complain);
       names.start().catch(complain);
       items.start();
       edition.start().catch(complain);

@@ -7,10 +7,9 @@ import { append, bdi, el, replace } from "../ui/dom.js";
 import { moment, number, plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { TreeView } from "./draw/view.js";
-import { readLook } from "./model/look.js";
 import { NONE } from "./model/store.js";
 import { treeSource } from "./model/source.js";
-import { tokenIn } from "./model/share.js";
+import { lookOf, tokenIn } from "./model/share.js";
 import { breadcrumbs } from "./panels/breadcrumbs.js";
 import { colourPanel } from "./panels/colour_panel.js";
 import { cutPanel } from "./panels/cut_panel.js";
@@ -61,8 +60,9 @@ export async function showShared(main, { isFramed }) {
  * @param {Shared} shared
  * @param {AbortSignal} signal
  */
-async function build(root, { tree, edition, names, map: mapId, rows, expires_at }, signal) {
-  const look = { ...readLook({}), edition, names };
+async function build(root, shared, signal) {
+  const { tree, edition, names, map: mapId, rows, expires_at } = shared;
+  const look = { ...lookOf(shared.view), edition, names };
   const source = treeSource(tree, signal, () => ({ names, edition }));
   const stage = el("div", { class: "tree-stage" });
   const bar = el("div");
@@ -71,6 +71,7 @@ async function build(root, { tree, edition, names, map: mapId, rows, expires_at 
   const spoken = el("p", { class: "visually-hidden", role: "status" });
   const heading = el("h1", {}, "Tree");
   const facts = el("p", { class: "quiet" });
+  const note = el("div", { class: "tree-note", hidden: true });
   const tools = el("div", { class: "tree-tools" });
   const picture = el("section", { class: "card tree-main", "aria-label": "Picture of the tree" });
   const pictures = el("div", { class: "tree-and-map" }, picture);
@@ -78,6 +79,7 @@ async function build(root, { tree, edition, names, map: mapId, rows, expires_at 
   replace(
     root,
     el("header", { class: "tree-head" }, el("div", { class: "tree-title" }, heading, facts), tools),
+    note,
     trouble,
     el("div", { class: "tree-work" }, pictures, side),
     spoken,
@@ -110,6 +112,7 @@ async function build(root, { tree, edition, names, map: mapId, rows, expires_at 
   const colours = colourPanel(view, {
     onproblem: complain,
     onchange: () => cut.draw(),
+    onchoose: (id) => view.select(id),
   });
   /** @param {NodeDetails} details */
   const actions = ({ id, path, children }) => [
@@ -120,7 +123,7 @@ async function build(root, { tree, edition, names, map: mapId, rows, expires_at 
   ];
   const node = nodePanel(view, { actions, onchoose: goTo, choosing: NOTHING_CHOSEN, rows });
   append(tools, search, fileMenu(view, { rows: false }));
-  append(side, cut, colours, node);
+  append(side, node, cut, colours);
   /** @param {Trouble} detail */
   const ontrouble = ({ error }) => complain(error);
   /** @param {Hover} detail */
@@ -132,7 +135,7 @@ async function build(root, { tree, edition, names, map: mapId, rows, expires_at 
   head.catch(() => {});
   await view.start();
   const { name } = await head;
-  view.title = name ?? "Tree";
+  view.title = shared.title ?? name ?? "Tree";
   document.title = `${view.title} · Umbel`;
   replace(heading, bdi(view.title));
   const { leaves, size, height } = view.total;
@@ -141,6 +144,9 @@ async function build(root, { tree, edition, names, map: mapId, rows, expires_at 
     `${plural(leaves, "leaf", "leaves")} · ${plural(size, "point")} · height ${number(height)}` +
       ` · this link ends ${moment(expires_at)}`,
   );
+  if (shared.note) note.append(...shared.note.split("\n").map((line) => el("p", {}, bdi(line))));
+  note.hidden = !shared.note;
+  if (look.node !== null) node.show(look.node);
   // A link shows no labels.
   colours.draw();
   cut.start();

@@ -1,6 +1,7 @@
 // The page of two trees of the same points, side by side.
 
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
+import { finder, MANY } from "../forms/finder.js";
 import { get } from "../net/requests.js";
 import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
@@ -85,6 +86,8 @@ const nameOf = (tree) =>
  */
 function build(root, state, trees, signal) {
   const byId = new Map(trees.map((tree) => [tree.id, tree]));
+  /** @type {Set<string> | null} The trees that a search has found. */
+  let matching = null;
   const drawn = el("div", {
     class: "tangle-picture",
     role: "img",
@@ -107,6 +110,7 @@ function build(root, state, trees, signal) {
     const list = distinct(
       trees
         .filter((tree) => !other || tree.n_points === other.n_points || tree.id === state[side])
+        .filter((tree) => !matching || matching.has(tree.id) || tree.id === state[side])
         .map((tree) => ({
           value: tree.id,
           label: nameOf(tree),
@@ -120,6 +124,26 @@ function build(root, state, trees, signal) {
     });
   };
   const selects = el("div", { class: "tangle-picks" });
+  /** @param {TreeSummary[] | null} found */
+  const onfound = (found) => {
+    for (const tree of found ?? []) {
+      if (!byId.has(tree.id)) trees.push(tree);
+      byId.set(tree.id, tree);
+    }
+    matching = found && new Set(found.map(({ id }) => id));
+    drawSelects();
+    const shown = byId.get(state.left) ?? byId.get(state.right);
+    const alike = (found ?? []).filter((tree) => tree.n_points === shown?.n_points);
+    return shown && found ? `${alike.length} of the same ${plural(shown.n_points, "point")}` : "";
+  };
+  const search = finder({
+    path: "/v1/trees",
+    label: "Find among all trees",
+    noun: "tree",
+    onfound,
+    signal,
+  });
+  search.hidden = trees.length <= MANY;
   const nodes = select(
     SIZES.map((size) => [size, `${size} nodes`]),
     { value: state.nodes, onchange: () => change({ nodes: Number(nodes.value) }) },
@@ -311,6 +335,7 @@ function build(root, state, trees, signal) {
     el(
       "section",
       { class: "card tree-panel tangle-bar", "aria-label": "What is compared" },
+      search,
       selects,
       field("Shown", nodes),
       field("Turned to match", rotate),

@@ -130,6 +130,33 @@ def test_a_job_is_accepted_with_defaults_filled_in(api: Api) -> None:
     assert claim.request.request_id == answer.headers["x-request-id"]
 
 
+@pytest.mark.parametrize(
+    ("dataset", "given", "name"),
+    [
+        ("irises.csv", None, "irises, l2h"),
+        ("numbers.npy.gz", None, "numbers, l2h"),
+        ("v1.0", None, "v1.0, l2h"),
+        (".npy", None, ".npy, l2h"),
+        ("  ", None, None),
+        ("Fish & chips <b>", "lunch", "lunch"),
+        ("n" * 999, None, f"{'n' * 200}, l2h"),
+    ],
+)
+def test_a_fit_is_called_after_its_data_and_method(
+    api: Api, dataset: str, given: str | None, name: str | None
+) -> None:
+    answer = api.client.post(
+        "/v1/datasets",
+        params={"name": dataset},
+        content=npy(np.eye(4)),
+        headers={"Content-Type": "application/x-npy"},
+    )
+    inputs = {"names": list("abcd"), "logits": answer.json()["id"]}
+    answer = api.client.post("/v1/jobs", json=new_job(inputs=inputs, name=given))
+    assert answer.status_code == 202, answer.text
+    assert answer.json()["name"] == name
+
+
 def test_wait_returns_the_finished_job(api: Api) -> None:
     def work() -> None:
         while not api.sent:

@@ -77,6 +77,20 @@ def test_a_link_opens_no_more_than_it_says(working: Working, tree: dict[str, Any
     assert not {"name", "by", "id"} & shown.keys()
 
 
+def test_a_link_says_where_its_page_opens(working: Working, tree: dict[str, Any]) -> None:
+    said = {"title": "Plants <b>", "note": "See oak.\n\u202eRight", "view": "cut=k:2&node=3"}
+    link = share(working.client, tree["id"], name="for Ada", **said)
+    shown = working.client.get("/v1/shared", **with_token(link["token"])).json()
+    assert said.items() <= shown.items()
+    plain = share(working.client, tree["id"])
+    assert [plain[name] for name in said] == [None] * 3
+    for view in ("a=<script>", "a=b#c", "a b", "x" * 4001):
+        body = {"view": view}
+        problem_of(
+            working.client.post(f"/v1/trees/{tree['id']}/shares", json=body), 422, "invalid-request"
+        )
+
+
 def test_a_link_ends(working: Working, tree: dict[str, Any], monkeypatch: Any) -> None:
     client, shares = working.client, working.service.shares
     soon = (datetime.now(UTC) + timedelta(seconds=60)).isoformat()

@@ -12,6 +12,8 @@ const NEAREST = 0.5;
 /** The most zoom along the depth of a flat shape. */
 const DEEPEST = 50;
 const READABLE = 10;
+/** The most room of a leaf below a node that is approached, in px: nearer, less can be read. */
+const LEAF_ROOM = 30;
 /** The distance of leaves that is near enough, px, and a zoom that every tree allows. */
 const LEAF_PX = 60;
 const LEAST_ZOOM = 4;
@@ -188,6 +190,20 @@ export function journey(from, to) {
 }
 
 /**
+ * The middle of what is below an inner node: of a circle, between it and its tips.
+ *
+ * @param {Drawn} scene
+ * @param {Frame} frame
+ * @param {number} row
+ */
+function middleOf(scene, frame, row) {
+  const v = scene.v[row];
+  return frame.shape === "circular"
+    ? { u: (scene.left[row] + scene.right[row]) / 2, v: (v + 1) / 2 }
+    : { u: scene.u[row], v };
+}
+
+/**
  * The camera that shows a row in the middle, large enough to read; null if it does already.
  *
  * @param {Drawn} scene
@@ -199,14 +215,23 @@ export function toward(scene, frame, camera, row) {
   const { width, height } = frame;
   const now = placed(frame, camera);
   const isInner = scene.kind[row] === INNER;
-  const wanted = isInner ? Math.min(width, height) * 0.6 : READABLE;
+  const wanted = isInner
+    ? Math.min(Math.min(width, height) * 0.6, LEAF_ROOM * Math.max(3, scene.leaves[row]))
+    : READABLE;
   const wide = Math.max(1e-12, scene.right[row] - scene.left[row]) * now.across;
-  const [x, y] = now.at(scene.u[row], scene.v[row]);
+  const { u, v } = isInner ? middleOf(scene, frame, row) : { u: scene.u[row], v: scene.v[row] };
+  const [x, y] = now.at(u, v);
   const isSeen = x > 20 && y > 20 && x < width - 20 && y < height - 20;
   const isNear = wide >= wanted || (isInner && wide > 40);
   if (isSeen && isNear) return null;
-  const next = zoomed(frame, camera, isNear ? 1 : Math.max(1, wanted / wide), x, y);
-  const [nx, ny] = placed(frame, next).at(scene.u[row], scene.v[row]);
+  // On a circle what is below a node grows away from it, too: its tips stay in the window.
+  const [tx, ty] = now.at(u, 1);
+  const [bx, by] = now.at(scene.u[row], scene.v[row]);
+  const long = isInner && frame.shape === "circular" ? Math.hypot(tx - bx, ty - by) : 0;
+  const most = long ? (0.6 * Math.min(width, height)) / long : Infinity;
+  const factor = isNear ? 1 : Math.max(1, Math.min(wanted / wide, most));
+  const next = zoomed(frame, camera, factor, x, y);
+  const [nx, ny] = placed(frame, next).at(u, v);
   const centred = { ...next, x: next.x + width / 2 - nx, y: next.y + height / 2 - ny };
   // Along the branches everything is visible already: the camera only moves across them.
   if (frame.shape === "rectangular" && camera.kd === 1) centred.x = 0;

@@ -21,8 +21,8 @@ import {
   shownColumn,
   withItems,
 } from "./item_tints.js";
-import { errorScale } from "./palettes.js";
-import { colourOf, tint } from "./tint.js";
+import { clusterColours, colourOf, errorScale } from "./palettes.js";
+import { tint } from "./tint.js";
 
 /** @import { View } from "../../net/answers.js" */
 /** @import { CutClusters } from "../model/cut.js" */
@@ -63,13 +63,13 @@ import { colourOf, tint } from "./tint.js";
  */
 
 /**
- * @typedef {{ list: Entry[], others: number, cycles: boolean }} Entries `others`: how many are not listed;
- *   `cycles`: whether the palette begins again for them
+ * @typedef {{ list: Entry[], others: number, pale: number }} Entries `others`: how many are not listed; `pale`: how
+ *   many clusters share the pale colours
  */
 
 const MOST_DOTS = 300;
 const MOST_ENTRIES = 24;
-const NOISE_TEXT = "noise";
+export const NOISE_TEXT = "noise";
 
 /** @param {Look} look */
 export const byLabels = (look) => look.color.startsWith("ds_");
@@ -211,7 +211,7 @@ function ownTint(view, scene) {
   return tint(scene, theme, {
     by: "cut",
     painted,
-    cycles: true,
+    hue: clusterColours(theme, view.cut),
     alone,
     category: (row) => (isFolded(row) ? categoryOf(row) : ofCut[row]),
     share: (row) => (isFolded(row) ? shareOf(row) : 1),
@@ -270,7 +270,7 @@ export function categoryText(view, scene, row) {
  * @param {string | null} text
  */
 export const colourOfLabel = ({ theme, labels }, text) =>
-  colourOf(theme, text === null ? NONE : (labels?.texts.indexOf(text) ?? NONE), false);
+  colourOf(theme, text === null ? NONE : (labels?.texts.indexOf(text) ?? NONE));
 
 /**
  * The current entries of the legend.
@@ -280,7 +280,7 @@ export const colourOfLabel = ({ theme, labels }, text) =>
  */
 export function legendEntries(view, theme = view.theme) {
   const { look, labels, cut } = view;
-  const nothing = { list: [], others: 0, cycles: false };
+  const nothing = { list: [], others: 0, pale: 0 };
   const ofItems = shownColumn(view);
   if (ofItems) return { ...nothing, ...columnEntries(ofItems.column, theme) };
   const errors = shownErrors(view);
@@ -293,30 +293,32 @@ export function legendEntries(view, theme = view.theme) {
       category,
       text,
       size: labels.sizes[category],
-      colour: colourOf(theme, category, false),
+      colour: colourOf(theme, category),
     }));
-    return { list, others: Math.max(0, labels.n - list.length), cycles: false };
+    return { list, others: Math.max(0, labels.n - list.length), pale: 0 };
   }
   if (look.color !== "cut" || !cut) return nothing;
   const names = clusterNames(cut, view.store);
+  const colour = clusterColours(theme, cut);
+  const pale = Math.max(0, cut.n_clusters - theme.series.length);
   /** @type {Entry[]} */
   const list = cut.clusters.slice(0, MOST_ENTRIES).map(({ category, node, size }) => ({
     category,
     node,
     text: names.get(category) ?? "",
     size,
-    colour: colourOf(theme, category, true),
+    colour: colour(category),
   }));
   const others = Math.max(0, cut.n_clusters - list.length);
-  if (!cut.n_noise) return { list, others, cycles: true };
+  if (!cut.n_noise) return { list, others, pale };
   const noise = {
     category: NOISE,
     node: [...view.store.noise].find((id) => view.store.has(id)),
     text: NOISE_TEXT,
     size: cut.n_noise,
-    colour: colourOf(theme, NOISE, true),
+    colour: colour(NOISE),
   };
-  return { list: [...list, noise], others, cycles: true };
+  return { list: [...list, noise], others, pale };
 }
 
 /**

@@ -1,12 +1,28 @@
 // Which classes are taken for which, as the cells of a matrix.
 
-import { mix } from "./palettes.js";
+import { mix, ramp } from "./palettes.js";
 
 /** @import { Matrix } from "../model/matrix.js" */
 /** @import { Subject } from "./matrix_view.js" */
 
-/** Number of shades; a share has that of its square root. */
-const SHADES = 32;
+/** The number of shades, the first of which is nothing. */
+export const SHADES = 64;
+/** A scale of shares has this ratio of the largest to the least that is told apart. */
+export const RANGE = 1000;
+/** The strength of a class that is always right. */
+const OWN = 0.5;
+
+/**
+ * The shade of a share, by its logarithm, down to a thousandth of the largest.
+ *
+ * @param {number} share
+ * @param {number} most
+ */
+export const shadeOf = (share, most) =>
+  Math.min(
+    SHADES - 1,
+    Math.max(1, Math.round((SHADES - 1) * (1 + Math.log(share / most) / Math.log(RANGE)))),
+  );
 
 /**
  * @param {Matrix} matrix
@@ -29,15 +45,16 @@ export const confusionCells = ({ cells, classes, most }) =>
       row < window.row + window.rows + 1 &&
       column > window.column - 1 &&
       column < window.column + window.columns + 1;
-    context.fillStyle = theme.shared;
-    for (const at of classes.keys()) if (isSeen(at, at)) context.fillRect(x(at), y(at), w, h);
-    const shades = Array.from({ length: SHADES }, (_, at) =>
-      mix(theme.paper, theme.series[0], (at + 1) / SHADES),
-    );
+    for (const [at, { right }] of classes.entries()) {
+      if (!isSeen(at, at)) continue;
+      context.fillStyle = mix(theme.paper, theme.ink, OWN * (right ?? 0));
+      context.fillRect(x(at), y(at), w, h);
+    }
+    const shades = ramp(theme, SHADES);
     // The largest last, so that it is seen where classes are smaller than a pixel.
     for (const { row, column, share } of cells) {
       if (!isSeen(row, column)) continue;
-      context.fillStyle = shades[Math.ceil(SHADES * Math.sqrt(share / most)) - 1];
+      context.fillStyle = shades[shadeOf(share, most)];
       context.fillRect(x(column), y(row), w, h);
     }
   };

@@ -178,7 +178,7 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
 const legends = (view, theme, room) => [
   ...legendRows(legendEntries(view, theme), room, theme),
   ...stripEntries(view.items, theme).flatMap((strip) =>
-    legendRows({ ...strip, cycles: false }, room, theme),
+    legendRows({ ...strip, pale: 0 }, room, theme),
   ),
 ];
 
@@ -189,12 +189,12 @@ const legends = (view, theme, room) => [
  * @param {number} room
  * @param {Theme} theme
  */
-function legendRows({ list, others, cycles }, room, theme) {
+function legendRows({ list, others, pale }, room, theme) {
   const all = list.map(({ text, colour }) => ({ text: line(text).slice(0, 60), colour }));
   if (others > 0) {
     all.push({
-      text: cycles ? `and ${others} smaller` : `${others} others`,
-      colour: cycles ? theme.paper : theme.other,
+      text: pale ? `${others} smaller, in pale colours by turns` : `${others} others`,
+      colour: pale ? theme.pale[0] : theme.other,
     });
   }
   /** @type {{ wide: number, keys: Key[] }[]} */

@@ -12,8 +12,8 @@ import {
   shareAt,
 } from "../model/items.js";
 import { nodeText, stepTexts } from "./item_words.js";
-import { legible, mix } from "./palettes.js";
-import { colourOf, tint } from "./tint.js";
+import { colourOf, legible, mix } from "./palettes.js";
+import { tint } from "./tint.js";
 
 /** @import { ItemColumn } from "../../net/answers.js" */
 /** @import { Items, NodeMatrix } from "../model/items.js" */
@@ -215,7 +215,7 @@ export function columnEntries(column, theme) {
     category,
     text,
     size: count,
-    colour: colourOf(own, category, false),
+    colour: colourOf(own, category),
   }));
   const [low, high] = rangeOf(column) ?? [];
   return {

@@ -4,8 +4,7 @@ import { categoryAt } from "../model/items.js";
 import { NONE } from "../model/store.js";
 import { byLabels, shownErrors } from "./colouring.js";
 import { seriesOf, shownColumn } from "./item_tints.js";
-import { mix } from "./palettes.js";
-import { colourOf } from "./tint.js";
+import { clusterColours, colourOf, mix } from "./palettes.js";
 
 /** @import { Run } from "../model/point_map.js" */
 /** @import { Store } from "../model/store.js" */
@@ -31,9 +30,11 @@ export function mapColours(view) {
   const palette = [alone === null ? bare : mix(bare, theme.paper, FADED)];
   /** @type {Map<string, number>} */
   const known = new Map();
+  /** @type {(category: number) => string} */
+  const ownColour = isByCut ? clusterColours(theme, cut) : (category) => colourOf(shades, category);
   /** @param {number} category */
   const indexOf = (category) => {
-    const own = colourOf(shades, category, isByCut);
+    const own = ownColour(category);
     const colour = alone === null || alone === category ? own : mix(own, theme.paper, FADED);
     let index = known.get(colour);
     if (index === undefined) {

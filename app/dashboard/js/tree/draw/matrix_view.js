@@ -26,7 +26,7 @@ import { clip } from "./text.js";
 
 const LARGEST = 640;
 const TEXT_PX = 11;
-/** The least height of a row with a name, in px. */
+/** The least distance of two names, in px: where rows are lower, each of several has its name. */
 const NAMED_PX = 12;
 const GAP = 4;
 const CLICK_PX = 4;
@@ -304,11 +304,7 @@ export class MatrixView {
       context.save();
       // The upper side is a left one, mirrored at the diagonal.
       if (at === 1) context.transform(0, 1, 1, 0, 0, 0);
-      if (side.joins) {
-        // Without names the tree has their room too.
-        const isNamed = side.length / side.shown >= NAMED_PX;
-        this.#branches(theme, side, isNamed ? side.depth - names : side.depth - 2 * GAP);
-      }
+      if (side.joins) this.#branches(theme, side, side.depth - names);
       context.restore();
       this.#names(theme, side, names - 2 * GAP, at === 0);
     }
@@ -376,11 +372,11 @@ export class MatrixView {
   #names(theme, { nameOf, n, first, shown, start, length, depth, pointed }, room, isRow) {
     const { context } = this;
     const px = length / shown;
+    const step = Math.ceil(NAMED_PX / px);
     // Names that would run into each other, or into that of the pointed one, are left out.
     /** @param {number} at */
     const hasRoom = (at) =>
-      px >= NAMED_PX && (pointed === null || Math.abs(at - pointed) * px >= NAMED_PX);
-    if (px < NAMED_PX && pointed === null) return;
+      at % step === 0 && (pointed === null || Math.abs(at - pointed) * px >= NAMED_PX);
     context.font = `${TEXT_PX}px ${theme.family}`;
     context.textBaseline = "middle";
     context.textAlign = isRow ? "right" : "left";

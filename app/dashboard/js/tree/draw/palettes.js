@@ -1,6 +1,9 @@
 // Colours that stay distinct for colour-blind readers, on light and dark pages: the same as in the
 // pictures that the service draws.
 //
+// The largest labels have the colours and the others share a grey; the largest clusters of a cut have the
+// colours and the others three paler ones in turn, from left to right, so that neighbours differ.
+//
 // okabe-ito: Okabe and Ito (Color Universal Design, 2008) without black, extended to twenty that stay
 // apart under protanopia and deuteranopia. tol-*: Paul Tol (SRON technical note, 2021).
 
@@ -22,6 +25,13 @@ const DARK = {
   "tol-bright": LIGHT["tol-bright"],
   grey: "#f2f4f7 #8b949e #c4cad1 #5c646d",
 };
+/** @type {Record<string, Record<"light" | "dark", string>>} */
+const PALE = {
+  "okabe-ito": { light: "#eddb78 #cedbfa #66c5ab", dark: "#542f13 #2b2e5e #5e4659" },
+  "tol-muted": { light: "#f2cb75 #c9d7fa #dbbcb2", dark: "#4e2d14 #31346f #645b1d" },
+  "tol-bright": { light: "#f3d185 #d7b5ab #e9d4cd", dark: "#664d12 #2d3064 #423324" },
+  grey: { light: "#c9cacc #e4e5e6 #d6d7d9", dark: "#4d5156 #2d3136 #3a3e43" },
+};
 const GREYS = {
   light: { guide: "#d5dbd7", ink: "#56606d", other: "#9aa1ab", bare: "#2f6f5f", shared: "#ccd2d9" },
   dark: { guide: "#333c38", ink: "#a9b3be", other: "#6f7884", bare: "#5fae98", shared: "#3a424c" },
@@ -42,8 +52,49 @@ const GREYS = {
  *   focus: string,
  *   family: string,
  *   series: string[],
- * }} Theme the page's colours and a palette's, all #rrggbb; `family`: the font
+ *   pale: string[],
+ * }} Theme the page's colours and a palette's, all #rrggbb; `family`: the font; `series` and `pale`: the
+ *   colours of categories, and of clusters beyond them
  */
+
+/**
+ * @param {"light" | "dark"} theme
+ * @param {string} palette
+ */
+function seriesOf(theme, palette) {
+  const known = palette in LIGHT ? palette : "okabe-ito";
+  return {
+    series: (theme === "dark" ? DARK : LIGHT)[known].split(" "),
+    pale: PALE[known][theme].split(" "),
+  };
+}
+
+/**
+ * The colour of a label or another category, the most frequent first: past the end of the palette a grey.
+ *
+ * @param {Pick<Theme, "series" | "other">} theme
+ * @param {number} category -1 for none
+ */
+export const colourOf = ({ series, other }, category) => series[category] ?? other;
+
+/**
+ * The colours of the clusters of a cut, by category; of noise for those below 0.
+ *
+ * @param {Pick<Theme, "series" | "pale" | "other">} theme
+ * @param {{ clusters: { category: number }[], n_clusters: number }} cut its clusters the largest first
+ * @returns {(category: number) => string}
+ */
+export function clusterColours({ series, pale, other }, { clusters, n_clusters: n }) {
+  const own = new Map(
+    clusters.slice(0, series.length).map(({ category }, at) => [category, series[at]]),
+  );
+  // On a circle the last is beside the first.
+  const last = n % pale.length === 1 ? 1 : (n - 1) % pale.length;
+  return (category) => {
+    if (category < 0) return other;
+    return own.get(category) ?? pale[category === n - 1 ? last : category % pale.length];
+  };
+}
 
 /**
  * The colours of a theme: the page's own and the palette's.
@@ -56,7 +107,6 @@ export function colours(theme, palette) {
   const page = getComputedStyle(document.documentElement);
   /** @param {string} name */
   const of = (name) => page.getPropertyValue(name).trim();
-  const texts = (theme === "dark" ? DARK : LIGHT)[palette] ?? LIGHT["okabe-ito"];
   return {
     theme,
     ...GREYS[theme === "dark" ? "dark" : "light"],
@@ -68,7 +118,7 @@ export function colours(theme, palette) {
     accent: of("--accent"),
     focus: of("--focus"),
     family: of("--sans"),
-    series: texts.split(" "),
+    ...seriesOf(theme, palette),
   };
 }
 
@@ -97,7 +147,7 @@ export function onWhite(palette, family) {
     accent: "#1a6553",
     focus: "#0b6e99",
     family,
-    series: (LIGHT[palette] ?? LIGHT["okabe-ito"]).split(" "),
+    ...seriesOf("light", palette),
   };
 }
 
@@ -118,7 +168,7 @@ export function onBlack(palette, family) {
     accent: "#5fae98",
     focus: "#6fb7e0",
     family,
-    series: (DARK[palette] ?? DARK["okabe-ito"]).split(" "),
+    ...seriesOf("dark", palette),
   };
 }
 
@@ -155,6 +205,20 @@ export function errorScale({ other, text, shared, series }, palette, n) {
     return share < 0 ? mix(middle, bad, -share) : mix(middle, good, share);
   });
 }
+
+/**
+ * Colours from nothing to the most: from the page's by the palette's first to one near that of text.
+ *
+ * @param {Pick<Theme, "paper" | "text" | "series">} theme
+ * @param {number} n
+ */
+export const ramp = ({ paper, text, series: [strong] }, n) =>
+  Array.from({ length: n }, (_, at) => {
+    const share = at / (n - 1);
+    return share <= 0.6
+      ? mix(paper, strong, share / 0.6)
+      : mix(strong, text, (0.7 * (share - 0.6)) / 0.4);
+  });
 
 /** @param {string} colour */
 function luminance(colour) {

@@ -7,13 +7,12 @@ import { sceneOf, topClusters } from "../model/tangle_scene.js";
 import { branches, stretch, stub } from "./dendrogram.js";
 import { onGestures } from "./gestures.js";
 import { spaced, titleOf } from "./labels.js";
-import { legible, mix, pageColours } from "./palettes.js";
+import { colourOf, legible, mix, pageColours } from "./palettes.js";
 import { pick } from "./picking.js";
 import { paint, Picture } from "./picture.js";
 import { sidePlace } from "./place.js";
 import { contextOf } from "./stage.js";
 import { clip, width } from "./text.js";
-import { colourOf } from "./tint.js";
 
 /** @import { Tangle } from "../../net/answers.js" */
 /** @import { TangleScene } from "../model/tangle_scene.js" */
@@ -136,10 +135,7 @@ export class TangleView extends EventTarget {
    */
   #painted({ sides: { left, right }, links, cluster }) {
     const { theme } = this;
-    const list = [
-      theme.ink,
-      ...Array.from({ length: CLUSTERS }, (_, at) => colourOf(theme, at, true)),
-    ];
+    const list = [theme.ink, ...Array.from({ length: CLUSTERS }, (_, at) => colourOf(theme, at))];
     const base = {
       colours: list,
       soft: list.map((colour) => mix(colour, theme.paper, 0.62)),
@@ -195,7 +191,7 @@ export class TangleView extends EventTarget {
     const { layout, left, right } = this.#places(shown);
     const picture = new Picture(layout.width, layout.height);
     for (const { a, b, points } of [...links].sort((x, y) => y.points - x.points)) {
-      const colour = cluster[a] < 0 ? theme.ink : colourOf(theme, cluster[a], true);
+      const colour = cluster[a] < 0 ? theme.ink : colourOf(theme, cluster[a]);
       drawLink(
         picture.stroke("back", colour, thickness(shown, points, left), { alpha: 0.42 }),
         layout,

@@ -3,7 +3,7 @@
 
 import { INNER } from "../model/scene.js";
 import { NONE } from "../model/store.js";
-import { legible, mix } from "./palettes.js";
+import { colourOf, legible, mix } from "./palettes.js";
 
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Theme } from "./palettes.js" */
@@ -14,13 +14,13 @@ const STEPS = 5;
 /**
  * @typedef {{
  *   by: "none" | "cut" | "labels" | "errors" | "support" | "items",
- *   cycles?: boolean,
  *   category?: (row: number) => number,
+ *   hue?: (category: number) => string,
  *   share?: (row: number) => number,
  *   alone?: number | null,
  *   painted?: (row: number) => string | null,
- * }} Colouring `cycles`: whether the palette begins again past its end; `category`: an index or -1, with
- *   its `share` of the points below, 0 to 1; `alone`: the one category that is to be seen;
+ * }} Colouring `category`: an index or -1, with its `share` of the points below, 0 to 1; `hue`: the colour of a
+ *   category; `alone`: the one category that is to be seen;
  *   `painted`: the colour that an edition gives, before all others
  *
  * @typedef {{ branch: Uint16Array, band: Uint16Array, colours: string[], soft: string[], text: string[] }}
@@ -50,8 +50,8 @@ export function tint(
   theme,
   {
     by,
-    cycles = false,
     category = () => NONE,
+    hue = (index) => colourOf(theme, index),
     share = () => 1,
     alone = null,
     painted = () => null,
@@ -77,7 +77,7 @@ export function tint(
   const branch = new Uint16Array(n).fill(ink);
   const band = new Uint16Array(n).fill(ink);
   if (by !== "none") {
-    const of = shades(theme, cycles, put);
+    const of = shades(theme, hue, put);
     for (let i = 0; i < n; i += 1) {
       const index = category(i);
       const sure = kind[i] === INNER ? 1 : share(i);
@@ -111,10 +111,10 @@ export function tint(
  * out.
  *
  * @param {Theme} theme
- * @param {boolean} cycles
+ * @param {(category: number) => string} hue
  * @param {(colour: string) => number} put
  */
-function shades(theme, cycles, put) {
+function shades(theme, hue, put) {
   /** @type {Map<number, number>} */
   const known = new Map();
   /** @type {(category: number, sure: number, away: boolean) => number} */
@@ -123,7 +123,7 @@ function shades(theme, cycles, put) {
     const name = (category * (STEPS + 1) + step) * 2 + Number(away);
     let index = known.get(name);
     if (index === undefined) {
-      let colour = colourOf(theme, category, cycles);
+      let colour = hue(category);
       if (step) colour = mix(colour, theme.other, step / STEPS);
       if (away) colour = mix(colour, theme.paper, FADED);
       index = put(colour);
@@ -131,19 +131,4 @@ function shades(theme, cycles, put) {
     }
     return index;
   };
-}
-
-/**
- * The colour of a category. Beyond the end of the palette labels share a grey, clusters begin
- * again.
- *
- * @param {Theme} theme
- * @param {number} category
- * @param {boolean} cycles
- */
-export function colourOf(theme, category, cycles) {
-  const { series, other } = theme;
-  if (category < 0) return other;
-  if (category < series.length) return series[category];
-  return cycles ? series[category % series.length] : other;
 }

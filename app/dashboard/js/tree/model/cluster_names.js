@@ -53,11 +53,38 @@ function namesOf(clusters, store) {
  * @param {number} top slot
  */
 function byLeaves(store, top) {
-  if (top === NONE) return null;
+  const { names, n } = largestLeaves(store, top);
+  return names.length ? listed(names, n > LEAVES) : null;
+}
+
+/**
+ * @param {string[]} names
+ * @param {boolean} goesOn
+ */
+const listed = (names, goesOn) => [...new Set(names)].join(", ") + (goesOn ? ", …" : "");
+
+/**
+ * The largest leaves of an inner node, by name; "" if none that has a name is loaded.
+ *
+ * @param {Store} store
+ * @param {number} top slot
+ */
+export function leavesText(store, top) {
+  const { names } = largestLeaves(store, top);
+  return listed(names, names.length > 0 && names.length < store.leaves[top]);
+}
+
+/**
+ * The names of the largest leaves below a node, or of what is folded there, and how many have a name.
+ *
+ * @param {Store} store
+ * @param {number} top slot
+ */
+function largestLeaves(store, top) {
   /** @type {number[]} Slots, the largest first. */
   const best = [];
   let n = 0;
-  const stack = [top];
+  const stack = top === NONE ? [] : [top];
   while (stack.length) {
     const slot = stack.pop() ?? NONE;
     const kids = store.kids[slot];
@@ -74,7 +101,5 @@ function byLeaves(store, top) {
       best.length = Math.min(best.length, LEAVES);
     }
   }
-  if (!best.length) return null;
-  const texts = [...new Set(best.map((slot) => store.name[slot]))];
-  return texts.join(", ") + (n > best.length ? ", …" : "");
+  return { names: best.map((slot) => store.name[slot] ?? ""), n };
 }

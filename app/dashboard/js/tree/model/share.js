@@ -1,6 +1,9 @@
-// Links to a tree: their addresses and what they show, in words. Pure.
+// Links to a tree: their addresses, where they open, and what they show in words. Pure.
+
+import { readLook, writeLook } from "./look.js";
 
 /** @import { Share } from "../../net/answers.js" */
+/** @import { Look } from "./look.js" */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -23,6 +26,47 @@ export function tokenIn(fragment) {
   const text = fragment.replace(/^#/, "");
   return TOKEN.test(text) ? text : null;
 }
+
+/** The longest view that a link keeps. */
+const LONGEST = 4000;
+/** What a link does not open: labels, evaluations, items and what is computed beside the tree. */
+const CLOSED = { items: null, strips: [], where: null, heatmap: null, map: null };
+
+/**
+ * Where a link opens, as a query: where its maker stands now.
+ *
+ * @param {Look} look
+ */
+export function viewOf(look) {
+  const given = writeLook({
+    ...look,
+    ...CLOSED,
+    color: ownColour(look),
+    names: null,
+    edition: null,
+  });
+  /** @param {Record<string, unknown>} values */
+  const text = (values) => {
+    const kept = Object.entries(values).filter(([, value]) => value !== null && value !== "");
+    return new URLSearchParams(kept.map(([name, value]) => [name, `${value}`])).toString();
+  };
+  const whole = text(given);
+  return (whole.length <= LONGEST ? whole : text({ ...given, folded: null })) || null;
+}
+
+/**
+ * The look at which a link opens.
+ *
+ * @param {string | null | undefined} view
+ * @returns {Look}
+ */
+export function lookOf(view) {
+  const look = readLook(Object.fromEntries(new URLSearchParams(view ?? "")));
+  return { ...look, ...CLOSED, color: ownColour(look) };
+}
+
+/** @param {Look} look */
+const ownColour = ({ color }) => (color === "none" ? "none" : "cut");
 
 /**
  * What a link shows.

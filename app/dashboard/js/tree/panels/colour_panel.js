@@ -25,9 +25,13 @@ const OWN = [
  * colours by something else.
  *
  * @param {TreeView} view
- * @param {{ onproblem: (error: unknown) => unknown, onchange: () => unknown }} handlers
+ * @param {{
+ *   onproblem: (error: unknown) => unknown,
+ *   onchange: () => unknown,
+ *   onchoose: (node: number) => unknown,
+ * }} handlers `onchoose`: the node of a cluster in the legend
  */
-export function colourPanel(view, { onproblem, onchange }) {
+export function colourPanel(view, { onproblem, onchange, onchoose }) {
   const { look, source } = view;
   /** @type {Option[]} */
   let datasets = [];
@@ -55,11 +59,12 @@ export function colourPanel(view, { onproblem, onchange }) {
     },
   });
   const key = legend(view, {
-    onalone: (category) => {
+    onalone: (category, node) => {
       look.alone = category;
       view.recolour();
       key.draw();
       view.emit("look");
+      if (category !== null && node !== undefined) onchoose(node);
     },
     onpoint: (node) => view.mark(node === null ? null : [node]),
   });

@@ -8,9 +8,10 @@ import { count, number, percent, plural } from "../../ui/format.js";
 import { menu, saveEntries } from "../../ui/menus.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
-import { confusionCells } from "../draw/confusion_cells.js";
+import { confusionCells, RANGE, SHADES } from "../draw/confusion_cells.js";
 import { MatrixView } from "../draw/matrix_view.js";
-import { pageColours } from "../draw/palettes.js";
+import { pageColours, ramp } from "../draw/palettes.js";
+import { contextOf } from "../draw/stage.js";
 import { joinsOf, matrixOf } from "../model/matrix.js";
 import { printDialog, printQuery } from "./print_dialog.js";
 import { putNear } from "./tooltip.js";
@@ -19,6 +20,7 @@ import { putNear } from "./tooltip.js";
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { Column } from "../../ui/tables.js" */
 /** @import { Spot } from "../draw/matrix_view.js" */
+/** @import { Theme } from "../draw/palettes.js" */
 /** @import { Matrix } from "../model/matrix.js" */
 /** @import { TreeView } from "../draw/view.js" */
 /** @import { QueryValues } from "../model/source.js" */
@@ -36,15 +38,19 @@ const FORMS = [
  * The panel, hidden until `start`: what the tree's method knows by itself, or what labels tell.
  *
  * @param {TreeView} view
- * @param {{ onchoose: (node: number) => unknown }} handlers `onchoose`: the node where a pair meets
+ * @param {{
+ *   onchoose: (node: number) => unknown,
+ *   onpairs?: (pairs: ConfusedPair[]) => unknown,
+ * }} handlers `onchoose`: the node where a pair meets; `onpairs`: those that are shown
  */
-export function confusionsPanel(view, { onchoose }) {
+export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
   const { source, signal } = view;
   const title = unique("confusions");
   const summary = el("p", { class: "quiet" });
   const cautions = el("ul", { class: "quiet" });
   const tip = el("div", { class: "matrix-tip", hidden: true });
   const place = el("div", { class: "matrix-place" });
+  const legend = el("div", { class: "heatmap-legend" });
   const list = el("div");
   const trouble = el("div");
   /** @type {Confusions | null} */
@@ -82,6 +88,8 @@ export function confusionsPanel(view, { onchoose }) {
     const joins = joinsOf(view.store, classes);
     /** @param {number} at */
     const nameOf = (at) => classes[at].name ?? `${classes[at].node}`;
+    const theme = pageColours(view.look.palette);
+    replace(legend, ...legendOf(pairs.most, theme));
     matrix.show(
       {
         extent: { rows: classes.length, columns: classes.length },
@@ -92,7 +100,7 @@ export function confusionsPanel(view, { onchoose }) {
         isSquare: true,
         paint: confusionCells(pairs),
       },
-      pageColours(view.look.palette),
+      theme,
     );
   };
   /** @param {Confusions} confusions */
@@ -108,6 +116,7 @@ export function confusionsPanel(view, { onchoose }) {
     replace(list, pairTable(confusions, onchoose));
     content.hidden = !confusions.pairs.length;
     paint();
+    onpairs(confusions.pairs);
   };
   const load = async () => {
     const wanted = labels.value;
@@ -136,8 +145,9 @@ export function confusionsPanel(view, { onchoose }) {
         button("Farther", { kind: "small", onclick: () => matrix.zoom(2) }),
         button("Whole", { kind: "small", onclick: () => matrix.whole() }),
       ),
+      legend,
       place,
-      el("p", { class: "quiet" }, "Rows are classes, columns what they are taken for; grey is the class itself."), // prettier-ignore
+      el("p", { class: "quiet" }, "Rows are classes, columns what they are taken for; grey is the class itself, the darker the more of it is right."), // prettier-ignore
     ),
     el("div", { class: "stack tight" }, el("h3", {}, "What costs most"), list),
   );
@@ -207,6 +217,29 @@ export function confusionsPanel(view, { onchoose }) {
     paint();
   });
   return Object.assign(element, { start });
+}
+
+/**
+ * The colours and the shares that they stand for.
+ *
+ * @param {number} most
+ * @param {Theme} theme
+ */
+function legendOf(most, theme) {
+  if (!most) return [];
+  const canvas = el("canvas", { class: "heatmap-ramp", "aria-hidden": "true" });
+  Object.assign(canvas, { width: 3 * SHADES, height: 12 });
+  const context = contextOf(canvas);
+  for (const [at, colour] of ramp(theme, SHADES).entries()) {
+    context.fillStyle = colour;
+    context.fillRect(3 * at, 0, 3, 12);
+  }
+  return [
+    el("span", {}, `≤ ${number(100 * (most / RANGE))} %`),
+    canvas,
+    el("span", {}, percent(most)),
+    el("span", { class: "quiet" }, "of the class, by its logarithm"),
+  ];
 }
 
 /** @param {Confusions} confusions */

@@ -7,7 +7,7 @@ import { el, replace, svg, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
-import { colourOf } from "../draw/tint.js";
+import { clusterColours } from "../draw/palettes.js";
 import {
   balancedCount,
   clustersAt,
@@ -62,6 +62,8 @@ export function cutPanel(view, { onproblem, rows = true }) {
   let way = look.cut?.height === undefined ? "k" : "height";
   /** @type {Level[]} */
   let levels = [];
+  /** @type {number | null} The number of clusters that stands out most. */
+  let suggested = null;
   /** @type {Cutter | null} For cuts computed here; null if the service makes them. */
   let local = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -258,17 +260,16 @@ export function cutPanel(view, { onproblem, rows = true }) {
       if (!hasStatus(error, 404)) onproblem(error);
     }
     drawMarks();
+    let k = null;
+    try {
+      const counts = [...new Set(rankedLevels(levels).map((one) => one.k))];
+      k = await balancedCount(counts, shareOf);
+    } catch (error) {
+      if (aborted(error)) return;
+      onproblem(error);
+    }
+    suggested = k;
     if (!look.cut) {
-      let k = null;
-      try {
-        k = await balancedCount(
-          [...new Set(rankedLevels(levels).map((level) => level.k))],
-          shareOf,
-        );
-      } catch (error) {
-        if (aborted(error)) return;
-        onproblem(error);
-      }
       // Meanwhile the user may have chosen one.
       if (look.cut) return;
       if (k === null) {
@@ -351,6 +352,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
     const list = cut.clusters.slice(0, BARS);
     const most = Math.max(1, ...list.map((cluster) => cluster.size));
     const wide = 300 / Math.max(12, list.length);
+    const colour = clusterColours(view.theme, cut);
     const boxes = list.map((cluster, at) => {
       const tall = Math.max(1.5, (44 * cluster.size) / most);
       return svg("rect", {
@@ -359,7 +361,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
         width: Math.max(0.8, wide - 1).toFixed(2),
         height: tall.toFixed(2),
         rx: Math.min(1.5, wide / 4).toFixed(2),
-        fill: colourOf(view.theme, cluster.category, true),
+        fill: colour(cluster.category),
       });
     });
     const more = cut.n_clusters - list.length;
@@ -386,5 +388,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
     clearTimeout(timer);
     request?.abort();
   });
-  return Object.assign(element, { start, draw, choose });
+  /** The level that stands out most among those that leave no cluster with almost all; null if none does. */
+  const level = () => levels.find(({ k }) => k === suggested) ?? null;
+  return Object.assign(element, { start, draw, choose, level });
 }

@@ -43,9 +43,10 @@ const FILES = [
  * @param {{
  *   onchoose: Choose,
  *   form: (done: (drift: Drift) => unknown) => Promise<HTMLElement>,
- * }} handlers `form` makes that of a new drift
+ *   onknown?: (finding: string | null) => unknown,
+ * }} handlers `form` makes that of a new drift; `onknown`: what the shown one found
  */
-export function driftPanel(view, { onchoose, form }) {
+export function driftPanel(view, { onchoose, form, onknown = () => {} }) {
   const { source, signal } = view;
   const title = unique("drift");
   /** @type {Drift[]} */
@@ -88,6 +89,7 @@ export function driftPanel(view, { onchoose, form }) {
   );
   const draw = () => {
     const drift = current();
+    onknown(drift?.result ? findingText(drift.result) : null);
     replace(body, drift ? contents(drift, onchoose) : el("p", { class: "quiet" }, NONE));
     drawPicture();
   };

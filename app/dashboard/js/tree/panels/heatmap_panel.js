@@ -248,7 +248,7 @@ function subjectOf(view, { rows, columns }, tiles) {
     rows.node.map((node) => ({ node })),
   );
   /** @param {number} at */
-  const rowName = (at) => rows.name[at] ?? `Node ${rows.node[at]}`;
+  const rowName = (at) => rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`;
   return {
     extent: tiles.extent,
     rowName,
@@ -267,7 +267,7 @@ function subjectOf(view, { rows, columns }, tiles) {
  */
 function spotText({ row, column }, { rows, columns }, tiles) {
   /** @param {number} at */
-  const rowName = (at) => bdi(rows.name[at] ?? `Node ${rows.node[at]}`);
+  const rowName = (at) => bdi(rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`);
   const known = tiles.at(row, column);
   const isAverage = known && known.rows * known.columns > 1;
   const average = known && [known.rows > 1 && plural(known.rows, "row"), known.columns > 1 && plural(known.columns, "column")].filter(Boolean).join(" and "); // prettier-ignore

@@ -1,4 +1,5 @@
-// The meaning of the colours. A click colours only one category, another click all of them.
+// The meaning of the colours. A click colours only one category, and selects it where it is a cluster;
+// another click colours all of them.
 
 import { button } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
@@ -18,7 +19,7 @@ const sizeText = (size) => (size < 100_000 ? count(size) : short.format(size));
  *
  * @param {TreeView} view
  * @param {{
- *   onalone: (category: number | null) => unknown,
+ *   onalone: (category: number | null, node?: number) => unknown,
  *   onpoint: (node: number | null) => unknown,
  * }} handlers
  */
@@ -27,7 +28,7 @@ export function legend(view, { onalone, onpoint }) {
   const note = el("p", { class: "quiet" });
   const element = el("div", { class: "tree-legend-place" }, keys, note);
   const draw = () => {
-    const { list, others, cycles } = legendEntries(view);
+    const { list, others, pale } = legendEntries(view);
     const { alone } = view.look;
     keys.classList.toggle(
       "is-wide",
@@ -47,7 +48,7 @@ export function legend(view, { onalone, onpoint }) {
               class: "tree-key",
               "aria-pressed": String(alone === category),
               title: `${text}: colour this one alone`,
-              onclick: () => onalone(alone === category ? null : category),
+              onclick: () => onalone(alone === category ? null : category, node),
               onpointerenter: () => onpoint(node ?? null),
               onpointerleave: () => onpoint(null),
             },
@@ -60,12 +61,7 @@ export function legend(view, { onalone, onpoint }) {
     );
     replace(
       note,
-      others > 0 &&
-        (cycles
-          ? `and ${plural(others, "smaller cluster")}; colours repeat after ${view.theme.series.length}.`
-          : others === 1
-            ? "1 more category is grey."
-            : `${count(others)} more categories share a grey.`),
+      noteText(others, pale),
       alone !== null &&
         isListed &&
         button("Colour all again", { kind: "ghost small", onclick: () => onalone(null) }),
@@ -74,4 +70,22 @@ export function legend(view, { onalone, onpoint }) {
     element.hidden = list.length === 0;
   };
   return Object.assign(element, { draw });
+}
+
+/**
+ * What the list does not show, and which colours are shared.
+ *
+ * @param {number} others
+ * @param {number} pale
+ */
+function noteText(others, pale) {
+  if (pale) {
+    const isOne = pale === 1;
+    const shared = `The ${isOne ? "smallest has a pale colour" : `${count(pale)} smallest share three pale colours by turns`}.`;
+    return others > 0 ? `and ${plural(others, "smaller cluster")}. ${shared}` : shared;
+  }
+  if (others <= 0) return null;
+  return others === 1
+    ? "1 more category is grey."
+    : `${count(others)} more categories share a grey.`;
 }

@@ -90,7 +90,7 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
   const body = el("div", { class: "stack" });
   const element = el(
     "section",
-    { class: "card tree-panel tree-node", "aria-labelledby": title },
+    { class: "card tree-panel tree-node", "aria-labelledby": title, hidden: true },
     el("h2", { id: title }, "Node"),
     body,
   );
@@ -100,16 +100,6 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
   let request = null;
 
   const labels = () => (byLabels(view.look) ? view.look.color : null);
-
-  const hint = () =>
-    replace(
-      body,
-      el(
-        "p",
-        { class: "quiet" },
-        "Click a node to see what lies under it; click twice to show its part alone or to open what is folded.",
-      ),
-    );
 
   /**
    * @param {number | null} id
@@ -128,9 +118,11 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
     request?.abort();
     if (id === null || id < 0) {
       shown = null;
-      hint();
+      element.hidden = true;
+      replace(body);
       return;
     }
+    element.hidden = false;
     const current = new AbortController();
     request = current;
     const late = setTimeout(() => current === request && replace(body, waiting()), 200);
@@ -386,7 +378,6 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
   view.on("select", follow);
   view.on("named", again);
   view.on("chosen", showChosen);
-  hint();
   const unwatch = connection.watch((away) => !away && shown === null && again());
   signal.addEventListener("abort", () => {
     request?.abort();

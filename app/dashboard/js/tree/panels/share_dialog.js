@@ -8,7 +8,7 @@ import { copy, dialog, toast, toastError } from "../../ui/dialogs.js";
 import { bdi, el, focusFirst, replace } from "../../ui/dom.js";
 import { moment } from "../../ui/format.js";
 import { problemBox } from "../../ui/notices.js";
-import { embedText, expiryOf, shownText } from "../model/share.js";
+import { embedText, expiryOf, shownText, viewOf } from "../model/share.js";
 
 /** @import { Share } from "../../net/answers.js" */
 /** @import { TreeView } from "../draw/view.js" */
@@ -30,6 +30,13 @@ export function shareDialog(view) {
   const embed = el("input", { type: "checkbox" });
   const map = el("input", { type: "checkbox", checked: true });
   const nameRow = field("For", name, { hint: "whom it is for; only you see it" });
+  const heading = el("input", {
+    type: "text",
+    maxlength: 1000,
+    autocomplete: "off",
+    value: view.title,
+  });
+  const note = el("textarea", { rows: 2, maxlength: 10_000 });
   const newLink = el("div", { class: "stack tight", role: "status" });
   const list = el("ul", { class: "share-list" });
 
@@ -75,6 +82,9 @@ export function shareDialog(view) {
     try {
       const share = await shares.make(source.tree, {
         name: name.value.trim() || null,
+        title: heading.value.trim() || null,
+        note: note.value.trim() || null,
+        view: viewOf(look),
         edition: look.edition,
         names: look.names,
         map: map.checked ? view.map : null,
@@ -106,6 +116,9 @@ export function shareDialog(view) {
         ? "Whoever has the link sees the current state of this edition, and nothing else."
         : "Whoever has the link sees this tree, and nothing else.",
     ),
+    el("p", { class: "quiet" }, "It opens where you are now: this part, cut and node."),
+    field("Title", heading, { hint: "the heading of the page" }),
+    field("Note", note, { hint: "optional; all who open the link read it" }),
     nameRow,
     field("Ends", days),
     view.map && el("label", { class: "check" }, map, "With the map beside the tree"),

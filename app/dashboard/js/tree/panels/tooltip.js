@@ -2,7 +2,8 @@
 
 import { bdi, el, replace } from "../../ui/dom.js";
 import { number, plural } from "../../ui/format.js";
-import { categoryText } from "../draw/colouring.js";
+import { categoryText, NOISE_TEXT } from "../draw/colouring.js";
+import { leavesText } from "../model/cluster_names.js";
 import { INNER, LEAF } from "../model/scene.js";
 import { NONE } from "../model/store.js";
 import { itemNote } from "./item_values.js";
@@ -25,6 +26,9 @@ export function tooltip(view, stage) {
     const isRest = slot[row] === NONE;
     const name = isRest ? null : store.name[slot[row]];
     const category = categoryText(view, scene, row);
+    const below = isRest || kind[row] === LEAF ? "" : leavesText(store, slot[row]);
+    const isCluster = view.look.color === "cut" && view.byNode.has(id[row]);
+    const relation = view.look.color !== "cut" ? "" : isCluster ? "cluster " : "in cluster ";
     const otherwise = isRest
       ? "Further children: click for more"
       : row === 0 && kind[row] === INNER
@@ -41,7 +45,11 @@ export function tooltip(view, stage) {
           : `${plural(leaves[row], "leaf", "leaves")}, ${plural(size[row], "point")}`,
         !isRest && `, height ${number(height[row])}`,
       ),
-      category && el("span", {}, bdi(category)),
+      below && below !== name && el("span", {}, bdi(below.slice(0, LONGEST))),
+      category &&
+        category !== below &&
+        category !== name &&
+        el("span", {}, category !== NOISE_TEXT && relation, bdi(category.slice(0, LONGEST))),
       note.element,
     );
     note.tell(kind[row] === LEAF ? { node: id[row] } : null);

@@ -35,9 +35,10 @@ const FILES = [
  * @param {{
  *   onchoose: (node: number) => unknown,
  *   form: (done: (calibration: Calibration) => unknown) => Promise<HTMLElement>,
- * }} handlers `onchoose`: a node to be shown; `form` makes that of a new calibration
+ *   onknown?: (promise: string | null) => unknown,
+ * }} handlers `onchoose`: a node to be shown; `onknown`: what the shown calibration promises; `form` makes that of a new calibration
  */
-export function trustPanel(view, { onchoose, form }) {
+export function trustPanel(view, { onchoose, form, onknown = () => {} }) {
   const { source, signal } = view;
   const title = unique("trust");
   /** @type {Calibration[]} */
@@ -85,6 +86,8 @@ export function trustPanel(view, { onchoose, form }) {
     replace(chosen, optionElements(known.map((one) => [one.id, labelOf(one)])));
     chosenRow.hidden = known.length < 2;
     save.hidden = known.length === 0;
+    const result = current()?.result;
+    onknown(result ? promiseText(result) : null);
     if (known.length) return show();
     replace(body, el("p", { class: "quiet" }, NONE));
     return null;
