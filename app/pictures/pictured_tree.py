@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,16 +10,21 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from app.pictures.lettering import readable
 from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
 from models.tree.categories import Categories, shared
+from models.tree.cluster_names import cluster_names
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.leaf_ranges import spans
 from models.tree.noise import NAME
 from models.tree.tree import Tree
 from models.tree.walk import path
 from models.tree.window import fold, tip_weight
+
+_MOST_COUNTED = 100_000
+"""Leaves that are counted again and again to name nodes above each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +35,8 @@ class PicturedTree:
     tip : whether no child is shown.
     folded : whether a tip stands for a subtree.
     colour : of the branch above the node.
-    label : uncut text; "" for none.
+    label : uncut text; "" for none. An inner node has the name that it was given.
+    called : uncut text for each inner node: its name, or one after what is below it.
     plain : whether no node is folded.
     support : in [0, 1], NaN where there is none; None for a tree without support.
     legend : colour and text per category, largest first.
@@ -46,6 +53,7 @@ class PicturedTree:
     scale: Scale
     colour: list[str]
     label: list[str]
+    called: list[str]
     support: npt.NDArray[np.float64] | None
     legend: list[tuple[str, str]]
     style: Style
@@ -111,10 +119,12 @@ def take(
         colour = _colours(tree, categories, node, folded, hue, style)
     if painted:
         colour = _painted(tree, node, parent, colour, painted)
+    called = _called(tree, node, tip, counts, labels, ids)
     known = node if ids is None else np.where(node < 0, -1, ids[np.maximum(node, 0)])
+    label = _labels(tree, node, tip, counts, labels, ids, called)
     return PicturedTree(
-        parent, tip, folded, counts, height, place, chosen, colour,
-        _labels(tree, node, tip, counts, labels, ids), _support(tree, node, tip), legend, style,
+        parent, tip, folded, counts, height, place, chosen, colour, label, called,
+        _support(tree, node, tip), legend, style,
         tuple(strip(column, known[tip], style) for column in strips),
     )  # fmt: skip
 
@@ -128,7 +138,7 @@ def _support(
     return np.where(tip | (node < 0), np.nan, support[np.maximum(node, 0)])
 
 
-def _labels(
+def _called(
     tree: Tree,
     node: npt.NDArray[np.int64],
     tip: npt.NDArray[np.bool_],
@@ -136,19 +146,52 @@ def _labels(
     labels: Literal["name", "id"],
     ids: Int | None,
 ) -> list[str]:
+    """What each node is called: by its name or its id, else after what is below it, and by the
+    number of its leaves; of siblings that are called the same each has this number.
+
+    The smallest nodes are named first, and nodes above them while these have few leaves together.
+    """
+    if labels == "id":
+        known = node if ids is None else ids[np.maximum(node, 0)]
+        return [str(own) for own in known.tolist()]
+    text = [readable(tree.name[row] or "") if row >= 0 else "" for row in node.tolist()]
+    unnamed = np.flatnonzero([row >= 0 and not own for row, own in zip(node, text, strict=True)])
+    unnamed = unnamed[np.argsort(counts[unnamed], kind="stable")]
+    few = np.cumsum(counts[unnamed]) <= _MOST_COUNTED + 4 * tree.n_leaves
+    unnamed = unnamed[few & (counts[unnamed] > 1)]
+    found = cluster_names(tree, node[unnamed])
+    seen = Counter(zip(tree.parent[node[unnamed]].tolist(), found, strict=True))
+    for place, name in zip(unnamed.tolist(), found, strict=True):
+        if name is None:
+            continue
+        text[place] = readable(name)
+        if seen[int(tree.parent[node[place]]), name] > 1:
+            text[place] += f" ({counts[place]:,})"
+    return text
+
+
+def _labels(
+    tree: Tree,
+    node: npt.NDArray[np.int64],
+    tip: npt.NDArray[np.bool_],
+    counts: npt.NDArray[np.int64],
+    labels: Literal["name", "id"],
+    ids: Int | None,
+    called: list[str],
+) -> list[str]:
     text: list[str] = []
-    for row, end, leaves in zip(node.tolist(), tip.tolist(), counts.tolist(), strict=True):
+    for place, (row, end, leaves) in enumerate(
+        zip(node.tolist(), tip.tolist(), counts.tolist(), strict=True)
+    ):
         if row < 0:
             text.append(f"{leaves:,} more")
-            continue
-        own_id = row if ids is None else int(ids[row])
-        name = str(own_id) if labels == "id" else tree.name[row]
-        if end and leaves > 1:
-            text.append(f"{name} ({leaves:,})" if name else f"{leaves:,} leaves")
-        elif end:
-            text.append(str(own_id) if name is None else name)
+        elif end and leaves > 1:
+            count, name = f" ({leaves:,})", called[place]
+            text.append(name.removesuffix(count) + count if name else f"{leaves:,} leaves")
+        elif end and tree.name[row] is None:
+            text.append(str(row if ids is None else int(ids[row])))
         else:
-            text.append(name or "")
+            text.append(called[place] if end or (labels == "name" and tree.name[row]) else "")
     return text
 
 
