@@ -96,7 +96,7 @@ def test_names_of_inner_nodes_are_in_the_picture(shape: Shape) -> None:
     assert {"Large birds", "Things"} <= found
 
 
-def test_siblings_that_would_be_called_the_same_are_told_apart() -> None:
+def test_siblings_called_the_same_have_their_numbers_of_leaves() -> None:
     tree = random_tree(400, names=["positive"] * 400)
     labels = texts(svg(tree, shape="rectangular", depth=2))
     counted = [text for text in labels if text.startswith("positive (")]
