@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,16 +14,13 @@ from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
 from models.tree.categories import Categories, shared
-from models.tree.cluster_names import cluster_names
+from models.tree.cluster_names import called
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.leaf_ranges import spans
 from models.tree.noise import NAME
 from models.tree.tree import Tree
 from models.tree.walk import path
 from models.tree.window import fold, tip_weight
-
-_MOST_COUNTED = 100_000
-"""Leaves that are counted again and again to name nodes above each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +115,11 @@ def take(
         colour = _colours(tree, categories, node, folded, hue, style)
     if painted:
         colour = _painted(tree, node, parent, colour, painted)
-    called = _called(tree, node, tip, counts, labels, ids)
+    named = _called(tree, node, counts, labels, ids)
     known = node if ids is None else np.where(node < 0, -1, ids[np.maximum(node, 0)])
-    label = _labels(tree, node, tip, counts, labels, ids, called)
+    label = _labels(tree, node, tip, counts, labels, ids, named)
     return PicturedTree(
-        parent, tip, folded, counts, height, place, chosen, colour, label, called,
+        parent, tip, folded, counts, height, place, chosen, colour, label, named,
         _support(tree, node, tip), legend, style,
         tuple(strip(column, known[tip], style) for column in strips),
     )  # fmt: skip
@@ -141,32 +137,19 @@ def _support(
 def _called(
     tree: Tree,
     node: npt.NDArray[np.int64],
-    tip: npt.NDArray[np.bool_],
     counts: npt.NDArray[np.int64],
     labels: Literal["name", "id"],
     ids: Int | None,
 ) -> list[str]:
-    """What each node is called: by its name or its id, else after what is below it, and by the
-    number of its leaves; of siblings that are called the same each has this number.
-
-    The smallest nodes are named first, and nodes above them while these have few leaves together.
-    """
+    """What each node is called: by its name or its id, else as `called` has it; "" for nothing."""
     if labels == "id":
         known = node if ids is None else ids[np.maximum(node, 0)]
         return [str(own) for own in known.tolist()]
     text = [readable(tree.name[row] or "") if row >= 0 else "" for row in node.tolist()]
-    unnamed = np.flatnonzero([row >= 0 and not own for row, own in zip(node, text, strict=True)])
-    unnamed = unnamed[np.argsort(counts[unnamed], kind="stable")]
-    few = np.cumsum(counts[unnamed]) <= _MOST_COUNTED + 4 * tree.n_leaves
-    unnamed = unnamed[few & (counts[unnamed] > 1)]
-    found = cluster_names(tree, node[unnamed])
-    seen = Counter(zip(tree.parent[node[unnamed]].tolist(), found, strict=True))
-    for place, name in zip(unnamed.tolist(), found, strict=True):
-        if name is None:
-            continue
-        text[place] = readable(name)
-        if seen[int(tree.parent[node[place]]), name] > 1:
-            text[place] += f" ({counts[place]:,})"
+    own = np.maximum(node, 0)
+    for place, name in enumerate(called(tree, own, np.where(node < 0, 0, counts))):
+        if name is not None:
+            text[place] = readable(name)
     return text
 
 
@@ -177,7 +160,7 @@ def _labels(
     counts: npt.NDArray[np.int64],
     labels: Literal["name", "id"],
     ids: Int | None,
-    called: list[str],
+    names: list[str],
 ) -> list[str]:
     text: list[str] = []
     for place, (row, end, leaves) in enumerate(
@@ -186,12 +169,12 @@ def _labels(
         if row < 0:
             text.append(f"{leaves:,} more")
         elif end and leaves > 1:
-            count, name = f" ({leaves:,})", called[place]
+            count, name = f" ({leaves:,})", names[place]
             text.append(name.removesuffix(count) + count if name else f"{leaves:,} leaves")
         elif end and tree.name[row] is None:
             text.append(str(row if ids is None else int(ids[row])))
         else:
-            text.append(called[place] if end or (labels == "name" and tree.name[row]) else "")
+            text.append(names[place] if end or (labels == "name" and tree.name[row]) else "")
     return text
 
 
