@@ -35,7 +35,7 @@ export function clusterNames(cut, store) {
 function namesOf(clusters, store) {
   const isNamed = clusters.every(({ name }) => name);
   const names = clusters.map((cluster) =>
-    isNamed ? cluster.name : byLeaves(store, store.slot(cluster.node)),
+    isNamed ? cluster.name : largestLeaves(store, store.slot(cluster.node)),
   );
   const isNumbered = names.slice(0, LISTED).some((name) => !name);
   return new Map(
@@ -52,7 +52,7 @@ function namesOf(clusters, store) {
  * @param {Store} store
  * @param {number} top slot
  */
-function byLeaves(store, top) {
+export function largestLeaves(store, top) {
   if (top === NONE) return null;
   /** @type {number[]} Slots, the largest first. */
   const best = [];
