@@ -30,6 +30,8 @@ const SIDE = 0.19;
 const TALL = 1.12;
 /** The least room beside a rectangle, for labels that appear when zooming in, px. */
 const LATER = 64;
+/** With fewer labels of tips in view, inner nodes have the names of what is below them. */
+const FEW = 15;
 /** Widths of the arcs of folded tips, px, with labels beyond them and without. */
 const THIN_ARC = 1.75;
 const WIDE_ARC = 5;
@@ -194,14 +196,16 @@ export function compose({
     const merged = isSparse(tall * spacing);
     const size = sizeFor(tall * spacing);
     const room = place.round ? frame.most : frame.room - GAP - 2;
-    tips(picture, store, scene, place, tint, { room, gap, size, theme, merged, memory });
+    const options = { room, gap, size, theme, merged, memory };
+    const written = tips(picture, store, scene, place, tint, options);
     // Narrow folded tips have no labels: an arc shows that there is more below them.
     if (place.round && merged && !frame.strip) {
       const strip = frame.room > 0 ? THIN_ARC : WIDE_ARC;
       ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
     }
     const busy = new Ground(frame.width, frame.height);
-    inner(picture, store, scene, place, tint, { theme, clusters: cut?.clusters, busy });
+    const own = { theme, clusters: cut?.clusters, busy, all: written < FEW };
+    inner(picture, store, scene, place, tint, own);
   }
   if (scene.n === 1) alone(picture, store, scene, place, theme);
   return picture;

@@ -361,14 +361,21 @@ export function beside(picture, place, u, gap, text, style) {
 }
 
 /**
- * Names of inner nodes, beside their nodes, where they do not overlap others and are in the window.
+ * Names of inner nodes, beside their nodes, where they do not overlap others and are in the window; the
+ * names that nodes were given come first.
  *
  * @param {Picture} picture
  * @param {Store} store
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Tint} tint
- * @param {{ theme: Theme, size?: number, clusters?: Set<number> | null, busy: Ground }} options
+ * @param {{
+ *   theme: Theme,
+ *   size?: number,
+ *   clusters?: Set<number> | null,
+ *   busy: Ground,
+ *   all?: boolean,
+ * }} options `all`: nodes without a name have one after what is below them
  */
 export function inner(
   picture,
@@ -376,9 +383,10 @@ export function inner(
   scene,
   place,
   tint,
-  { theme, size = 11, clusters = null, busy },
+  { theme, size = 11, clusters = null, busy, all = false },
 ) {
   const { n, kind, left, right, end, u, v, slot } = scene;
+  const { v0, v1 } = place.window;
   const candidates = [];
   for (let i = 1; i < n;) {
     const wide = (right[i] - left[i]) * place.across;
@@ -386,16 +394,22 @@ export function inner(
       i = end[i];
       continue;
     }
-    if (kind[i] === INNER && slot[i] !== NONE && store.name[slot[i]]) candidates.push(i);
+    const isInView = v[i] >= v0 && v[i] <= v1 && kind[i] === INNER && slot[i] !== NONE;
+    if (isInView && (store.name[slot[i]] || (all && store.called[slot[i]]))) candidates.push(i);
     i += 1;
   }
   /** @param {number} row */
-  const first = (row) => (clusters?.has(scene.id[row]) ? 1 : 0);
+  const first = (row) => (store.name[slot[row]] ? 2 : 0) + (clusters?.has(scene.id[row]) ? 1 : 0);
+  /** @type {Set<string>} The first leaves of names: one above another says the same. */
+  const begun = new Set();
   candidates.sort((a, b) => first(b) - first(a) || scene.leaves[b] - scene.leaves[a] || a - b);
   let written = 0;
   for (const row of candidates.slice(0, 400)) {
+    if (written >= MOST_WORDS) break;
     const wide = (right[row] - left[row]) * place.acrossAt(v[row]);
-    const name = readable(line(store.name[slot[row]] ?? ""));
+    const name = nameOf(store, scene, row);
+    const [leaf] = name.split(", ", 1);
+    if (!store.name[slot[row]] && begun.has(leaf)) continue;
     const text = fitted(
       name,
       size,
@@ -408,7 +422,10 @@ export function inner(
     if (!text || w < size || (text !== name && text.length < FEWEST_INNER)) continue;
     const [x, y] = place.at(u[row], v[row]);
     const [tx, ty] = place.round ? [x - w / 2, y - size * 0.9] : [x - w - 5, y - size * 0.75];
-    if (!busy.take(tx - 2, ty - size * 0.6, w + 4, size * 1.25)) continue;
+    const tall = 0.6 * size;
+    if (place.round && isBeyond(place, [tx, tx + w], [ty - tall, ty + tall])) continue;
+    if (!busy.take(tx - 2, ty - tall, w + 4, 2.1 * tall)) continue;
+    begun.add(leaf);
     picture.text("texts", tx, ty, text, {
       size,
       colour: tint.text[tint.branch[row]],
@@ -420,3 +437,13 @@ export function inner(
   }
   return written;
 }
+
+/**
+ * Whether a corner of a box is beyond the ground, where tips have their labels.
+ *
+ * @param {RoundPlace} place
+ * @param {number[]} across
+ * @param {number[]} down
+ */
+const isBeyond = (place, across, down) =>
+  across.some((x) => down.some((y) => place.invert(x, y).v > 1));
