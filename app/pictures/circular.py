@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from app.pictures.lettering import clip, unit_of, width
+from app.pictures.labels import Ground, Written, groups, written
+from app.pictures.lettering import FEWEST_LETTERS, least_unit, shortened, smallest_font, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.pictured_tree import PicturedTree
 from app.pictures.strips import PITCH, WIDTH, runs
 
-SMALLEST_FONT = 5.0
-_READABLE = 6.5
-"""Font size of labels, in units, if there is room only for some."""
+_MOST_ROOM, _GROUP_ROOM = 0.26, 0.21
+"""The shares of the side for labels at one end of it; names of groups lose parts before letters."""
 _GAP = math.radians(4)
 _DOT = 4.0
 """Radius of the dot of full support, in units."""
@@ -41,22 +42,23 @@ def draw(
     """
     marks = Marks(pictured.style)
     wide, px = px, px if room is None else min(px, room)
-    unit = unit_of(px, font)
+    unit = least_unit(px, font)
     if len(pictured.parent) == 1:
         return _alone(marks, pictured, wide, room, unit), room or 0.2 * px
     across, down = wide / 2, (room or px) / 2
     margin, strip = 15 * unit, (9 * bool(pictured.legend) + PITCH * len(pictured.strips)) * unit
     tips = np.flatnonzero(pictured.tip)
     span = (pictured.place.right - pictured.place.left)[tips] * (2 * math.pi - _GAP)
-    most = (16.5 if pictured.plain else 11) * unit if font is None else font
-    radius, font = _fit(pictured, tips, span, px, unit, margin + strip, most)
+    least = smallest_font(font)
+    most = max(least, (16.5 if pictured.plain else 11) * unit) if font is None else font
+    names_around = _Ring(pictured, px, px / 2 - margin - strip - 8 * unit, strip + 8 * unit)
+    radius, font, names = names_around.fit(span, most, least)
     thin = min(max(0.35, 0.32 * radius * float(span.min())), 1.4 * unit + 0.1)
 
     angle = -math.pi / 2 + _GAP / 2 + pictured.place.x * (2 * math.pi - _GAP)
     reach = radius * (_HOLE + (1 - _HOLE) * _outward(pictured))
     # A folded wedge needs some length to be visible, however low its node is.
     reach = np.where(pictured.folded, np.minimum(reach, 0.93 * radius), reach)
-    cos, sin = np.cos(angle), np.sin(angle)
     widths = stroke_widths(pictured.n_leaves, thin)
 
     def at(r: float, theta: float) -> str:
@@ -104,25 +106,8 @@ def draw(
             marks.text(across, middle, str(number_ + 1), 10 * unit, anchor="middle")
         ring += PITCH * unit
     if font:
-        start = outer + strip + 0.3 * font
-        space = px / 2 - margin - start
-        free = -math.inf
-        for row in tips.tolist():
-            if not pictured.label[row] or angle[row] < free:
-                continue
-            free = angle[row] + 0.98 * font / radius
-            degrees = math.degrees(angle[row])
-            left = cos[row] < -1e-9
-            marks.text(
-                across + start * cos[row],
-                down + start * sin[row],
-                clip(pictured.label[row], font, space),
-                font,
-                colour=pictured.text_colour(row),
-                anchor="end" if left else "start",
-                turn=degrees + 180 if left else degrees,
-                whole=pictured.label[row],
-            )
+        _inner_names(marks, pictured, (across, down), reach, angle, radius, font)
+        _outer_names(marks, pictured, names, (across, down), outer + strip, font, px / 2 - margin)
     return marks, room or px
 
 
@@ -138,7 +123,7 @@ def _alone(
         f"{_arc(dot, 1)}{points(x - dot, y)}Z",
         pictured.colour[0],
     )
-    text = clip(pictured.label[0], size, 0.9 * px)
+    text = shortened(pictured.label[0], size, 0.9 * px)
     marks.text(x, y + 1.8 * size, text, size, anchor="middle", whole=pictured.label[0])
     return marks
 
@@ -196,43 +181,136 @@ def _outward(pictured: PicturedTree) -> npt.NDArray[np.float64]:
     return pictured.place.y**0.75 if crowded else pictured.place.y
 
 
-def _fit(
-    pictured: PicturedTree,
-    tips: npt.NDArray[np.int64],
-    span: npt.NDArray[np.float64],
-    px: float,
-    unit: float,
-    margin: float,
-    most: float,
-) -> tuple[float, float]:
-    """Radius of the circle and font size (0: no labels), each depending on the other.
+@dataclass(frozen=True, slots=True)
+class _Ring:
+    """The names around a circle.
 
-    If there is no room for every label, some are written, at a readable size.
+    px : side of the square. bare : radius without names. beyond : from the circle to them.
     """
-    labels = [pictured.label[row] for row in tips.tolist()]
-    bare = px / 2 - margin - 8 * unit
-    if not any(labels):
-        return bare, 0.0
-    spacing = float(np.median(span)) if not pictured.plain else float(span.min())
-    radius, font = _around(labels, bare, px, lambda radius: min(0.9 * radius * spacing, most))
-    if font >= SMALLEST_FONT:
-        return radius, font
-    some = max(SMALLEST_FONT, _READABLE * unit)
-    return _around(labels, bare, px, lambda radius: some)
 
+    pictured: PicturedTree
+    px: float
+    bare: float
+    beyond: float
 
-def _around(
-    labels: list[str], bare: float, px: float, font_of: Callable[[float], float]
-) -> tuple[float, float]:
-    """Radius that leaves room for the labels, and their font size."""
-    radius = bare
-    for _ in range(4):
-        font = font_of(radius)
-        wide = sorted(width(clip(text, font, 0.22 * px), font) for text in labels)
+    def fit(
+        self, span: npt.NDArray[np.float64], most: float, least: float
+    ) -> tuple[float, float, list[Written]]:
+        """Radius of the circle, font size (0: no names) and the names, which depend on each other.
+
+        If there is no room for the labels of all tips at the size `least`, groups have names.
+        """
+        pictured = self.pictured
+        if not any(pictured.label):
+            return self.bare, 0.0, []
+        spacing = float(np.median(span)) if not pictured.plain else float(span.min())
+        tips = np.flatnonzero(pictured.tip)
+        radius, font = self.bare, most
+        for _ in range(4):
+            font = min(0.9 * radius * spacing, most)
+            radius = self._around([pictured.label[row] for row in tips.tolist()], font)
+        font = min(font, 0.9 * radius * spacing)
+        # Some folded tips are narrow, and small words of a few leaves each say little.
+        if font >= (least if pictured.plain else min(most, max(least, 0.9 * most))):
+            return radius, font, self._written(tips.tolist(), radius, font)
+        font, radius = max(least, min(most, 11 / 13 * most)), self.bare
+        for _ in range(4):
+            names = self._written(self._groups(radius, font), radius, font)
+            radius = self._around([text for _, text, _, _ in names], font, _GROUP_ROOM)
+        if radius < 0.12 * self.px:
+            return self.bare, 0.0, []
+        return radius, font, self._written(self._groups(radius, font), radius, font)
+
+    def _groups(self, radius: float, font: float) -> list[int]:
+        place = self.pictured.place
+        width = (place.right - place.left) * (2 * math.pi - _GAP) * (radius + self.beyond)
+        return groups(self.pictured.parent, width, self.pictured.tip, 1.9 * font)
+
+    def _written(self, rows: list[int], radius: float, font: float) -> list[Written]:
+        turn = 2 * math.pi / (2 * math.pi - _GAP)
+        apart = 0.98 * font / (radius * (2 * math.pi - _GAP))
+        return written(self.pictured, rows, apart, turn)
+
+    def _around(self, labels: list[str], font: float, share: float = _MOST_ROOM) -> float:
+        """The radius that leaves room for labels, at most a share of the side."""
+        most = share * self.px
+        wide = sorted(width(shortened(text, font, most), font) for text in labels if text) or [0.0]
         # A few long names are cut, so that they do not shrink the whole circle.
-        room = min(wide[-1], max(1.5 * wide[(9 * len(wide) - 1) // 10], 0.12 * px))
-        radius = bare - room - 0.3 * font
-    return radius, min(font, font_of(radius))
+        room = min(wide[-1], max(1.5 * wide[(9 * len(wide) - 1) // 10], 0.12 * self.px))
+        return self.bare - room - 0.55 * font
+
+
+def _outer_names(
+    marks: Marks,
+    pictured: PicturedTree,
+    names: Sequence[Written],
+    middle: tuple[float, float],
+    radius: float,
+    font: float,
+    edge: float,
+) -> None:
+    """The names around the circle, from `radius` to `edge` at most; a group has an arc under its
+    name."""
+    for row, text, place, half in names:
+        angle = -math.pi / 2 + _GAP / 2 + place * (2 * math.pi - _GAP)
+        start = radius + 0.3 * font
+        if not pictured.tip[row]:
+            wide = half * (2 * math.pi - _GAP)
+            wide = max(wide - 0.06 * font / radius, 0.5 * wide)
+            first, last = (
+                points(middle[0] + radius * math.cos(end), middle[1] + radius * math.sin(end))
+                for end in (angle - wide, angle + wide)
+            )
+            path = f"M{first}{_arc(radius, 2 * wide)}{last}"
+            marks.stroke(path, pictured.colour[row], 0.08 * font)
+            start += 0.25 * font
+        left = math.cos(angle) < -1e-9
+        degrees = math.degrees(angle)
+        marks.text(
+            middle[0] + start * math.cos(angle),
+            middle[1] + start * math.sin(angle),
+            shortened(text, font, edge - start),
+            font,
+            colour=pictured.text_colour(row),
+            anchor="end" if left else "start",
+            turn=degrees + 180 if left else degrees,
+            whole=text,
+        )
+
+
+def _inner_names(
+    marks: Marks,
+    pictured: PicturedTree,
+    middle: tuple[float, float],
+    reach: npt.NDArray[np.float64],
+    angle: npt.NDArray[np.float64],
+    radius: float,
+    font: float,
+) -> None:
+    """The names that inner nodes were given, on their arcs, where there is room: the largest
+    first."""
+    rows = [row for row in np.flatnonzero(~pictured.tip).tolist() if row and pictured.label[row]]
+    ground = Ground(2 * radius, 2 * radius)
+    for row in sorted(rows, key=lambda row: -int(pictured.n_leaves[row])):
+        arc = float(reach[row]) * float(pictured.place.right[row] - pictured.place.left[row]) * 6
+        text = shortened(pictured.label[row], font, max(4 * font, min(arc, 0.6 * radius)))
+        wide = width(text, font)
+        x, y = reach[row] * math.cos(angle[row]), reach[row] * math.sin(angle[row])
+        far = max(math.hypot(x - wide / 2, y), math.hypot(x + wide / 2, y)) + 0.6 * font
+        is_cut = text != pictured.label[row] and len(text) < FEWEST_LETTERS
+        if is_cut or arc < 2 * font or far > radius:
+            continue
+        if ground.take(radius + x - wide / 2, radius + y - 0.6 * font, wide, 1.2 * font):
+            marks.text(
+                middle[0] + x,
+                middle[1] + y,
+                text,
+                font,
+                colour=pictured.text_colour(row),
+                anchor="middle",
+                whole=pictured.label[row],
+                halo=True,
+            )
 
 
 def _arc(radius: float, angle: float, *, back: bool = False) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.pictures.lettering import SIZE, clip, width
+from app.pictures.lettering import SIZE, readable, shortened, width
 from app.pictures.marks import Marks, number
 
 Entry = tuple[str, str, str, float]
@@ -19,7 +19,7 @@ def rows(legend: Sequence[tuple[str, str]], px: float, unit: float) -> list[list
     size = SIZE * unit
     entries = []
     for colour, text in legend:
-        short = clip(text, size, 0.28 * px)
+        short = shortened(readable(text), size, 0.28 * px)
         entries.append((colour, short, text, width(short, size) + 37 * unit))
     most = 0.94 * px
     fewest = len(_broken(entries, most))

@@ -6,12 +6,21 @@ import re
 import unicodedata
 from xml.sax.saxutils import escape
 
+from models.errors import UsageError
+
 FONT = "DejaVu Sans"
 SIZE = 12.5
 """The usual size of text, in units."""
 FAMILY = f"'{FONT}', Verdana, sans-serif"
 
+FEWEST_LETTERS = 8
+"""A name of an inner node that is cut to fewer says nothing."""
+_LEAST_SIDE = 10
+"""A figure's shortest side, in font sizes."""
 _MOST_LETTERS = 400
+_JOINED = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
+_SLUG = re.compile(r"[^\W\d_]{2,}(-[^\W\d_]{2,}){2,}")
+_COUNT = re.compile(r" \([\d,]+\)$")
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Advance widths of DejaVu Sans 2.37 for ASCII 32 to 126, in thousandths of the font size.
 _WIDTHS = (
@@ -28,6 +37,32 @@ def unit_of(px: float, font: float | None) -> float:
     or that in which text has the size `font`.
     """
     return px / 1000 if font is None else font / SIZE
+
+
+def least_unit(px: float, font: float | None) -> float:
+    """As `unit_of`, but so that the usual text has 6 pixels at least."""
+    return max(unit_of(px, font), 6.0 / SIZE)
+
+
+def smallest_font(font: float | None) -> float:
+    """The least size of labels in pixels: 6, or for print six sevenths of the size requested, which
+    are 6 points of the usual 7."""
+    return 6.0 if font is None else min(font, max(6.0, 6 / 7 * font))
+
+
+def require_room(px: float, height: float | None, font: float | None) -> None:
+    """Raises UsageError for a figure with a side too short for words of the size `font`."""
+    if font is None:
+        return
+    for name, side in (("width_mm", px), ("height_mm", height)):
+        if side is not None and side < _LEAST_SIDE * font:
+            raise UsageError(
+                f"Parameter {name!r} gives {side * 25.4 / 96:g} mm, which has no room for words of "
+                f"{font * 0.75:g} points; at least {_LEAST_SIDE * font * 25.4 / 96:.3g} mm are "
+                "needed, or a smaller 'font_pt'.",
+                code="wrong-parameter",
+                parameter=name,
+            )
 
 
 def clean(text: str) -> str:
@@ -68,6 +103,40 @@ def clip(text: str, size: float, room: float) -> str:
         if wide + size <= room:
             kept = place
     return text
+
+
+def readable(name: str) -> str:
+    """A name in the writing of readers: underscores between letters are spaces, and so are the
+    hyphens of a slug, which are two or more among words in lower case."""
+    text = _JOINED.sub(" ", clean(name[: 2 * _MOST_LETTERS]))
+    if not text.islower():
+        return text
+    parts = text.split(", ")
+    return ", ".join(p.replace("-", " ") if _SLUG.fullmatch(p) else p for p in parts)
+
+
+def shortened(text: str, size: float, room: float) -> str:
+    """`text` cleaned and, if wider than `room` pixels, shortened: the last parts of a list go, then
+    letters. A number in brackets at the end stays."""
+    counted = _COUNT.search(text[-20:])
+    count = counted[0] if counted else ""
+    text = clean(text[: len(text) - len(count)][:_MOST_LETTERS])
+    room -= width(count, size)
+    parts = text.split(", ")
+    while not _fits(text, size, room) and len(parts) > 1:
+        parts.pop()
+        text = ", ".join([*parts, "…"])
+    return clip(text, size, room) + count
+
+
+def _fits(text: str, size: float, room: float) -> bool:
+    """Whether `text` takes at most `room` pixels. Letters after these are not looked at."""
+    total = 0
+    for letter in text:
+        total += _advance(letter)
+        if total * size / 1000 > room:
+            return False
+    return True
 
 
 def wrapped(text: str, size: float, room: float) -> list[str]:

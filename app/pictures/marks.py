@@ -68,8 +68,10 @@ class Marks:
         anchor: str = "start",
         turn: float = 0.0,
         whole: str = "",
+        halo: bool = False,
     ) -> None:
-        """A line of text, vertically centred on y; `whole` is the uncut text, shown on hovering."""
+        """A line of text, vertically centred on y; `whole` is the uncut text, shown on hovering;
+        `halo`: with paper around the letters."""
         # Not `dy`, which for right-to-left text moves only the first letter in some renderers.
         place = f'x="{number(x)}" y="{number(y + 0.36 * size)}"'
         if turn:
@@ -78,6 +80,11 @@ class Marks:
             place += f' text-anchor="{anchor}"'
         hint = f"<title>{markup(whole[:200])}</title>" if whole and whole != text else ""
         fill = colour or self.style.text
+        if halo:
+            place += (
+                f' stroke="{self.style.paper}" stroke-width="{number(0.25 * size)}" '
+                f'stroke-linejoin="round" paint-order="stroke"'
+            )
         self.texts.append(
             f'<text {place} font-size="{number(size)}" fill="{fill}">{markup(text)}{hint}</text>'
         )

@@ -9,10 +9,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from app.pictures.lettering import readable
 from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
 from models.tree.categories import Categories, shared
+from models.tree.cluster_names import called
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.leaf_ranges import spans
 from models.tree.noise import NAME
@@ -29,7 +31,8 @@ class PicturedTree:
     tip : whether no child is shown.
     folded : whether a tip stands for a subtree.
     colour : of the branch above the node.
-    label : uncut text; "" for none.
+    label : uncut text; "" for none. An inner node has the name that it was given.
+    called : uncut text for each inner node: its name, or one after what is below it.
     plain : whether no node is folded.
     support : in [0, 1], NaN where there is none; None for a tree without support.
     legend : colour and text per category, largest first.
@@ -46,6 +49,7 @@ class PicturedTree:
     scale: Scale
     colour: list[str]
     label: list[str]
+    called: list[str]
     support: npt.NDArray[np.float64] | None
     legend: list[tuple[str, str]]
     style: Style
@@ -111,10 +115,12 @@ def take(
         colour = _colours(tree, categories, node, folded, hue, style)
     if painted:
         colour = _painted(tree, node, parent, colour, painted)
+    named = _called(tree, node, counts, labels, ids)
     known = node if ids is None else np.where(node < 0, -1, ids[np.maximum(node, 0)])
+    label = _labels(tree, node, tip, counts, labels, ids, named)
     return PicturedTree(
-        parent, tip, folded, counts, height, place, chosen, colour,
-        _labels(tree, node, tip, counts, labels, ids), _support(tree, node, tip), legend, style,
+        parent, tip, folded, counts, height, place, chosen, colour, label, named,
+        _support(tree, node, tip), legend, style,
         tuple(strip(column, known[tip], style) for column in strips),
     )  # fmt: skip
 
@@ -128,6 +134,25 @@ def _support(
     return np.where(tip | (node < 0), np.nan, support[np.maximum(node, 0)])
 
 
+def _called(
+    tree: Tree,
+    node: npt.NDArray[np.int64],
+    counts: npt.NDArray[np.int64],
+    labels: Literal["name", "id"],
+    ids: Int | None,
+) -> list[str]:
+    """What each node is called: by its name or its id, else as `called` has it; "" for nothing."""
+    if labels == "id":
+        known = node if ids is None else ids[np.maximum(node, 0)]
+        return [str(own) for own in known.tolist()]
+    text = [readable(tree.name[row] or "") if row >= 0 else "" for row in node.tolist()]
+    own = np.maximum(node, 0)
+    for place, name in enumerate(called(tree, own, np.where(node < 0, 0, counts))):
+        if name is not None:
+            text[place] = readable(name)
+    return text
+
+
 def _labels(
     tree: Tree,
     node: npt.NDArray[np.int64],
@@ -135,20 +160,21 @@ def _labels(
     counts: npt.NDArray[np.int64],
     labels: Literal["name", "id"],
     ids: Int | None,
+    names: list[str],
 ) -> list[str]:
     text: list[str] = []
-    for row, end, leaves in zip(node.tolist(), tip.tolist(), counts.tolist(), strict=True):
+    for place, (row, end, leaves) in enumerate(
+        zip(node.tolist(), tip.tolist(), counts.tolist(), strict=True)
+    ):
         if row < 0:
             text.append(f"{leaves:,} more")
-            continue
-        own_id = row if ids is None else int(ids[row])
-        name = str(own_id) if labels == "id" else tree.name[row]
-        if end and leaves > 1:
-            text.append(f"{name} ({leaves:,})" if name else f"{leaves:,} leaves")
-        elif end:
-            text.append(str(own_id) if name is None else name)
+        elif end and leaves > 1:
+            count, name = f" ({leaves:,})", names[place]
+            text.append(name.removesuffix(count) + count if name else f"{leaves:,} leaves")
+        elif end and tree.name[row] is None:
+            text.append(str(row if ids is None else int(ids[row])))
         else:
-            text.append(name or "")
+            text.append(names[place] if end or (labels == "name" and tree.name[row]) else "")
     return text
 
 

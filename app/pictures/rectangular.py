@@ -8,12 +8,17 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from app.pictures.lettering import clip, unit_of, width
+from app.pictures.labels import Ground, groups, written
+from app.pictures.lettering import FEWEST_LETTERS, least_unit, shortened, smallest_font, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.pictured_tree import PicturedTree
 from app.pictures.strips import PITCH, WIDTH, runs
 
-SMALLEST_FONT = 5.0
+LABEL_ROOM = 0.36
+"""The share of the width for labels."""
+_MOST_LABELLED = 400
+_LEAST_NUMBER = 5.0
+"""The smallest font of the support, in pixels."""
 _LEAST_ROW = 1.2
 """Rows of fewer pixels are folded if the height is fixed."""
 
@@ -33,24 +38,30 @@ def draw(
     font : the largest size of labels; None: in proportion to the width.
     """
     marks = Marks(pictured.style)
-    unit = unit_of(px, font)
+    unit = least_unit(px, font)
     tips = np.flatnonzero(pictured.tip)
     span = (pictured.place.right - pictured.place.left)[tips]
     margin, strip = 22 * unit, (9 * bool(pictured.legend) + PITCH * len(pictured.strips)) * unit
     axis = _ticks(pictured)
+    least = smallest_font(font)
+    most = max(least, 13 * unit) if font is None else font
     if room is None:
-        usual = unit * row_height(len(tips))
+        usual = row_height(len(tips), unit, least)
         body = max(usual * len(tips), 90 * unit) if pictured.plain else 1.5 * usual * len(tips)
     else:
         margin = min(margin, 0.08 * room)
-        body = room - 1.6 * margin - (22 * unit if axis else 0.0)
+        body = room - 1.6 * margin - (22 * max(unit, least / 10) if axis else 0.0)
         usual = body / len(tips) if pictured.plain else body * float(np.median(span))
-    most = 13 * unit if font is None else font
     font = min(0.84 * usual, most)
-    if room is not None and font < SMALLEST_FONT:
-        font = 0.0
-    wide = (width(clip(pictured.label[r], font, 0.3 * px), font) for r in tips.tolist() if font)
-    begin, end = margin, px - margin - max(wide, default=-8 * unit) - 8 * unit - strip
+    rows = tips.tolist()
+    if font < least:
+        # Rows are too thin, or the picture has a height: groups have names.
+        font = max(least, 11 / 13 * most)
+        stretch = body * (pictured.place.right - pictured.place.left)
+        rows = groups(pictured.parent, stretch, pictured.tip, 1.9 * font)
+    names = written(pictured, rows, 0.98 * font / body)
+    longest = (width(shortened(text, font, LABEL_ROOM * px), font) for _, text, *_ in names)
+    begin, end = margin, px - margin - max(longest, default=-8 * unit) - 8 * unit - strip
     x = begin + (end - begin) * pictured.place.y
     x = np.where(pictured.folded, np.minimum(x, end - 0.05 * (end - begin)), x)
     y = margin + body * pictured.place.x
@@ -73,7 +84,23 @@ def draw(
                 pictured.colour[row],
                 widths[row],
             )
-    _support(marks, pictured, x, y, first, last, 0.7 * font)
+    ground = Ground(end, margin + body)
+    _inner_names(marks, pictured, ground, x, y, font)
+    _support(marks, pictured, ground, x, y, first, last, 0.7 * font)
+    for row, text, middle, half in names:
+        at = margin + body * middle
+        if not pictured.tip[row]:
+            ends = at - body * half + 0.3 * thin, at + body * half - 0.3 * thin
+            bracket = f"M{points(end + strip + 3 * unit, ends[0])}V{number(ends[1])}"
+            marks.stroke(bracket, pictured.colour[row], 0.08 * font)
+        marks.text(
+            end + strip + 6 * unit,
+            at,
+            shortened(text, font, LABEL_ROOM * px),
+            font,
+            colour=pictured.text_colour(row),
+            whole=text,
+        )
     for row, share in zip(tips.tolist(), span.tolist(), strict=True):
         half = 0.43 * share * body
         if pictured.folded[row]:
@@ -86,15 +113,6 @@ def draw(
             marks.stroke(
                 f"M{points(x[row], y[row])}H{number(end)}", pictured.style.guide, 0.6 * thin
             )
-        if font and share * body >= 0.98 * font:
-            marks.text(
-                end + strip + 6 * unit,
-                y[row],
-                clip(pictured.label[row], font, 0.3 * px),
-                font,
-                colour=pictured.text_colour(row),
-                whole=pictured.label[row],
-            )
     tops = margin + body * pictured.place.left[tips]
     bottoms = margin + body * pictured.place.right[tips]
     left = end + 4 * unit
@@ -105,13 +123,35 @@ def draw(
     strip_bars(marks, pictured, left, tops, bottoms, unit)
     bottom = margin + body + 0.6 * margin
     if axis:
-        bottom = _axis(marks, axis, begin, end, bottom, unit)
+        bottom = _axis(marks, axis, begin, end, bottom, max(unit, least / 10))
     return marks, room or bottom
+
+
+def _inner_names(
+    marks: Marks,
+    pictured: PicturedTree,
+    ground: Ground,
+    x: npt.NDArray[np.float64],
+    y: npt.NDArray[np.float64],
+    font: float,
+) -> None:
+    """The names that inner nodes were given, above their branches, where there is room: the largest
+    first."""
+    rows = [row for row in np.flatnonzero(~pictured.tip).tolist() if row and pictured.label[row]]
+    for row in sorted(rows, key=lambda row: -int(pictured.n_leaves[row])):
+        end = float(x[row]) - 0.3 * font
+        text = shortened(pictured.label[row], font, min(15 * font, end))
+        is_cut = text != pictured.label[row] and len(text) < FEWEST_LETTERS
+        wide, at = width(text, font), float(y[row]) - 0.75 * font
+        if not is_cut and ground.take(end - wide, at - 0.6 * font, wide, 1.2 * font):
+            colour, whole = pictured.text_colour(row), pictured.label[row]
+            marks.text(end, at, text, font, colour=colour, anchor="end", whole=whole, halo=True)
 
 
 def _support(
     marks: Marks,
     pictured: PicturedTree,
+    ground: Ground,
     x: npt.NDArray[np.float64],
     y: npt.NDArray[np.float64],
     first: npt.NDArray[np.float64],
@@ -119,15 +159,18 @@ def _support(
     font: float,
 ) -> None:
     """The support of inner nodes in percent, on their branches, where there is room for it."""
-    if pictured.support is None or font < SMALLEST_FONT:
+    if pictured.support is None or font < _LEAST_NUMBER:
         return
     for row in np.flatnonzero(np.isfinite(pictured.support)).tolist():
         up = int(pictured.parent[row])
         text = f"{100 * pictured.support[row]:.0f}"
         # Only where the branch is long enough for the number.
-        if up >= 0 and x[row] - x[up] > width(text, font) + 0.6 * font and last[row] > first[row]:
+        wide, end = width(text, font), float(x[row]) - 0.3 * font
+        if up < 0 or x[row] - x[up] <= wide + 0.6 * font or last[row] <= first[row]:
+            continue
+        if ground.take(end - wide, float(y[row]) - 1.1 * font, wide, font):
             marks.text(
-                x[row] - 0.3 * font,
+                end,
                 y[row] - 0.6 * font,
                 text,
                 font,
@@ -170,12 +213,11 @@ def strip_bars(
             marks.text(middle, above, str(place + 1), 10 * unit, anchor="middle")
 
 
-def row_height(n_tips: int) -> float:
-    """Pixels per leaf in a picture 1,000 pixels wide."""
-    for most, tall in ((30, 22.0), (60, 17.0), (150, 13.5), (400, 10.0), (1000, 7.5)):
-        if n_tips <= most:
-            return tall
-    return 6.0
+def row_height(n_tips: int, unit: float, least: float) -> float:
+    """Pixels per leaf; up to 400 leaves have room for a label of the size `least` each."""
+    steps = ((30, 22.0), (60, 17.0), (150, 13.5), (400, 10.0), (1000, 7.5))
+    tall = next((tall for most, tall in steps if n_tips <= most), 7.2) * unit
+    return max(tall, 1.2 * least) if n_tips <= _MOST_LABELLED else tall
 
 
 def _ticks(pictured: PicturedTree) -> list[tuple[float, str]]:
@@ -210,8 +252,13 @@ def _axis(
     """A scale of heights below the tree; returns where it ends."""
     faint = marks.style.faint
     marks.stroke(f"M{points(begin, top)}H{number(end)}", faint, 0.8 * unit)
-    for y, text in ticks:
+    free = -math.inf
+    for y, text in sorted(ticks):
         x = begin + (end - begin) * y
         marks.stroke(f"M{points(x, top)}v{number(4 * unit)}", faint, 0.8 * unit)
+        wide = width(text, 10 * unit)
+        if x - wide / 2 < free:
+            continue
+        free = x + wide / 2 + 5 * unit
         marks.text(x, top + 12 * unit, text, 10 * unit, colour=faint, anchor="middle")
     return top + 22 * unit

@@ -59,7 +59,6 @@ def _png(request: dict[str, Any]) -> bytes:
     image: bytes = resvg_py.svg_to_bytes(
         svg_string=request["svg"],
         width=request["width"],
-        height=request["height"],
         skip_system_fonts=True,
         font_files=request["fonts"],
         font_family=family,

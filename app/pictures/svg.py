@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from app.pictures import circular, icicle, legend, rectangular
-from app.pictures.lettering import unit_of
-from app.pictures.marks import Marks, number, page
+from app.pictures.lettering import least_unit, require_room, smallest_font, wrapped
+from app.pictures.marks import LEADING, Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.pictured_tree import PicturedTree, take
 from app.pictures.strips import Column
@@ -74,7 +74,8 @@ def svg(
     closed : rows that are folded. painted : colours of rows, `#rrggbb`, which hold for all below.
     strips : columns of items beside the tips, from the inside out, by node id.
 
-    Raises UsageError for an unknown node, shape, palette or theme and sizes outside 30 to 10,000.
+    Raises UsageError for an unknown node, shape, palette or theme, sizes outside 30 to 10,000, and
+    a side of fewer than ten times `font`.
     O(n_nodes) once per tree, then O(shown).
     """
     _require_one_of("shape", shape, get_args(Shape))
@@ -87,6 +88,7 @@ def svg(
                 code="wrong-parameter",
                 parameter=name,
             )
+    require_room(px, height, font)
     require_node(tree, root)
     shapes = _ROOMS[shape]
     most, after_folding = shapes.capacity(px, height and 0.85 * height)
@@ -129,7 +131,8 @@ Sizes = tuple[float, float | None, float | None]
 def _page(pictured: PicturedTree, sizes: Sizes, title: str | None, shape: Shape) -> str:
     """Title above, legend and note below."""
     px, height, font = sizes
-    unit = unit_of(px, font)
+    unit, small = least_unit(px, font), smallest_font(font)
+    small = max(10.5 * unit, small)
     frame = Marks(pictured.style)
     head = 46 * unit if title else 0.0
     if height is not None:
@@ -139,16 +142,17 @@ def _page(pictured: PicturedTree, sizes: Sizes, title: str | None, shape: Shape)
     rows = [row for each in _legends(pictured) for row in legend.rows(each, px, unit)]
     if height is not None:
         rows = rows[: int(0.4 * height / (21 * unit))]
-    note = _note(pictured, shape)
-    foot = (21 * len(rows) + 8 * bool(rows) + (30 if note else 8)) * unit
+    note = wrapped(_note(pictured, shape), small, 0.96 * px)
+    noted = LEADING * small * len(note)
+    foot = (21 * len(rows) + 8 * bool(rows) + (15 if note else 8)) * unit + noted
     if height is not None and foot > 0.5 * height:
-        rows, note, foot = [], "", 8 * unit
+        rows, note, foot = [], [], 8 * unit
     room = None if height is None else height - head - foot
     marks, tall = _ROOMS[shape].draw(pictured, px, room, font)
     legend.write(frame, rows, px, unit, head + tall + (4 * unit if rows else 0.0))
-    if note:
-        at = head + tall + foot - 17 * unit
-        frame.text(px / 2, at, note, 10.5 * unit, colour=pictured.style.faint, anchor="middle")
+    for place, line in enumerate(note):
+        at = head + tall + foot - 9 * unit - noted + LEADING * small * (place + 0.5)
+        frame.text(px / 2, at, line, small, colour=pictured.style.faint, anchor="middle")
     described = (title or "Tree")[:200] + f", {int(pictured.n_leaves[0]):,} leaves"
     moved = (f'<g transform="translate(0 {number(head)})">', *marks.write(), "</g>")
     return page(px, head + tall + foot, described, pictured.style, (*moved, *frame.write()))

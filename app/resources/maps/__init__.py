@@ -5,6 +5,6 @@ Start with `routes`.
 - `routes`: the operations.
 - `schemas`: what goes over the wire.
 - `forms`: how it is served, by suffix or `Accept`.
-- `picture`: its drawing.
+- `picture`: its drawing; `names`: the names on it.
 - `submission`: what a map is made of.
 """

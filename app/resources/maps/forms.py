@@ -18,12 +18,14 @@ from app.pictures.sheet import Sheet
 from app.resources.maps.schemas import MapResult, PositionsQuery
 from models.arrays import Int, Mask, Single
 from models.tree.categories import Categories
-from models.tree.leaf_ranges import spans
+from models.tree.leaf_ranges import points_in_order, spans
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, arrow_chunks, csv_chunks, json_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from app.resources.maps.names import Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ class Positions:
             circle=self.result.by == "disc",
             caption=_caption(self.result),
             window=query.corners(),
+            named=self._named(),
         )
         return scatter.svg(
             drawn,
@@ -74,6 +77,16 @@ class Positions:
             title=query.title,
             dots=sheet.dots,
         )
+
+    def _named(self) -> Named | None:
+        """The tree with the positions of its points from left to right."""
+        from app.resources.maps.names import Named
+
+        if self.tree is None:
+            return None
+        at = np.empty(len(self.row), dtype=np.int64)
+        at[self.row] = np.arange(len(self.row))
+        return Named(self.tree, self.xy[at[points_in_order(self.tree)]])
 
     def _inside(self) -> Mask:
         """(n_points,) whether a point is within the window."""

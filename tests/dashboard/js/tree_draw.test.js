@@ -5,7 +5,8 @@ import * as cameras from "../../../app/dashboard/js/tree/draw/camera.js";
 import * as colouring from "../../../app/dashboard/js/tree/draw/colouring.js";
 import { compose, frameFor } from "../../../app/dashboard/js/tree/draw/composition.js";
 import { figure, svgOf } from "../../../app/dashboard/js/tree/draw/figures.js";
-import { Busy, spaced, titleOf } from "../../../app/dashboard/js/tree/draw/labels.js";
+import { Ground } from "../../../app/dashboard/js/tree/draw/label_places.js";
+import { apart, titleOf } from "../../../app/dashboard/js/tree/draw/labels.js";
 import { between, passage } from "../../../app/dashboard/js/tree/draw/motion.js";
 import * as palettes from "../../../app/dashboard/js/tree/draw/palettes.js";
 import { pick } from "../../../app/dashboard/js/tree/draw/picking.js";
@@ -373,10 +374,10 @@ test("a text is cut between letters, and never wider than its room", () => {
 test("labels keep apart", () => {
   const at = [0, 5, 12, 30, 31];
   assert.deepEqual(
-    spaced([0, 1, 2, 3, 4], (row) => at[row], 100, 10),
+    apart([0, 1, 2, 3, 4], (row) => at[row], 100, 10),
     [0, 2, 3],
   );
-  const busy = new Busy(100, 100);
+  const busy = new Ground(100, 100);
   assert.equal(busy.take(10, 10, 30, 10), true);
   assert.equal(busy.take(20, 12, 30, 10), false);
   assert.equal(busy.take(60, 60, 10, 10), true);

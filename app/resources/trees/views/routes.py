@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
+import numpy as np
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
@@ -23,9 +24,10 @@ from app.resources.trees.shown import categories_of, shown_tree_of
 from app.resources.trees.views.schemas import Hits, Levels, View
 from models.editions.edited import EditedTree
 from models.tree.categories import Categories, shared
-from models.tree.cluster_names import cluster_names
+from models.tree.cluster_names import called, cluster_names
 from models.tree.clusters import clusters
 from models.tree.noise import counted_as_cluster
+from models.tree.tree import Tree
 from models.tree.window import Folded, scene
 from workers.formats.table_writers import json_list
 from workers.model import sibling
@@ -90,6 +92,7 @@ async def view_tree(
             colours=colours if categories else None,
             closed=shown.closed,
         )
+        _call(tree, drawn.nodes)
         if edition is not None:
             _mark(shown, drawn.nodes)
         axis = None if drawn.axis is None else {"top": drawn.axis[0], "bottom": drawn.axis[1]}
@@ -105,6 +108,14 @@ async def view_tree(
         yield from parts.json_object(fields)
 
     return await streamed(laid_out(), await look_turn(service, tenant, tree_id))
+
+
+def _call(tree: Tree, nodes: list[dict[str, Any]]) -> None:
+    """Write what nodes without a name are called."""
+    rows, counts = (np.array([node[key] for node in nodes]) for key in ("id", "n_leaves"))
+    for node, name in zip(nodes, called(tree, rows, counts), strict=True):
+        if name is not None:
+            node["called"] = name
 
 
 def _mark(shown: EditedTree, nodes: list[dict[str, Any]]) -> None:

@@ -26,6 +26,11 @@ class ViewNode(BaseModel):
     folded: bool = Field(description="Whether some of its children are not shown.")
     hidden: int = Field(description="How many of its children are not shown.")
     name: str | None
+    called: str | None = Field(
+        default=None,
+        description="What a node without a name is called in a picture, after its largest leaves "
+        "as a cluster is; only of the largest nodes where leaves are very many.",
+    )
     noise: bool | None = Field(
         default=None,
         description="Whether all rows under it are noise; of trees with noise alone.",

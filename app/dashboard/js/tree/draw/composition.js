@@ -5,11 +5,13 @@ import { home } from "./camera.js";
 import { errorLinks } from "./error_links.js";
 import { branches, cutLine, dots, ring } from "./dendrogram.js";
 import { cells } from "./icicle.js";
-import { Busy, inner, isSparse, roomFor, sizeFor, tips } from "./labels.js";
+import { Ground, noMemory } from "./label_places.js";
+import { inner, isSparse, roomFor, sizeFor, tips } from "./labels.js";
 import { Picture } from "./picture.js";
 import { fit, place as placed, seen } from "./place.js";
 
 /** @import { ErrorLink } from "../model/errors.js" */
+/** @import { Memory } from "./label_places.js" */
 /** @import { Shape } from "../model/look.js" */
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
@@ -21,13 +23,15 @@ const STRIP = 9;
 /** Between the strips of items, px. */
 const BETWEEN = 2;
 const GAP = 4;
-/** Tips of a rectangle closer than this get no labels, and no space is reserved for them. */
-const LEAST = 1.1;
 /** The most that labels above and below a circle take, as a share of its side; beside it is more room. */
 const POLE = 0.125;
+const SIDE = 0.19;
 /** Letters along the radii of a circle may be this much taller than their distance on the ground. */
 const TALL = 1.12;
+/** The least room beside a rectangle, for labels that appear when zooming in, px. */
 const LATER = 64;
+/** With fewer labels of tips in view, inner nodes have the names of what is below them. */
+const FEW = 15;
 /** Widths of the arcs of folded tips, px, with labels beyond them and without. */
 const THIN_ARC = 1.75;
 const WIDE_ARC = 5;
@@ -61,12 +65,12 @@ export function frameFor(
   const spacing = (height - 36) / scene.tips;
   const size = sizeFor(spacing);
   const most = Math.min(230, 0.3 * width);
-  const named = labels && shape !== "icicle" && spacing > LEAST && scene.n > 1;
+  const named = labels && shape === "rectangular" && scene.n > 1;
+  const options = { size, most, family: theme.family, merged: isSparse(spacing) };
   // Beside a rectangle, labels that appear when zooming in have no other place.
-  const later = labels && shape === "rectangular" && scene.n > 1 ? LATER : 0;
   const room = named
-    ? roomFor(store, scene, { size, most, family: theme.family }) + GAP + 2
-    : later;
+    ? Math.max(roomFor(store, scene, { ...options, across: height - 36 }), LATER) + GAP + 2
+    : 0;
   return {
     ...fit(shape, { width, height, room, strip: strip + (named ? 0 : 2), bend: 1 }),
     strip,
@@ -87,7 +91,8 @@ export function frameFor(
  */
 function circleFor(store, scene, { width, height, theme, strip, named }) {
   const bend = crowded(scene) ? 0.75 : 1;
-  const pole = POLE * Math.min(width, height);
+  // A narrow window has no more room beside the circle than above it.
+  const pole = (width > 1.25 * height ? POLE : SIDE) * Math.min(width, height);
   let room = 0;
   /** @param {number} reserved */
   const fitted = (reserved) => {
@@ -143,7 +148,8 @@ function crowded({ n, kind, v }) {
  *   cut?: CutMarks | null,
  *   links?: ErrorLink[],
  *   labels?: boolean,
- * }} view
+ *   memory?: Memory,
+ * }} view `memory`: the names that were shown before, which stay
  */
 export function compose({
   store,
@@ -155,6 +161,7 @@ export function compose({
   cut = null,
   links = [],
   labels = true,
+  memory = noMemory(),
 }) {
   const place = placed(frame, camera);
   const picture = new Picture(frame.width, frame.height);
@@ -185,21 +192,20 @@ export function compose({
   if (links.length) errorLinks(picture, scene, place, links, theme.text);
   if (labels && scene.n > 1) {
     const gap = frame.strip + GAP + 2;
-    if (place.round) {
-      const merged = isSparse(TALL * spacing);
-      const size = sizeFor(TALL * spacing);
-      tips(picture, store, scene, place, tint, { room: frame.most, gap, size, theme, merged });
-      // Narrow folded tips have no labels: an arc shows that there is more below them.
-      if (merged && !frame.strip) {
-        const strip = frame.room > 0 ? THIN_ARC : WIDE_ARC;
-        ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
-      }
-    } else if (spacing > LEAST) {
-      const [size, room] = [sizeFor(spacing), frame.room - GAP - 2];
-      tips(picture, store, scene, place, tint, { room, gap, size, theme });
+    const tall = place.round ? TALL : 1;
+    const merged = isSparse(tall * spacing);
+    const size = sizeFor(tall * spacing);
+    const room = place.round ? frame.most : frame.room - GAP - 2;
+    const options = { room, gap, size, theme, merged, memory };
+    const written = tips(picture, store, scene, place, tint, options);
+    // Narrow folded tips have no labels: an arc shows that there is more below them.
+    if (place.round && merged && !frame.strip) {
+      const strip = frame.room > 0 ? THIN_ARC : WIDE_ARC;
+      ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
     }
-    const busy = new Busy(frame.width, frame.height);
-    inner(picture, store, scene, place, tint, { theme, clusters: cut?.clusters, busy });
+    const busy = new Ground(frame.width, frame.height);
+    const own = { theme, clusters: cut?.clusters, busy, all: written < FEW };
+    inner(picture, store, scene, place, tint, own);
   }
   if (scene.n === 1) alone(picture, store, scene, place, theme);
   return picture;

@@ -2,9 +2,10 @@
 
 import { INNER, LEAF, REST } from "../model/scene.js";
 import { titleOf } from "./labels.js";
+import { nameOf } from "./name_runs.js";
 import { mix, on } from "./palettes.js";
 import { ABOVE, seen } from "./place.js";
-import { clip } from "./text.js";
+import { fitted, width } from "./text.js";
 
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Named } from "./name_runs.js" */
@@ -30,6 +31,8 @@ export function cells(picture, store, scene, place, tint, { theme }) {
   const { n, kind, left, right, v, deep, end, parent } = scene;
   const { window } = place;
   const fillOf = fills(scene, tint, theme);
+  /** @type {(string | undefined)[]} The first leaf of the last name above each cell, and in it. */
+  const above = [];
   for (let i = 0; i < n;) {
     if (!seen(window, left[i], right[i])) {
       i = end[i];
@@ -53,18 +56,9 @@ export function cells(picture, store, scene, place, tint, { theme }) {
         below(picture, place, i, scene, fill, theme, x0 + gap / 2, x1 - x0 - gap, y1);
       }
       if (!fine) {
-        name(
-          picture,
-          store,
-          scene,
-          i,
-          fill,
-          theme,
-          x0,
-          y0,
-          x1 - x0,
-          kind[i] > LEAF ? place.pv(1) - y0 : tall,
-        );
+        const last = above[parent[i]];
+        const box = { x: x0, y: y0, w: x1 - x0, h: kind[i] > LEAF ? place.pv(1) - y0 : tall };
+        above[i] = name(picture, store, scene, i, { ...box, fill, theme, from: last }) ?? last;
       }
     }
     i = fine ? end[i] : i + 1;
@@ -121,31 +115,43 @@ function fills(scene, tint, theme) {
 }
 
 /**
+ * The name in a cell, along the tall side of one that is too narrow for it. Returns its first leaf;
+ * nothing where there is no room, and where it begins as the name above it: it would say nothing new.
+ *
  * @param {Picture} picture
  * @param {Named} store
  * @param {Drawn} scene
  * @param {number} i
- * @param {string} fill
- * @param {Theme} theme
- * @param {number} x
- * @param {number} y
- * @param {number} w
- * @param {number} h
+ * @param {{
+ *   x: number,
+ *   y: number,
+ *   w: number,
+ *   h: number,
+ *   fill: string,
+ *   theme: Theme,
+ *   from: string | undefined,
+ * }} options
  */
-function name(picture, store, scene, i, fill, theme, x, y, w, h) {
-  const upright = w < 46 && h > 1.6 * w;
+function name(picture, store, scene, i, { x, y, w, h, fill, theme, from }) {
+  const { kind, slot } = scene;
+  const own = slot[i] >= 0 && store.name[slot[i]];
+  const title = titleOf(store, scene, i) || (i > 0 && nameOf(store, scene, i));
+  if (!title) return undefined;
+  const [first] = title.split(", ", 1);
+  if (!own && first === from && kind[i] === INNER) return undefined;
+  const flat = Math.min(12, Math.max(9, h * 0.72));
+  const upright = h > 1.3 * w && (w < 46 || width(title, flat, theme.family) > w - 8);
   const [room, thick] = upright ? [h - 8, w] : [w - 8, h];
-  if (thick < 10.5 || room < 16) return;
-  const title = titleOf(store, scene, i);
-  if (!title) return;
+  if (thick < 10.5 || room < 16) return undefined;
   const size = Math.min(12, Math.max(9, thick * 0.72));
-  const text = clip(title, size, room, theme.family);
+  const text = fitted(title, size, room, theme.family);
   // A truncated number would be wrong.
-  const isNamed = scene.slot[i] >= 0 && store.name[scene.slot[i]];
-  if (!text || (text !== title && (text.length < 4 || !isNamed))) return;
+  const isNumber = !own && !store.called?.[slot[i]];
+  if (!text || (text !== title && (text.length < 4 || isNumber))) return undefined;
   const style = { size, colour: on(fill, theme), whole: title };
   // Folded: the text may be on the paler part, which is closer to the page's colour.
-  if (scene.kind[i] > LEAF) style.colour = theme.text;
+  if (kind[i] > LEAF) style.colour = theme.text;
   if (upright) picture.text("texts", x + w / 2, y + 5, text, { ...style, turn: Math.PI / 2 });
   else picture.text("texts", x + 5, y + Math.min(h / 2, 11), text, style);
+  return first;
 }

@@ -2,27 +2,30 @@
 
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
-import { runsOf } from "./name_runs.js";
+import { groups, MOST_WORDS, noMemory, priority, readable, spaced } from "./label_places.js";
+import { isGroup, nameOf, runsOf } from "./name_runs.js";
 import { seen } from "./place.js";
-import { clip, isolated, line, width } from "./text.js";
+import { fitted, isolated, line, width } from "./text.js";
 
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
 /** @import { Theme } from "./palettes.js" */
 /** @import { Picture, TextStyle } from "./picture.js" */
+/** @import { Ground, Memory } from "./label_places.js" */
 /** @import { Named, Run } from "./name_runs.js" */
 /** @import { Place, RoundPlace, Visible } from "./place.js" */
 /** @import { Tint } from "./tint.js" */
 
 const SMALLEST = 6.5;
-const SPARSE = 9;
+const SPARSE = 11;
+/** The least width of a group that is divided, in font sizes. */
+const LINES = 1.9;
 /** A label of fewer letters than its name has at least this many, or it is left out. */
 const FEWEST_LETTERS = 4;
 const FEWEST_INNER = 8;
 /** Distance of a circle's labels from the edges of the picture, px. */
 const EDGE = 4;
 const LARGEST = 12.5;
-const CELL = 6;
 /** The most labels whose widths decide how much room there is. */
 const MEASURED = 400;
 const whole = new Intl.NumberFormat("en");
@@ -37,10 +40,9 @@ const whole = new Intl.NumberFormat("en");
 export function titleOf(store, scene, row) {
   const { kind, leaves, slot, id } = scene;
   if (kind[row] === REST) return `${whole.format(leaves[row])} more`;
-  const name = slot[row] === NONE ? null : store.name[slot[row]];
-  const label = name === null || name === undefined ? "" : line(name);
-  if (kind[row] === LEAF) return label || (name === null ? String(id[row]) : "");
-  if (kind[row] === INNER) return label;
+  const label = nameOf(store, scene, row);
+  if (kind[row] === LEAF) return label || (store.name[slot[row]] === null ? String(id[row]) : "");
+  if (kind[row] === INNER) return readable(line(store.name[slot[row]] ?? ""));
   const leafCount = `${whole.format(leaves[row])} ${leaves[row] === 1 ? "leaf" : "leaves"}`;
   return label ? `${isolated(label)} · ${leafCount}` : leafCount;
 }
@@ -76,9 +78,34 @@ function ranked(scene) {
 }
 
 /**
+ * The groups of a crowded scene that are seen, the largest first.
+ *
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {{ across: number, size: number, window?: Visible | null, memory?: Memory }} options `across`:
+ *   px per unit of u
+ */
+export function groupsOf(store, scene, { across, size, window = null, memory = noMemory() }) {
+  const { left, right, kind, id } = scene;
+  const [low, high] = window ? extent(window.spans) : [0, 1];
+  const rows = groups(scene, {
+    width: (row) => (right[row] - left[row]) * across,
+    isTip: (row) => kind[row] !== INNER,
+    isSeen: (row) => !window || seen(window, left[row], right[row]),
+    id: (row) => id[row],
+    least: LINES * size,
+    all: (Math.min(1, high) - Math.max(0, low)) * across,
+    memory,
+  });
+  /** @param {Run} run */
+  const rank = ({ row, leaves }) => priority(memory, id[row], leaves);
+  return runsOf(store, scene, rows).sort((a, b) => rank(b) - rank(a) || a.row - b.row);
+}
+
+/**
  * The width that the tips' labels need beyond the ground, px: nine tenths of them fit whole.
  *
- * @param {Named} store
+ * @param {Store} store
  * @param {Drawn} scene
  * @param {{ size: number, most: number, family: string, merged?: boolean, across?: number }} options
  *   `merged`: as in `tips`, with `across`, the px per unit of u
@@ -86,13 +113,14 @@ function ranked(scene) {
 export function roomFor(store, scene, { size, most, family, merged = false, across = 0 }) {
   /** @type {number[]} */
   const wide = [];
+  /** @param {string} text */
+  const measure = (text) => {
+    if (text) wide.push(Math.min(most, width(fitted(text, size, most, family), size, family)));
+  };
   if (merged) {
-    for (const run of runsOf(store, scene).slice(0, MEASURED)) {
-      const isLeftOut =
-        isNameless(store, scene, run) ||
-        isSliver(store, scene, run, (run.to - run.from) * across, { size, merged });
-      const text = isLeftOut ? "" : runTitle(store, scene, run);
-      if (text) wide.push(Math.min(most, width(text, size, family)));
+    for (const run of groupsOf(store, scene, { across, size }).slice(0, MEASURED)) {
+      const px = (run.to - run.from) * across;
+      if (!isSliver(store, scene, run, px, { size, merged })) measure(runTitle(store, scene, run));
     }
   } else {
     const order = ranked(scene);
@@ -100,8 +128,7 @@ export function roomFor(store, scene, { size, most, family, merged = false, acro
       const row = order[at];
       if (scene.kind[row] === INNER) continue;
       if (scene.kind[row] === UNSEEN && scene.tips > 600) continue;
-      const text = titleOf(store, scene, row);
-      if (text) wide.push(Math.min(most, width(text, size, family)));
+      measure(titleOf(store, scene, row));
     }
   }
   if (!wide.length) return 0;
@@ -113,27 +140,18 @@ export function roomFor(store, scene, { size, most, family, merged = false, acro
 }
 
 /**
- * The label of a run: its name and its number of leaves; that of its tip, if it is one.
+ * The label of a run: its name, and the number of its leaves where several rows or what is folded
+ * have it; that of its tip, if it is one.
  *
  * @param {Named} store
  * @param {Drawn} scene
  * @param {Run} run
  */
-function runTitle(store, scene, { row, tips: n, leaves }) {
-  const title = titleOf(store, scene, row);
-  if (n === 1) return title;
-  return `${isolated(line(store.name[scene.slot[row]] ?? ""))} · ${whole.format(leaves)}`;
+function runTitle(store, scene, { row, rows, leaves, name }) {
+  if (!name) return "";
+  if (rows > 1) return `${isolated(name)} · ${whole.format(leaves)}`;
+  return scene.kind[row] === INNER ? name : titleOf(store, scene, row);
 }
-
-/**
- * Whether a run is a leaf without a name: among crowded leaves its number says nothing.
- *
- * @param {Named} store
- * @param {Drawn} scene
- * @param {Run} run
- */
-const isNameless = (store, scene, { row }) =>
-  scene.kind[row] === LEAF && !store.name[scene.slot[row]];
 
 /**
  * Labels of the tips, beyond the ground. Returns how many were written.
@@ -143,9 +161,15 @@ const isNameless = (store, scene, { row }) =>
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Tint} tint
- * @param {{ room: number, gap: number, size: number, theme: Theme, merged?: boolean }} options
- *   `merged`: neighbouring tips of one name have one label with an arc over them, and folded tips
- *   that are narrower than a label have none, so that the names of leaves get the space
+ * @param {{
+ *   room: number,
+ *   gap: number,
+ *   size: number,
+ *   theme: Theme,
+ *   merged?: boolean,
+ *   memory?: Memory,
+ * }} options `merged`: groups have labels, with arcs over them, and folded tips that are narrower than
+ *   a label have none
  */
 export function tips(
   picture,
@@ -153,7 +177,7 @@ export function tips(
   scene,
   place,
   tint,
-  { room, gap, size, theme, merged = false },
+  { room, gap, size, theme, merged = false, memory = noMemory() },
 ) {
   const { window } = place;
   if (window.v1 < 0.9) return 0;
@@ -162,14 +186,16 @@ export function tips(
     : place.across;
   const half = (place.round && !merged ? 0.47 : 0.55) * size;
   const runs = merged
-    ? runsOf(store, scene).filter(({ from, to }) => seen(window, from, to))
+    ? groupsOf(store, scene, { across, size, window, memory })
     : visibleTips(scene, place, size).map((row) => ({
         row,
-        tips: 1,
+        rows: 1,
         from: scene.left[row],
         to: scene.right[row],
         leaves: scene.leaves[row],
+        name: "",
       }));
+  const shown = new Set();
   // A flag for each px of the visible ground.
   const [low, high] = extent(window.spans);
   const base = Math.max(0, low) * across;
@@ -179,23 +205,26 @@ export function tips(
   let written = 0;
   for (const run of runs) {
     const { row, from, to } = run;
-    const middle = run.tips === 1 ? scene.u[row] : (from + to) / 2;
+    const middle = run.rows === 1 && !isGroup(scene, run) ? scene.u[row] : (from + to) / 2;
     const at = middle * across - base;
     const start = Math.ceil(at - half);
     const stop = Math.floor(at + half);
     if (isSliver(store, scene, run, (to - from) * across, { size, merged })) continue;
-    if (merged && isNameless(store, scene, run)) continue;
+    if (merged && written >= MOST_WORDS) break;
     if (stop < 0 || start > taken.length || occupied(taken, start, stop)) continue;
-    const title = runTitle(store, scene, run);
+    const title = merged ? runTitle(store, scene, run) : titleOf(store, scene, row);
+    if (!title) continue;
     const space = place.round ? Math.min(room, toEdge(picture, place, middle, gap)) : room;
-    const text = clip(title, size, space, theme.family);
+    const text = fitted(title, size, space, theme.family);
     if (!text || (text !== title && place.round && text.length < FEWEST_LETTERS)) continue;
     taken.fill(1, Math.max(0, start), Math.max(0, stop));
     const colour = tint.text[tint.branch[row]];
-    if (merged && (to - from) * across > size) arcOver(picture, place, run, gap, colour);
+    if (merged && isGroup(scene, run)) arcOver(picture, place, run, gap, colour);
     beside(picture, place, middle, gap, text, { size, colour, whole: title });
     written += 1;
+    shown.add(scene.id[row]);
   }
+  if (merged) memory.shown = shown;
   return written;
 }
 
@@ -209,9 +238,9 @@ export function tips(
  * @param {number} wide px
  * @param {{ size: number, merged: boolean }} options
  */
-function isSliver(store, scene, { row, tips: n }, wide, { size, merged }) {
+function isSliver(store, scene, { row, rows }, wide, { size, merged }) {
   if (wide >= size) return false;
-  if (merged) return n > 1 || scene.kind[row] !== LEAF;
+  if (merged) return rows > 1 || scene.kind[row] > LEAF;
   return scene.kind[row] === UNSEEN && store.name[scene.slot[row]] === null;
 }
 
@@ -263,16 +292,10 @@ function toEdge(picture, place, u, gap) {
  * @param {number} length
  * @param {number} size
  */
-export function spaced(rows, at, length, size) {
-  const taken = new Uint8Array(Math.ceil(length) + 1);
-  return rows.filter((row) => {
-    const middle = at(row);
-    const start = Math.round(middle - size * 0.52);
-    const stop = Math.round(middle + size * 0.52);
-    if (stop < 0 || start > length || occupied(taken, start, stop)) return false;
-    taken.fill(1, Math.max(0, start), Math.max(0, stop));
-    return true;
-  });
+export function apart(rows, at, length, size) {
+  const within = rows.filter((row) => at(row) > -size && at(row) < length + size);
+  const rank = within.map((_, place) => -place);
+  return spaced(within.map(at), rank, 1.04 * size).map((place) => within[place]);
 }
 
 /** @param {Visible["spans"]} spans */
@@ -338,14 +361,21 @@ export function beside(picture, place, u, gap, text, style) {
 }
 
 /**
- * Names of inner nodes, beside their nodes, where they do not overlap others and are in the window.
+ * Names of inner nodes, beside their nodes, where they do not overlap others and are in the window; the
+ * names that nodes were given come first.
  *
  * @param {Picture} picture
  * @param {Store} store
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Tint} tint
- * @param {{ theme: Theme, size?: number, clusters?: Set<number> | null, busy: Busy }} options
+ * @param {{
+ *   theme: Theme,
+ *   size?: number,
+ *   clusters?: Set<number> | null,
+ *   busy: Ground,
+ *   all?: boolean,
+ * }} options `all`: nodes without a name have one after what is below them
  */
 export function inner(
   picture,
@@ -353,9 +383,10 @@ export function inner(
   scene,
   place,
   tint,
-  { theme, size = 11, clusters = null, busy },
+  { theme, size = 11, clusters = null, busy, all = false },
 ) {
   const { n, kind, left, right, end, u, v, slot } = scene;
+  const { v0, v1 } = place.window;
   const candidates = [];
   for (let i = 1; i < n;) {
     const wide = (right[i] - left[i]) * place.across;
@@ -363,17 +394,23 @@ export function inner(
       i = end[i];
       continue;
     }
-    if (kind[i] === INNER && slot[i] !== NONE && store.name[slot[i]]) candidates.push(i);
+    const isInView = v[i] >= v0 && v[i] <= v1 && kind[i] === INNER && slot[i] !== NONE;
+    if (isInView && (store.name[slot[i]] || (all && store.called[slot[i]]))) candidates.push(i);
     i += 1;
   }
   /** @param {number} row */
-  const first = (row) => (clusters?.has(scene.id[row]) ? 1 : 0);
+  const first = (row) => (store.name[slot[row]] ? 2 : 0) + (clusters?.has(scene.id[row]) ? 1 : 0);
+  /** @type {Set<string>} The first leaves of names: one above another says the same. */
+  const begun = new Set();
   candidates.sort((a, b) => first(b) - first(a) || scene.leaves[b] - scene.leaves[a] || a - b);
   let written = 0;
   for (const row of candidates.slice(0, 400)) {
+    if (written >= MOST_WORDS) break;
     const wide = (right[row] - left[row]) * place.acrossAt(v[row]);
-    const name = store.name[slot[row]] ?? "";
-    const text = clip(
+    const name = nameOf(store, scene, row);
+    const [leaf] = name.split(", ", 1);
+    if (!store.name[slot[row]] && begun.has(leaf)) continue;
+    const text = fitted(
       name,
       size,
       Math.min(150, Math.max(44, place.round ? wide : 150)),
@@ -385,8 +422,10 @@ export function inner(
     if (!text || w < size || (text !== name && text.length < FEWEST_INNER)) continue;
     const [x, y] = place.at(u[row], v[row]);
     const [tx, ty] = place.round ? [x - w / 2, y - size * 0.9] : [x - w - 5, y - size * 0.75];
-    if (tx < 2 || ty < size || tx + w > picture.width - 2 || ty > picture.height - 2) continue;
-    if (!busy.take(tx - 2, ty - size * 0.6, w + 4, size * 1.25)) continue;
+    const tall = 0.6 * size;
+    if (place.round && isBeyond(place, [tx, tx + w], [ty - tall, ty + tall])) continue;
+    if (!busy.take(tx - 2, ty - tall, w + 4, 2.1 * tall)) continue;
+    begun.add(leaf);
     picture.text("texts", tx, ty, text, {
       size,
       colour: tint.text[tint.branch[row]],
@@ -399,39 +438,12 @@ export function inner(
   return written;
 }
 
-/** The parts of the window that are written on, in cells of a few px. */
-export class Busy {
-  /**
-   * @param {number} windowWidth
-   * @param {number} windowHeight
-   */
-  constructor(windowWidth, windowHeight) {
-    this.columns = Math.ceil(windowWidth / CELL) + 1;
-    this.rows = Math.ceil(windowHeight / CELL) + 1;
-    this.cells = new Uint8Array(this.columns * this.rows);
-  }
-
-  /**
-   * Take a box; false if any part of it is taken already.
-   *
-   * @param {number} x
-   * @param {number} y
-   * @param {number} w
-   * @param {number} h
-   */
-  take(x, y, w, h) {
-    const x0 = Math.max(0, Math.floor(x / CELL));
-    const x1 = Math.min(this.columns - 1, Math.floor((x + w) / CELL));
-    const y0 = Math.max(0, Math.floor(y / CELL));
-    const y1 = Math.min(this.rows - 1, Math.floor((y + h) / CELL));
-    for (let row = y0; row <= y1; row += 1) {
-      for (let column = x0; column <= x1; column += 1) {
-        if (this.cells[row * this.columns + column]) return false;
-      }
-    }
-    for (let row = y0; row <= y1; row += 1) {
-      this.cells.fill(1, row * this.columns + x0, row * this.columns + x1 + 1);
-    }
-    return true;
-  }
-}
+/**
+ * Whether a corner of a box is beyond the ground, where tips have their labels.
+ *
+ * @param {RoundPlace} place
+ * @param {number[]} across
+ * @param {number[]} down
+ */
+const isBeyond = (place, across, down) =>
+  across.some((x) => down.some((y) => place.invert(x, y).v > 1));

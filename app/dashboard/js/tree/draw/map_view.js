@@ -4,12 +4,15 @@
 import { boxOf, gridOf, nearestTo } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
 import { onGestures } from "./gestures.js";
+import { noMemory } from "./label_places.js";
+import { mapNames, Spots } from "./map_names.js";
 import { glCloud } from "./point_cloud.js";
 import { Pace } from "./pace.js";
 import { pixelCloud } from "./point_pixels.js";
 import { contextOf } from "./stage.js";
 
 /** @import { Box, Corner, Grid, Points } from "../model/point_map.js" */
+/** @import { Store } from "../model/store.js" */
 /** @import { Cloud, MapCamera } from "./point_cloud.js" */
 /** @import { Theme } from "./palettes.js" */
 
@@ -54,6 +57,11 @@ export class MapView {
   isClosed = false;
   isDisc = false;
   isLasso = false;
+  /** @type {Store | null} The nodes whose names are on the map; null for none. */
+  store = null;
+  spots = new Spots(this.points);
+  /** The names that are shown, which stay while one moves. */
+  memory = noMemory();
   pointed = NONE;
   pace = new Pace();
   width = 0;
@@ -96,6 +104,8 @@ export class MapView {
     this.ground.replaceWith(ground);
     this.ground = ground;
     Object.assign(this, { points, isDisc, grid: null, outline: [], pointed: NONE });
+    this.spots = new Spots(points);
+    this.memory = noMemory();
     this.box = isDisc ? { x0: -1.02, y0: -1.02, x1: 1.02, y1: 1.02 } : boxOf(points);
     const cloud = await glCloud(ground, points);
     this.isFast = cloud !== null;
@@ -112,6 +122,17 @@ export class MapView {
   paint(index, palette, theme) {
     Object.assign(this, { palette, theme });
     this.cloud?.paint(index);
+    this.draw();
+  }
+
+  /**
+   * Write the names of nodes on their points.
+   *
+   * @param {Store | null} store
+   */
+  name(store) {
+    this.store = store;
+    this.spots.forget();
     this.draw();
   }
 
@@ -260,6 +281,7 @@ export class MapView {
       context.lineWidth = 1;
       context.stroke();
     }
+    if (this.store && this.points.n) this.#names(this.store, theme);
     if (outline.length > 1) {
       context.beginPath();
       for (const corner of outline) context.lineTo(...this.px(...corner));
@@ -282,6 +304,32 @@ export class MapView {
       context.strokeStyle = theme.text;
       context.lineWidth = 2;
       context.stroke();
+    }
+  }
+
+  /**
+   * @param {Store} store
+   * @param {Theme} theme
+   */
+  #names(store, { family, paper, text: ink }) {
+    const { context, width, height, memory, camera } = this;
+    const px = (/** @type {number} */ x, /** @type {number} */ y) => this.px(x, y);
+    const options = { k: camera.k, px, width, height, family, memory, reach: this.size / 2 };
+    context.lineJoin = "round";
+    context.textBaseline = "middle";
+    context.lineWidth = 3;
+    context.strokeStyle = paper;
+    context.fillStyle = ink;
+    // The smallest first, so that no halo lies on a larger name.
+    for (const { x, y, text, size, weight, align } of mapNames(
+      store,
+      this.spots,
+      options,
+    ).reverse()) {
+      context.font = `${weight} ${size}px ${family}`;
+      context.textAlign = align;
+      context.strokeText(text, x, y);
+      context.fillText(text, x, y);
     }
   }
 

@@ -1,57 +1,105 @@
-// Runs of neighbouring tips that have the same name: where there is no room for the label of every
-// tip, one label names them all. Pure.
+// Runs of neighbouring tips and groups that have the same name: one label names them all. Pure.
 
-import { INNER } from "../model/scene.js";
+import { INNER, LEAF, REST } from "../model/scene.js";
+import { largestLeaves } from "../model/cluster_names.js";
 import { NONE } from "../model/store.js";
+import { readable } from "./label_places.js";
+import { line } from "./text.js";
 
 /** @import { Drawn } from "../model/scene.js" */
-
-/** @typedef {{ name: (string | null)[] }} Named names by slot: a store, or a scene with its own */
+/** @import { Store } from "../model/store.js" */
 
 /**
- * `row`: its first tip; `tips`: how many there are; `from` to `to`: their stretch of u; `leaves`: of
- * all of them.
- *
- * @typedef {{ row: number, tips: number, from: number, to: number, leaves: number }} Run
+ * @typedef {{ name: (string | null)[], called?: (string | null)[] }} Named names by slot: a store, or a
+ *   scene with its own
  */
 
-/** @type {WeakMap<Drawn, Run[]>} */
-const known = new WeakMap();
+/**
+ * `row`: its first row; `rows`: how many there are; `from` to `to`: their stretch of u; `leaves`: below
+ * all of them; `name`: "" for none.
+ *
+ * @typedef {{
+ *   row: number,
+ *   rows: number,
+ *   from: number,
+ *   to: number,
+ *   leaves: number,
+ *   name: string,
+ * }} Run
+ */
 
 /**
- * The runs of a scene, the longest first; a tip without a name is a separate run. O(n log n),
- * once for a scene.
+ * What a row is called: by its name, else after its largest leaves; "" for nothing.
  *
  * @param {Named} store
  * @param {Drawn} scene
+ * @param {number} row
  */
-export function runsOf(store, scene) {
-  const earlier = known.get(scene);
-  if (earlier) return earlier;
+export function nameOf(store, scene, row) {
+  const slot = scene.slot[row];
+  if (slot === NONE) return "";
+  return readable(line(store.name[slot] || store.called?.[slot] || ""));
+}
+
+/** @type {WeakMap<Drawn, Map<number, string>>} */
+const known = new WeakMap();
+
+/**
+ * The name of a group, by its largest leaves where the service has not named it. O(leaves below) once
+ * for a scene.
+ *
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {number} row
+ */
+function groupName(store, scene, row) {
+  const own = nameOf(store, scene, row);
+  if (own || scene.kind[row] === LEAF || scene.kind[row] === REST) return own;
+  let names = known.get(scene);
+  if (!names) known.set(scene, (names = new Map()));
+  let name = names.get(row);
+  if (name === undefined) {
+    name = readable(line(largestLeaves(store, scene.slot[row]) ?? ""));
+    names.set(row, name);
+  }
+  return name;
+}
+
+/**
+ * The runs of rows, the longest first; a row without a name is a separate run. O(n log n).
+ *
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {number[]} rows from left to right
+ */
+export function runsOf(store, scene, rows) {
   /** @type {Run[]} */
   const runs = [];
-  let last = "";
-  for (let row = 0; row < scene.n; row += 1) {
-    if (scene.kind[row] === INNER) continue;
-    const slot = scene.slot[row];
-    const name = slot === NONE ? "" : (store.name[slot] ?? "");
+  for (const row of rows) {
+    const name = groupName(store, scene, row);
     const run = runs.at(-1);
-    if (run && name !== "" && name === last) {
-      run.tips += 1;
+    if (run && name !== "" && name === run.name) {
+      run.rows += 1;
       run.to = scene.right[row];
       run.leaves += scene.leaves[row];
     } else {
       runs.push({
         row,
-        tips: 1,
+        rows: 1,
         from: scene.left[row],
         to: scene.right[row],
         leaves: scene.leaves[row],
+        name,
       });
     }
-    last = name;
   }
-  runs.sort((a, b) => b.leaves - a.leaves || a.row - b.row);
-  known.set(scene, runs);
-  return runs;
+  return runs.sort((a, b) => b.leaves - a.leaves || a.row - b.row);
 }
+
+/**
+ * Whether a row is a group: a run of it has an arc over what it names.
+ *
+ * @param {Drawn} scene
+ * @param {Run} run
+ */
+export const isGroup = (scene, { row, rows }) => rows > 1 || scene.kind[row] === INNER;

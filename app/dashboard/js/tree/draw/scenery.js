@@ -7,6 +7,7 @@ import { fromPortable, held, home, journey, nearest, portable, toward, zoomed } 
 import { cutMarks, isBanded, shownErrors, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
 import { highlight } from "./highlight.js";
+import { noMemory } from "./label_places.js";
 import { shownStrips } from "./item_tints.js";
 import { between, change, glide, passage } from "./motion.js";
 import { pageColours } from "./palettes.js";
@@ -22,6 +23,7 @@ import { tint } from "./tint.js";
 /** @import { TreeSource } from "../model/source.js" */
 /** @import { Labels } from "./colouring.js" */
 /** @import { ViewFrame } from "./composition.js" */
+/** @import { Memory } from "./label_places.js" */
 /** @import { Picture } from "./picture.js" */
 /** @import { Theme } from "./palettes.js" */
 /** @import { Camera } from "./place.js" */
@@ -59,6 +61,8 @@ export class Scenery extends EventTarget {
   /** @type {Items | null} */
   items = null;
   coarse = false;
+  /** The names that are shown, which stay while one moves. */
+  memory = noMemory();
   hovered = NONE; // A row.
   /** @type {number[] | null} Ids that are marked from outside. */
   marked = null;
@@ -82,7 +86,7 @@ export class Scenery extends EventTarget {
     this.tint = tint(this.scene, this.theme, { by: "none" });
     /** @type {Stage} */
     this.stage = new Stage(root, {
-      compose: (camera) => this.#composed({ ...this.#staged(), camera }),
+      compose: (camera) => this.#composed({ ...this.#staged(), camera }, { memory: this.memory }),
       over: (context, place) => highlight(context, this, place),
       family: () => this.theme.family,
       frame: () => this.frame,
@@ -150,13 +154,16 @@ export class Scenery extends EventTarget {
 
   /**
    * @param {Staged} staged
-   * @param {{ tint?: Tint, labels?: boolean }} [options]
+   * @param {{ tint?: Tint, labels?: boolean, memory?: Memory }} [options]
    */
-  #composed({ scene, frame, camera }, { tint: own = this.tint, labels = this.look.labels } = {}) {
+  #composed(
+    { scene, frame, camera },
+    { tint: own = this.tint, labels = this.look.labels, memory = noMemory() } = {},
+  ) {
     const { store, theme } = this;
     const cut = cutMarks(this, scene);
     const links = this.#links(scene);
-    return compose({ store, scene, frame, camera, theme, tint: own, cut, links, labels });
+    return compose({ store, scene, frame, camera, theme, tint: own, cut, links, labels, memory });
   }
 
   /**

@@ -6,7 +6,7 @@ import { NONE } from "../model/store.js";
 import { sceneOf, topClusters } from "../model/tangle_scene.js";
 import { branches, stretch, stub } from "./dendrogram.js";
 import { onGestures } from "./gestures.js";
-import { spaced, titleOf } from "./labels.js";
+import { apart, titleOf } from "./labels.js";
 import { colourOf, legible, mix, pageColours } from "./palettes.js";
 import { pick } from "./picking.js";
 import { paint, Picture } from "./picture.js";
@@ -226,7 +226,7 @@ export class TangleView extends EventTarget {
     const rows = [];
     for (let row = 0; row < scene.n; row += 1) if (scene.kind[row] !== INNER) rows.push(row);
     rows.sort((a, b) => scene.leaves[b] - scene.leaves[a] || a - b);
-    for (const row of spaced(rows, (at) => place.pu(scene.u[at]), layout.height, size)) {
+    for (const row of apart(rows, (at) => place.pu(scene.u[at]), layout.height, size)) {
       const title = titleOf(scene, scene, row);
       const text = clip(title, size, layout.label, this.theme.family);
       if (!text) continue;

@@ -1,6 +1,8 @@
 // Text from users in a drawing: one clean line, measured, shortened between graphemes, and isolated
 // in its direction.
 
+import { shortened } from "./label_places.js";
+
 const LONGEST = 300;
 const KEPT = 8000;
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
@@ -80,3 +82,20 @@ export function clip(text, size, room, family, weight = 400) {
   }
   return low > 0 ? `${parts.slice(0, low).join("").trimEnd()}…` : "";
 }
+
+/**
+ * `text` cut to `room` px: parts of a list go before letters; "" if not even a letter fits.
+ *
+ * @param {string} text
+ * @param {number} size
+ * @param {number} room
+ * @param {string} family
+ * @param {number} [weight]
+ */
+export const fitted = (text, size, room, family, weight = 400) =>
+  shortened(
+    line(text),
+    room,
+    (part) => width(part, size, family, weight),
+    (part, left) => clip(part, size, left, family, weight),
+  );

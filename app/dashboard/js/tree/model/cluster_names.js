@@ -35,7 +35,7 @@ export function clusterNames(cut, store) {
 function namesOf(clusters, store) {
   const isNamed = clusters.every(({ name }) => name);
   const names = clusters.map((cluster) =>
-    isNamed ? cluster.name : byLeaves(store, store.slot(cluster.node)),
+    isNamed ? cluster.name : largestLeaves(store, store.slot(cluster.node)),
   );
   const isNumbered = names.slice(0, LISTED).some((name) => !name);
   return new Map(
@@ -52,8 +52,8 @@ function namesOf(clusters, store) {
  * @param {Store} store
  * @param {number} top slot
  */
-function byLeaves(store, top) {
-  const { names, n } = largestLeaves(store, top);
+export function largestLeaves(store, top) {
+  const { names, n } = bestOf(store, top);
   return names.length ? listed(names, n > LEAVES) : null;
 }
 
@@ -70,7 +70,7 @@ const listed = (names, goesOn) => [...new Set(names)].join(", ") + (goesOn ? ", 
  * @param {number} top slot
  */
 export function leavesText(store, top) {
-  const { names } = largestLeaves(store, top);
+  const { names } = bestOf(store, top);
   return listed(names, names.length > 0 && names.length < store.leaves[top]);
 }
 
@@ -80,7 +80,7 @@ export function leavesText(store, top) {
  * @param {Store} store
  * @param {number} top slot
  */
-function largestLeaves(store, top) {
+function bestOf(store, top) {
   /** @type {number[]} Slots, the largest first. */
   const best = [];
   let n = 0;

@@ -20,6 +20,8 @@ export class Store {
   share = new Float32Array(START); // The category's, among the leaves below.
   /** @type {(string | null)[]} */
   name = [];
+  /** @type {(string | null)[]} What a node without a name is called. */
+  called = [];
   /** @type {(string | null)[]} That an edition gives it. */
   colour = [];
   /** @type {Set<number>} Ids of nodes that an edition shows folded. */
@@ -128,6 +130,7 @@ export class Store {
       this.before[slot] = node.points_before;
       this.height[slot] = node.height;
       this.name[slot] = node.name;
+      this.called[slot] = node.called ?? null;
       this.colour[slot] = node.colour ?? null;
       if (node.collapsed) this.collapsed.add(node.id);
       if (node.noise) this.noise.add(node.id);
@@ -184,7 +187,9 @@ export class Store {
   rename(view) {
     for (const node of view.nodes) {
       const slot = this.slot(node.id);
-      if (slot !== NONE) this.name[slot] = node.name;
+      if (slot === NONE) continue;
+      this.name[slot] = node.name;
+      this.called[slot] = node.called ?? null;
     }
   }
 
@@ -241,6 +246,7 @@ export class Store {
       kept.category[fresh] = this.category[slot];
       kept.share[fresh] = this.share[slot];
       kept.name[fresh] = this.name[slot];
+      kept.called[fresh] = this.called[slot];
       kept.colour[fresh] = this.colour[slot];
       kept.parent[fresh] = this.parent[slot] === NONE ? NONE : to[this.parent[slot]];
       const kids = this.kids[slot];

@@ -248,7 +248,9 @@ export function mapPanel(view, { onchoose, only = null }) {
     colouredBy = view.tint;
     const { runs, palette } = mapColours(view);
     map.paint(painted(points.n, runs), palette, view.theme);
+    renamed();
   };
+  const renamed = () => map.name(look.labels ? view.store : null);
   const relight = () => {
     if (!shown) return;
     if (outlined) map.light(outlined);
@@ -398,6 +400,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     if (shown && !element.hidden && order() !== ordered) load(shown.by);
   });
   view.on("drawn", recolour);
+  view.on("drawn", renamed);
   view.on("painted", recolour);
   view.on("hover", onhover);
   view.on("select", ({ id }) => lightNode(id));

@@ -1,0 +1,139 @@
+"""Words of pictures: enough of them, readable, whole or plainly cut, none over another or over the
+edge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.pictures import lettering
+from app.pictures.labels import Ground, groups, spaced
+from app.pictures.lettering import shortened
+from app.pictures.sheet import FONT_PT, MM, PT
+from app.pictures.svg import Shape, svg
+from models.errors import UsageError
+from models.tree.tree import Tree
+from tests.app.pictures.tree_kit import HOSTILE, SHAPES, random_tree, texts
+from tests.app.pictures.words_kit import readable
+
+PAGES: dict[str, dict[str, float]] = {
+    "85 mm": {"px": 85 * MM, "font": FONT_PT * PT},
+    "1440 px": {"px": 1440},
+    "390 px": {"px": 390},
+}
+WORDS = ["goose", "albatross", "king_penguin", "brain_coral", "sea_slug", "ox", "bighorn"]
+
+
+def named(n: int, seed: int = 0) -> Tree:
+    """A tree of n leaves with names of many lengths."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.integers(len(WORDS), size=(2, n)).tolist()
+    return random_tree(
+        n,
+        names=[
+            f"{WORDS[a]}_{WORDS[b]} {i}" for i, (a, b) in enumerate(zip(first, second, strict=True))
+        ],
+    )
+
+
+@pytest.mark.parametrize("n", [20, 200, 1_000, 12_000, 100_000])
+def test_every_picture_has_readable_words(n: int) -> None:
+    tree = named(n)
+    for page, sizes in PAGES.items():
+        for shape in SHAPES:
+            least = 6 * PT if "font" in sizes else 6.0
+            picture = svg(tree, shape=shape, title="A tree", **sizes)  # type: ignore[arg-type]
+            found = readable(picture, least)
+            enough = 15 if n > 20 or page == "1440 px" else 12
+            assert len(found) >= enough, (page, shape, len(found))
+            assert not any("_" in word.text for word in found)
+            if n >= 12_000 and shape == "circular":
+                assert len(found) <= 60 + 3, (page, shape, len(found))
+
+
+CASES = json.loads(Path(__file__).with_name("label_cases.json").read_text())
+"""The page's module has the same cases (`tests/dashboard/js/label_places.test.js`)."""
+
+
+def test_names_are_made_readable() -> None:
+    for name, wanted in CASES["readable"]:
+        assert lettering.readable(name) == wanted
+
+
+def test_parts_of_names_go_before_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lettering, "_advance", lambda _: 1000)
+    for name, room, wanted in CASES["shortened"]:
+        assert shortened(name, 1, room) == wanted
+
+
+def test_groups_are_just_wide_enough() -> None:
+    for case in CASES["groups"]:
+        parent, width = np.array(case["parent"]), np.array(case["width"], dtype=float)
+        tip = np.bincount(parent[1:], minlength=parent.size) == 0
+        assert groups(parent, width, tip, case["least"]) == case["rows"]
+
+
+def test_the_largest_names_have_room_first() -> None:
+    for case in CASES["spaced"]:
+        assert spaced(case["at"], case["rank"], case["apart"], case["around"]) == case["kept"]
+    ground = Ground(*CASES["ground"]["size"])
+    for *box, wanted in CASES["ground"]["boxes"]:
+        assert ground.take(*box) is wanted, box
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_names_of_inner_nodes_are_in_the_picture(shape: Shape) -> None:
+    tree = named(40)
+    name = tree.name.copy()
+    largest = [row for row in range(1, tree.n_nodes) if tree.n_children[row]]
+    largest = sorted(largest, key=lambda row: -tree.size[row])[:4]
+    name[largest] = ["Large_birds", "Things", "עצים", "<script>alert(1)</script>"]
+    found = {w.text for w in readable(svg(replace(tree, name=name), shape=shape), 6.0)}
+    assert {"Large birds", "Things"} <= found
+
+
+def test_siblings_called_the_same_have_their_numbers_of_leaves() -> None:
+    tree = random_tree(400, names=["positive"] * 400)
+    labels = texts(svg(tree, shape="rectangular", depth=2))
+    counted = [text for text in labels if text.startswith("positive (")]
+    assert len(set(counted)) == len(counted) > 1
+
+
+NAMES = {
+    "long": lambda i: f"{i}" + "W" * 10_000,
+    "short": lambda i: chr(97 + i % 26),
+    "equal": lambda i: "the same for all",
+    "emoji": lambda i: "🦊🎉👩‍👩‍👧 " * (i % 3 + 1),
+    "right to left": lambda i: f"שלום עולם {i} مرحبا",
+    "wide": lambda i: "日本語の名前" * (i % 4 + 1),
+    "hostile": lambda i: HOSTILE[i % len(HOSTILE)],
+    "markup": lambda i: f"<script>alert({i})</script>",
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_odd_names_are_readable_or_plainly_cut(kind: str) -> None:
+    for n in (20, 300):
+        tree = random_tree(n, names=[NAMES[kind](i) for i in range(n)])
+        for shape in SHAPES:
+            for sizes in PAGES.values():
+                picture = svg(tree, shape=shape, **sizes)  # type: ignore[arg-type]
+                found = readable(picture, 6.0)
+                assert "<script" not in picture
+                assert len(found) >= 12
+                assert all(len(w.text) < 80 or w.text.endswith("…") for w in found)
+
+
+def test_a_figure_without_room_for_words_is_refused() -> None:
+    tree = named(20)
+    for shape in SHAPES:
+        with pytest.raises(UsageError, match=r"20 mm.*7 points.*font_pt") as error:
+            svg(tree, shape=shape, px=20 * MM, font=7 * PT)
+        assert error.value.where == {"parameter": "width_mm"}
+        with pytest.raises(UsageError, match="height_mm"):
+            svg(tree, shape=shape, px=85 * MM, height=15 * MM, font=7 * PT)
+        readable(svg(tree, shape=shape, px=40 * MM, font=7 * PT), 6 * PT)

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import {
+  Ground,
+  groups,
+  noMemory,
+  priority,
+  readable,
+  shortened,
+  spaced,
+} from "../../../app/dashboard/js/tree/draw/label_places.js";
+
+// The cases that the service's pictures have too.
+const CASES = JSON.parse(
+  readFileSync(new URL("../../app/pictures/label_cases.json", import.meta.url), "utf8"),
+);
+
+/** One past the subtree of each node in preorder. */
+function ends(parent) {
+  const end = parent.map((_, row) => row + 1);
+  for (let row = parent.length - 1; row > 0; row -= 1) {
+    end[parent[row]] = Math.max(end[parent[row]], end[row]);
+  }
+  return end;
+}
+
+test("names are readable, parts of them go before letters", () => {
+  for (const [name, wanted] of CASES.readable) assert.equal(readable(name), wanted);
+  const width = (text) => [...text].length;
+  const clip = (text, room) =>
+    width(text) <= room ? text : `${[...text].slice(0, room - 1).join("")}…`;
+  for (const [name, room, wanted] of CASES.shortened) {
+    assert.equal(shortened(name, room, width, clip), wanted);
+  }
+});
+
+test("groups are just wide enough", () => {
+  for (const { parent, width, least, rows } of CASES.groups) {
+    const end = ends(parent);
+    const found = groups(
+      { n: parent.length, end },
+      {
+        width: (row) => width[row],
+        isTip: (row) => end[row] === row + 1,
+        least,
+        all: width[0],
+      },
+    );
+    assert.deepEqual(found, rows);
+  }
+});
+
+test("the largest names have room first", () => {
+  for (const { at, rank, apart, around, kept } of CASES.spaced) {
+    assert.deepEqual(spaced(at, rank, apart, around), kept);
+  }
+  const ground = new Ground(...CASES.ground.size);
+  for (const [x, y, w, h, wanted] of CASES.ground.boxes) {
+    assert.equal(ground.take(x, y, w, h), wanted, `${[x, y, w, h]}`);
+  }
+});
+
+test("names stay while widths change a little", () => {
+  const memory = noMemory();
+  const end = [3, 2, 3];
+  const rowsAt = (scale) =>
+    groups(
+      { n: 3, end },
+      { width: () => scale, isTip: (row) => row > 0, least: 100, all: 100, memory },
+    );
+  assert.deepEqual(rowsAt(95), [0]);
+  assert.deepEqual(rowsAt(101), [1, 2]);
+  assert.deepEqual(rowsAt(90), [1, 2]);
+  assert.deepEqual(rowsAt(80), [0]);
+  assert.deepEqual(rowsAt(90), [0]);
+  memory.shown = new Set([7]);
+  assert.ok(priority(memory, 7, 2) > priority(memory, 8, 2.9));
+  assert.ok(priority(memory, 7, 2) < priority(memory, 8, 3.1));
+});
