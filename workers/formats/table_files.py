@@ -167,9 +167,9 @@ def matrix(
         _require_kept(vectors, lambda row, at: rows[row][names[0]][at], None, format)
         return vectors
     columns = [_numbers(at, name, by_name[name], gaps=bounds.gaps) for at, name in enumerate(names)]
-    found = np.stack(columns, axis=1)
-    _require_kept(found, lambda row, at: rows[row][names[at]], names, format)
-    return found
+    numbers = np.stack(columns, axis=1)
+    _require_kept(numbers, lambda row, at: rows[row][names[at]], names, format)
+    return numbers
 
 
 def blocks(
