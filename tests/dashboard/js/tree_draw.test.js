@@ -210,8 +210,8 @@ test("a node that is approached stands in the window with its tips, which can be
       const [x, y] = placed.at(scene.u[at], scene.v[at]);
       assert.ok(x > -1 && x < WINDOW.width + 1 && y > -1 && y < WINDOW.height + 1, `${shape} ${at}`); // prettier-ignore
     }
-    const apart = (scene.right[row] - scene.left[row]) * placed.across;
-    assert.ok(apart > 10 && apart < 120, `${shape}: two leaves ${apart} px apart`);
+    const distance = (scene.right[row] - scene.left[row]) * placed.across;
+    assert.ok(distance > 10 && distance < 120, `${shape}: two leaves ${distance} px apart`);
   }
 });
 
