@@ -285,6 +285,31 @@ def inverted(matrix: Float) -> Float:
         return np.asarray(np.linalg.inv(even) / scale)
 
 
+LEAST_HEARD = 0.1
+"""Scores that differ by less than this between rows tell hardly anything of classes."""
+
+
+def unheard(design: Float | sp.csr_array, n_features: int, C: float) -> tuple[str, ...]:
+    """A warning where features are so small that the penalty keeps scores of all rows alike.
+
+    design : as it came. C : weight of the loss. Weights are at most C times the sum of the rows'
+    lengths, to a factor, and scores that times a row. O(N D).
+    """
+    if isinstance(design, sp.csr_array):
+        total = float(np.square(design.data[design.indices < n_features]).sum())
+    else:
+        features = design[:, :n_features]
+        total = float(np.einsum("ij,ij->", features, features))
+    if C * total >= LEAST_HEARD:
+        return ()
+    largest = abs(design[:, :n_features]).max() if n_features else 0.0
+    return (
+        f"No value of input 'features' is larger than {largest:.2g}: with C = {C:g} the penalty of "
+        "weights then keeps the scores of all rows nearly alike. Scale the columns, for instance "
+        "by the 'preprocess' step standardize, or raise 'C'.",
+    )
+
+
 def hardest(design: Float | sp.csr_array, n_features: int) -> tuple[int, str] | None:
     """The column that makes a problem hard, and a sentence with its size; None where none does.
 
