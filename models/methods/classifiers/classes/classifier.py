@@ -367,6 +367,7 @@ class Classifier(Method[P]):
         features, facts = data.matrix("features"), model.facts
         require_width(features, facts["n_features"])
         require_finite(features, "features")
+        require_squares(features)
         n_best = features.shape[0] * min(options.top_k, len(facts["names"]))
         advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
         memory.require(self.id, BEST_BYTES * n_best, advice)

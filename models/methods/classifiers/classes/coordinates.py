@@ -289,24 +289,36 @@ LEAST_HEARD = 0.1
 """Scores that differ by less than this between rows tell hardly anything of classes."""
 
 
-def unheard(design: Float | sp.csr_array, n_features: int, C: float) -> tuple[str, ...]:
-    """A warning where features are so small that the penalty keeps scores of all rows alike.
+CLEAR = 1e-6
+"""The share of their squares by which rows differ that plain sums tell for sure."""
 
-    design : as it came. C : weight of the loss. Weights are at most C times the sum of the rows'
-    lengths, to a factor, and scores that times a row. O(N D).
+
+def unheard(design: Float | sp.csr_array, n_features: int, C: float) -> tuple[str, ...]:
+    """A warning where features vary so little that the penalty keeps scores of all rows alike.
+
+    design : as it came. C : weight of the loss. Weights are about C times the sum of what rows
+    differ by at most, and scores differ by that times what a row does. O(N D).
     """
+    n_rows = design.shape[0]
     if isinstance(design, sp.csr_array):
-        total = float(np.square(design.data[design.indices < n_features]).sum())
+        squares = np.bincount(design.indices, design.data**2, minlength=design.shape[1])
     else:
-        features = design[:, :n_features]
-        total = float(np.einsum("ij,ij->", features, features))
-    if C * total >= LEAST_HEARD:
+        squares = np.einsum("ij,ij->j", design, design)
+    squares = squares[:n_features]
+    mean = np.asarray(np.ones(n_rows) @ design)[:n_features] / n_rows
+    vary = np.maximum(squares - n_rows * mean * mean, 0.0)
+    if C * vary.sum() >= max(LEAST_HEARD, CLEAR * C * squares.sum()):
         return ()
-    largest = abs(design[:, :n_features]).max() if n_features else 0.0
+    for column in np.flatnonzero(vary < CLEAR * squares):
+        away = dense_columns(design, np.array([column]))[:, 0] - mean[column]
+        vary[column] = float(away @ away)
+    if C * vary.sum() >= LEAST_HEARD:
+        return ()
+    spread = float(np.sqrt(vary.max(initial=0.0) / n_rows))
     return (
-        f"No value of input 'features' is larger than {largest:.2g}: with C = {C:g} the penalty of "
-        "weights then keeps the scores of all rows nearly alike. Scale the columns, for instance "
-        "by the 'preprocess' step standardize, or raise 'C'.",
+        f"No column of input 'features' varies by more than {spread:.2g}: with C = {C:g} the "
+        "penalty of weights then keeps the scores of all rows nearly alike. Scale the columns, for "
+        "instance by the 'preprocess' step standardize, or raise 'C'.",
     )
 
 

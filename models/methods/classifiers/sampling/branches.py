@@ -126,10 +126,14 @@ class BranchModel:
             some = np.exp(scores - largest[:, None])
             others = np.ones(self.tree.n_classes)
             others[classes] = 0.0
-            with np.errstate(over="ignore"):
-                own = np.exp(scores[:, classes] + added - largest[:, None]).sum(axis=1)
             # The sum over classes falls apart into those below the node and others.
-            change = float(np.log(some.sum(axis=1)).sum() - np.log(some @ others + own).sum())
+            with np.errstate(over="ignore", divide="ignore"):
+                own = np.exp(scores[:, classes] + added - largest[:, None]).sum(axis=1)
+                total = np.log(some @ others + own)
+            for row in np.flatnonzero(np.isneginf(total)).tolist():
+                lower = scores[row, classes] + added[row] - largest[row]
+                total[row] = lower.max() + np.log(np.exp(lower - lower.max()).sum())
+            change = float(np.log(some.sum(axis=1)).sum() - total.sum())
             column = np.full(self.tree.n_classes, -1)
             column[classes] = np.arange(classes.size)
             rows = np.flatnonzero(column[self._code] >= 0)

@@ -133,7 +133,7 @@ def test_the_optimum_is_that_of_the_columns_as_they_came(name: str) -> None:
         assert fitted.metrics["objective"] == pytest.approx(least, rel=1e-5), classifier
         assert fitted.model is not None
         small = name.startswith("times 1e-")
-        assert ["No value of input 'features'" in one for one in fitted.warnings] == [True] * small
+        assert ["No column of input 'features'" in one for one in fitted.warnings] == [True] * small
         if not small:
             assert right(classifier, fitted, features) > 0.75, classifier
 
@@ -221,7 +221,7 @@ def test_margins_are_proven_on_any_offset_and_size(classifier: str) -> None:
         for given in (features, sp.csr_array(features)) if name == "year" else (features,):
             fitted = fit(classifier, given)
             small = name.startswith("times 1e-")
-            assert ["No value of input" in one for one in fitted.warnings] == [True] * small, name
+            assert ["No column of input" in one for one in fitted.warnings] == [True] * small, name
             gap = fitted.metrics.get("gap", 0.0)
             assert 0.0 <= gap <= 1e-2 * fitted.metrics["objective"], name
             if not small:
