@@ -16,7 +16,17 @@ from sklearn.metrics import adjusted_rand_score
 
 from models import registry
 from models.errors import UsageError
-from tests.models.scales_kit import COUNTED, LINEAR, TAKEN, TASKS, fitted_or_refused, rows_for
+from tests.models.scales_kit import (
+    CLASSIFIERS,
+    COUNTED,
+    ROWS,
+    SPLITS,
+    TAKEN,
+    TASKS,
+    fitted_or_refused,
+    labelled,
+    rows_for,
+)
 from umbel.testing.examples import Example
 
 PATH = Path(__file__).parent.parent / "docs" / "scales.md"
@@ -52,20 +62,39 @@ def row_of(example: Example) -> str:
     return f"| `{example.method.id}` | {' | '.join(cells)} |"
 
 
+def row_of_labels(example: Example) -> str:
+    """The line of a classifier."""
+    base: Any = labelled(example, ROWS)
+    cells = []
+    for _, dtype, scale, offset in COLUMNS:
+        found = labelled(example, (ROWS * scale + offset).astype(dtype))
+        if isinstance(found, UsageError):
+            cells.append(f"refused: `{found.code}`")
+        elif found[0] >= base[0] - 0.02:
+            cells.append("same")
+        else:
+            named = any("Scale the columns" in warning for warning in found[1].warnings)
+            cells.append("too small for `C`, with a warning" if named else "differs")
+    return f"| `{example.method.id}` | {' | '.join(cells)} |"
+
+
 def table() -> str:
     """All methods by scale and offset."""
     head = ["method", *(name for name, *_ in COLUMNS)]
     lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     lines += [row_of(example) for example in sorted(TAKEN, key=str)]
+    flat = {example.method.id: example for example in reversed(CLASSIFIERS)}
+    lines += [row_of_labels(flat[name]) for name in sorted(flat)]
     reason = {
-        **dict.fromkeys(LINEAR, "weights are regularised from 0: scale and offset are part of it"),
+        **dict.fromkeys(SPLITS, "weights are regularised from 0: scale and offset are part of it"),
         **dict.fromkeys(COUNTED, "takes counts, which have a unit and 0"),
         **dict.fromkeys(TASKS, "priors of weights and targets have a unit"),
     }
     lines += [
         f"| `{name}` | {why} |{' |' * len(COLUMNS[1:])}" for name, why in sorted(reason.items())
     ]
-    others = registry.built_in().keys() - reason.keys() - {each.method.id for each in TAKEN}
+    others = registry.built_in().keys() - reason.keys() - flat.keys()
+    others -= {each.method.id for each in TAKEN}
     lines += [
         f"| `{name}` | takes no features |{' |' * len(COLUMNS[1:])}" for name in sorted(others)
     ]

@@ -116,7 +116,7 @@ def require_squares(
     values: Matrix, role: str = "features", *, n_points: int | None = None, first_row: int = 0
 ) -> None:
     """Raises UsageError naming the first row with a value whose square, summed over all, would
-    overflow.
+    overflow, and its column.
 
     values : finite rows from number `first_row` on, out of `n_points`; None: all of them.
 
@@ -131,24 +131,26 @@ def require_squares(
         if values.nnz and max(float(values.data.max()), -float(values.data.min())) > bound:
             position = int(np.argmax(np.abs(values.data.astype(np.float64)) > bound))
             row = int(np.searchsorted(values.indptr, position, side="right")) - 1
-            _refuse_square(role, first_row + row, bound)
+            _refuse_square(role, first_row + row, int(values.indices[position]), bound)
         return
     if not n_columns:
         return
     for block in row_blocks(n_rows, n_columns, 1 << 22):
         part = values[block]
         if max(float(part.max()), -float(part.min())) > bound:
-            largest = np.abs(part.astype(np.float64)).max(axis=1)
-            _refuse_square(role, first_row + block.start + int(np.argmax(largest > bound)), bound)
+            large = np.abs(part.astype(np.float64)) > bound
+            row, column = (int(at) for at in np.argwhere(large)[0])
+            _refuse_square(role, first_row + block.start + row, column, bound)
 
 
-def _refuse_square(role: str, row: int, bound: float) -> NoReturn:
+def _refuse_square(role: str, row: int, column: int, bound: float) -> NoReturn:
     raise UsageError(
-        f"Input {role!r} has a value beyond {bound:.0e} at row {row} (counted from 0); sums of "
-        "squares would overflow. Scale the input down.",
+        f"Input {role!r} has a value beyond {bound:.0e} at row {row}, column {column} (counted "
+        "from 0); sums of squares would overflow. Scale the input down.",
         code="too-large",
         role=role,
         row=row,
+        column=column,
     )
 
 

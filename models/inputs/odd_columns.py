@@ -27,14 +27,14 @@ FEWEST = 20
 def odd_columns(
     features: object, names: Sequence[str] | None, id_like: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """One sentence for each kind of odd columns among two or more of a dense matrix.
+    """One sentence for each kind of odd columns of a dense matrix, of one alone whether it varies.
 
     names : of the columns; None: their numbers, from 0. id_like : whether a name is that of ids.
     """
     if not isinstance(features, (np.ndarray, Rows)) or len(features.shape) != 2:
         return ()
     n_rows, n_columns = features.shape
-    if n_columns < 2 or n_rows < 2:
+    if n_columns < 1 or n_rows < 2:
         return ()
     sample = sampled(features)
     if not np.isfinite(sample).all():
@@ -42,7 +42,11 @@ def odd_columns(
     name = [str(at) if names is None else names[at] for at in range(n_columns)]
     constant = _everywhere(features, _constant(sample), _constant)
     notes = []
-    if constant and len(constant) < n_columns:
+    if len(constant) == n_columns:
+        return ("No row differs from another: every column has one value.",)
+    if n_columns == 1:
+        return ()
+    if constant:
         notes.append(f"{len(constant)} column(s) have one value: {_named(constant, name)}.")
     twins = _everywhere(features, [at for at in _twins(sample) if at not in constant], _twins)
     if twins:

@@ -40,10 +40,13 @@ def variant(rows: Any, each: Variant) -> Any:
 
 
 LINEAR = frozenset(
-    {"blr", "bsvm", "corrmnl", "hblr", "hmmc", "hsvm", "mlr", "mmc", "msvm", "ot", "rmlr"}
-    | {"rr-lr", "rr-svm", "td-svm"}
+    {"blr", "bsvm", "corrmnl", "hblr", "hsvm", "mlr", "msvm", "ot", "rmlr", "rr-lr", "rr-svm"}
+    | {"td-svm"}
 )
-"""Weights are regularised from 0 on the scale that is given: offsets and scales change them."""
+"""Weights are regularised from 0 on the scale that is given, which the penalty of small features is
+part of; labels are right on any offset, and on any scale where features are heard."""
+SPLITS = frozenset({"hmmc", "mmc"})
+"""As these, but clusterings: what their weights are regularised from 0 changes the clusters."""
 COUNTED = frozenset({"lda", "multinomial"})
 """Counts have a unit, and 0."""
 TASKS = frozenset({"ghhc-mtl", "mtrl", "stl"})
@@ -63,8 +66,9 @@ PARAMS: dict[str, dict[str, Any]] = {
 TAKEN = [
     example
     for example in EXAMPLES
-    if "features" in example.roles and example.method.id not in LINEAR | COUNTED | TASKS
+    if "features" in example.roles and example.method.id not in LINEAR | SPLITS | COUNTED | TASKS
 ]
+CLASSIFIERS = [example for example in EXAMPLES if example.method.id in LINEAR]
 
 
 def rows_for(example: Example) -> Any:
@@ -98,3 +102,16 @@ def fitted_or_refused(example: Example, rows: Any) -> tuple[Any, Any, Any] | Usa
         return fitted(example, rows)
     except UsageError as error:
         return error
+
+
+def labelled(example: Example, rows: Any) -> tuple[float, Any] | UsageError:
+    """The share of rows whose label a classifier predicts, and its fit."""
+    data: Any = example.data()
+    data.values["features"], data.values["labels"] = rows, GROUP
+    try:
+        fit = example.fit(data)
+        assert fit.model is not None
+        leaf = example.method.predict(fit.model, fit.tree, data).leaf
+    except UsageError as error:
+        return error
+    return float((leaf == fit.tree.leaf_of_point).mean()), fit

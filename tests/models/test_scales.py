@@ -32,10 +32,12 @@ from models.tree.tree import Tree
 from scripts import write_scales
 from tests.contract.contract_kit import EXAMPLES
 from tests.models.scales_kit import (
+    CLASSIFIERS,
     COUNTED,
     LINEAR,
     ROWS,
     SLOW,
+    SPLITS,
     TAKEN,
     TASKS,
     TRAINED,
@@ -43,6 +45,7 @@ from tests.models.scales_kit import (
     Variant,
     fitted,
     fitted_or_refused,
+    labelled,
     rows_for,
     variant,
 )
@@ -51,7 +54,7 @@ from umbel.testing.examples import Example
 
 def test_exceptions_are_methods() -> None:
     known = {example.method.id for example in EXAMPLES}
-    assert known >= LINEAR | COUNTED | TASKS | SLOW | TRAINED
+    assert known >= LINEAR | SPLITS | COUNTED | TASKS | SLOW | TRAINED
 
 
 def test_the_page_has_every_method() -> None:
@@ -96,6 +99,23 @@ def test_a_method_answers_alike_or_refuses(example: Example) -> None:
         else:
             raised = power(other.tree, base.tree, scale)
             assert abs(raised - round(raised)) < exact, (each, raised)
+
+
+@pytest.mark.parametrize("example", CLASSIFIERS, ids=str)
+def test_a_classifier_is_right_or_says_why(example: Example) -> None:
+    base = labelled(example, ROWS)
+    assert not isinstance(base, UsageError)
+    for each in VARIANTS:
+        result = labelled(example, variant(ROWS, each))
+        if isinstance(result, UsageError):
+            assert result.code in {"too-large", "wrong-input"}, (each, result)
+            assert "column" in result.where, each
+            assert each[1] > 1.0, each
+            continue
+        right, fit = result
+        if right < base[0] - 0.02:
+            assert each[1] < 1.0, each
+            assert any("Scale the columns" in warning for warning in fit.warnings), each
 
 
 def tree_of(rows: Any) -> Tree:

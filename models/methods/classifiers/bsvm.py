@@ -4,6 +4,10 @@ It minimises half the squared weights plus C times the hinge loss, for each clas
 may have several classes. It is the flat baseline of `rr-svm`; a hierarchy, where there is one, is
 only used for paths.
 
+Columns that lie far from 0 or are large are solved by an interior point in coordinates that make
+them moderate (`recursive.interior`), to the same gap; what is not proven there is refused with the
+column.
+
 Source: Gopal, "Large-scale Structured Learning" (2014), §2.6.2 (BSVM); Hsieh et al., "A Dual
 Coordinate Descent Method for Large-scale Linear SVM" (2008), as liblinear, whose solution it is.
 Not computed by liblinear, since `recursive.hinge`, with every class tied to 0, ends at a proven

@@ -11,6 +11,8 @@ the precisions, and moves of both together (`sampling.chain`). `rhat` is the lar
 `ess` the smallest effective sample size of the likelihood and the precisions; a warning says if
 the chains have not mixed.
 
+Columns of any offset and size are sampled along their axes, in units in which they are moderate.
+
 Source: Shahbaba and Neal, "Improving Classification When a Class Hierarchy is Available Using a
 Hierarchy-based Prior" (2007). Deviations: the intercept is a weight like others and precisions do
 not depend on the feature; trajectories along rotated features, with masses from the information of

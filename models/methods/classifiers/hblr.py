@@ -77,7 +77,7 @@ from models.methods.classifiers.bayes.quadratic_bound import QuadraticBound
 from models.methods.classifiers.bayes.variational import Variational
 from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
-from models.methods.classifiers.classes.coordinates import Coordinates
+from models.methods.classifiers.classes.coordinates import LEAST_HEARD, Coordinates
 from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
 from models.parameters import MaxIter
@@ -199,12 +199,23 @@ def _trained(problem: Problem, tree: ClassTree, params: HBLRParams, run: Run) ->
             f"Not settled after {sweeps.n_sweeps} sweeps: the last one changed precisions or "
             f"weights by {sweeps.changes[-1]:.2g}; raise 'max_iter' or 'tol'."
         )
-    if np.abs(posterior.mean).max() > np.finfo(np.float32).max:
+    largest = np.abs(posterior.mean).max(axis=0)
+    if largest.max() > np.finfo(np.float32).max:
+        column = int(np.flatnonzero(seen)[largest.argmax()])
         raise UsageError(
-            "Input 'features' has values so small that weights overflow; scale them, for instance "
-            "by the 'preprocess' step standardize.",
+            f"Column {column} (counted from 0) of input 'features' has values so small that its "
+            "weights overflow; scale the columns, for instance by the 'preprocess' step "
+            "standardize.",
             code="wrong-input",
             role="features",
+            column=column,
+        )
+    apart = float(np.asarray(problem.design @ posterior.mean.T).std(axis=0).max())
+    if apart < LEAST_HEARD:
+        warnings.append(
+            f"Scores of rows differ by {apart:.2g} only, so that all rows get nearly the same "
+            "probabilities: columns vary too little for their offsets, or tell nothing of the "
+            "classes. Scale the columns, for instance by the 'preprocess' step standardize."
         )
     weights, covariance = _widened(posterior, tree, seen)
     if by_feature is not None:

@@ -8,6 +8,10 @@ hierarchy this is the multiclass SVM `msvm`. With 'rescaling' `margin` the viola
 minus the lead; with `slack` it is the loss times (1 minus the lead). Dual coordinate descent by
 rows, until the duality gap is small (`structured.dual`).
 
+Columns that lie far from 0 or are large are solved by an interior point in coordinates that make
+them moderate (`recursive.interior`), to the same gap; what is not proven there is refused with the
+column.
+
 Source: Cai and Hofmann, "Hierarchical Document Categorization with Support Vector Machines" (2004);
 Tsochantaridis et al., "Large Margin Methods for Structured and Interdependent Output Variables"
 (2005), both rescalings. Its cutting planes reach the same optimum. Weights of attributes are 1.

@@ -5,6 +5,10 @@ class comes nearer to its own than 1 at worst. By liblinear (scikit-learn's Line
 constant feature penalised like the others. It is a flat baseline; a hierarchy, where there is one,
 is only used for paths.
 
+Columns that lie far from 0 or are large are solved by an interior point in coordinates that make
+them moderate (`recursive.interior`), to a gap of 'tol' times the objective; what is not proven
+there is refused with the column.
+
 Classes are the job's, even where a part of its rows (a fold) has no example of one.
 
 Source: Crammer and Singer, "On the Algorithmic Implementation of Multiclass Kernel-based Vector

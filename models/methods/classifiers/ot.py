@@ -7,6 +7,10 @@ for each row, by how much a sibling of a node on its path comes nearer to it tha
 'orthogonality' is K as a share of the largest K for which this is convex for every pair of signs.
 Inner nodes with one child have nothing to decide.
 
+Columns that lie far from 0 or are large are solved by an interior point in coordinates that make
+them moderate (`recursive.interior`), to the same gap; what is not proven there is refused with the
+column.
+
 Source: Zhou, Xiao and Wu, "Hierarchical Classification via Orthogonal Transfer" (2011). Deviations:
 one K for all pairs, where theirs differ by pair; the dual instead of regularized dual averaging, to
 the same optimum: rows in turn, then the signs of the products, until the duality gap is small

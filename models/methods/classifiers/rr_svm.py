@@ -7,6 +7,10 @@ hinge loss of each class against the rest. On a graph the penalty is the sum ove
 several classes. Dual coordinate descent, until the duality gap is small (`recursive.hinge`); by
 blocks of classes, until the objective settles (`recursive.blocks`).
 
+Columns that lie far from 0 or are large are solved by an interior point in coordinates that make
+them moderate (`recursive.interior`), to the same gap; what is not proven there is refused with the
+column.
+
 Source: Gopal, "Large-scale Structured Learning" (2014), chapter 3. Deviations: inner nodes move all
 at once between sweeps over the classes; the anchor of graphs.
 

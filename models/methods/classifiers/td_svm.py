@@ -7,6 +7,10 @@ children of positive score, and the score of a class is the smallest on its path
 one child have nothing to decide. It is the hierarchical baseline that scales best, and errors near
 the root are never mended.
 
+Columns that lie far from 0 or are large are solved by an interior point in coordinates that make
+them moderate (`recursive.interior`), to the same gap; what is not proven there is refused with the
+column.
+
 Source: Dumais and Chen, "Hierarchical Classification of Web Content" (2000); Liu et al., "Support
 Vector Machines Classification with a Very Large-scale Taxonomy" (2005); Gopal, "Large-scale
 Structured Learning" (2014), §2.6.2 (TD). Solver: `recursive.hinge`, each child tied to 0.

@@ -109,6 +109,6 @@ def test_rounding_is_no_lack_of_symmetry(form: Callable[[np.ndarray], Any]) -> N
 def test_rows_of_a_block_are_named_by_their_place_in_all_points(form: Callable[..., Any]) -> None:
     values = np.zeros((4, 3))
     values[1, 2] = 1e153
-    with pytest.raises(UsageError, match=r"at row 21 \(counted from 0\)"):
+    with pytest.raises(UsageError, match=r"at row 21, column 2 \(counted from 0\)"):
         require_squares(form(values), n_points=10_000, first_row=20)
     require_squares(form(values[2:]), n_points=10_000, first_row=22)

@@ -42,9 +42,16 @@ def test_one_row_that_differs_is_enough() -> None:
         assert odd_columns(np.column_stack([ROWS, column]), NAMES, is_id) == ()
 
 
+def test_rows_that_do_not_differ_are_a_warning() -> None:
+    for rows in (ROWS[:, :1] * 0, np.full((5, 3), 7.0)):
+        assert odd_columns(rows, None, is_id) == (
+            "No row differs from another: every column has one value.",
+        )
+
+
 def test_ordinary_columns_are_not_named() -> None:
     assert odd_columns(ROWS, NAMES[:3], is_id) == ()
-    assert odd_columns(ROWS[:, :1] * 0, ["d"], is_id) == ()
-    assert odd_columns(np.zeros((5, 3)), None, is_id) == ()
+    assert odd_columns(ROWS[:, :1], ["d"], is_id) == ()
+    assert odd_columns(np.zeros((1, 3)), None, is_id) == ()
     assert odd_columns(["a", "b"], None, is_id) == ()
     assert odd_columns(np.where(ROWS > 0, np.nan, ROWS), None, is_id) == ()

@@ -35,6 +35,7 @@ from models.methods.classifiers.classes.coordinates import (
     Coordinates,
     coordinates_of,
     hardest,
+    unheard,
 )
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.problem import (
@@ -137,6 +138,9 @@ def log_odds(score: Float, variance: Float, rule: Rule) -> tuple[Float, Float]:
 VALIDATED = 0.8
 """The part of the progress at which the folds are done."""
 
+SMALLEST = 2.0**-110
+"""Weights of this size are kept to the last digit in single precision."""
+
 BEST_BYTES = 100
 """Memory for each of a row's best classes, from scores to the file of predictions."""
 
@@ -164,7 +168,7 @@ class Trained:
     converged: bool = True
 
     def scorer(self, one_each: bool, coordinates: Coordinates | None = None) -> Scorer:
-        """From features to scores, with single-precision weights as they are stored.
+        """From features to scores, with weights as they are stored.
 
         coordinates : of the columns of weights, where features are the columns as they came;
             weights are then in double precision.
@@ -174,7 +178,16 @@ class Trained:
         if coordinates is not None:
             plain = coordinates.plain(self.weights)
             return Scorer(plain, one_each, self.tree, coordinates.center)
-        return Scorer(self.weights.astype(np.float32), one_each, self.tree)
+        return Scorer(_single(self.weights), one_each, self.tree)
+
+
+def _single(weights: Array) -> Array:
+    """Weights in single precision; as they came where a column's have no room in it."""
+    largest = np.abs(weights).max(axis=tuple(range(weights.ndim - 1)), initial=0.0)
+    largest = largest[largest > 0.0]
+    if ((largest < SMALLEST) | (largest > 1.0 / SMALLEST)).any():
+        return weights
+    return weights.astype(np.float32)
 
 
 P = TypeVar("P", bound=ClassifierParams)
@@ -250,6 +263,8 @@ class Classifier(Method[P]):
             run = replace(run, progress=subprogress(run.progress, VALIDATED, 1.0))
         trained = self._trained(problem, settled, run)
         run.progress(0.97, "building the tree")
+        weight = getattr(settled, "C", None)
+        small = () if weight is None else unheard(problem.as_given, features.shape[1], weight)
         coordinates = problem.coordinates
         scorer = trained.scorer(problem.one_each, coordinates)
         arrays: dict[str, Array] = {**scorer.arrays(), "node": arrangement.node}
@@ -291,6 +306,7 @@ class Classifier(Method[P]):
                 *warnings,
                 *tuning.warnings,
                 *trained.warnings,
+                *small,
                 *(() if hard is None else hard[1:]),
             ),
         )
@@ -358,6 +374,7 @@ class Classifier(Method[P]):
         features, facts = data.matrix("features"), model.facts
         require_width(features, facts["n_features"])
         require_finite(features, "features")
+        require_squares(features)
         n_best = features.shape[0] * min(options.top_k, len(facts["names"]))
         advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
         memory.require(self.id, BEST_BYTES * n_best, advice)

@@ -285,6 +285,43 @@ def inverted(matrix: Float) -> Float:
         return np.asarray(np.linalg.inv(even) / scale)
 
 
+LEAST_HEARD = 0.1
+"""Scores that differ by less than this between rows tell hardly anything of classes."""
+
+
+CLEAR = 1e-6
+"""The share of their squares by which rows differ that plain sums tell for sure."""
+
+
+def unheard(design: Float | sp.csr_array, n_features: int, C: float) -> tuple[str, ...]:
+    """A warning where features vary so little that the penalty keeps scores of all rows alike.
+
+    design : as it came. C : weight of the loss. Weights are about C times the sum of what rows
+    differ by at most, and scores differ by that times what a row does. O(N D).
+    """
+    n_rows = design.shape[0]
+    if isinstance(design, sp.csr_array):
+        squares = np.bincount(design.indices, design.data**2, minlength=design.shape[1])
+    else:
+        squares = np.einsum("ij,ij->j", design, design)
+    squares = squares[:n_features]
+    mean = np.asarray(np.ones(n_rows) @ design)[:n_features] / n_rows
+    vary = np.maximum(squares - n_rows * mean * mean, 0.0)
+    if C * vary.sum() >= max(LEAST_HEARD, CLEAR * C * squares.sum()):
+        return ()
+    for column in np.flatnonzero(vary < CLEAR * squares):
+        away = dense_columns(design, np.array([column]))[:, 0] - mean[column]
+        vary[column] = float(away @ away)
+    if C * vary.sum() >= LEAST_HEARD:
+        return ()
+    spread = float(np.sqrt(vary.max(initial=0.0) / n_rows))
+    return (
+        f"No column of input 'features' varies by more than {spread:.2g}: with C = {C:g} the "
+        "penalty of weights then keeps the scores of all rows nearly alike. Scale the columns, for "
+        "instance by the 'preprocess' step standardize, or raise 'C'.",
+    )
+
+
 def hardest(design: Float | sp.csr_array, n_features: int) -> tuple[int, str] | None:
     """The column that makes a problem hard, and a sentence with its size; None where none does.
 

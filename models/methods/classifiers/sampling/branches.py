@@ -19,6 +19,10 @@ import scipy.sparse as sp
 
 from models.arrays import Float, Int
 from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.coordinates import column_units
+
+LARGEST_UNIT = 2.0**80
+"""Of columns whose weights have room in single precision."""
 
 SCALES = (np.log(0.03), np.log(3.0))
 """Logarithms of the least and largest deviation of moves of a precision's logarithm."""
@@ -38,7 +42,8 @@ class Point:
 
 
 class BranchModel:
-    """shape, rate : of the gamma priors of precisions."""
+    """shape, rate : of the gamma priors of precisions. units : (n_columns,) of the sizes of rotated
+    columns, 1 where all are moderate."""
 
     def __init__(
         self, design: Float, code: Int, tree: ClassTree, shape: float, rate: float
@@ -47,8 +52,9 @@ class BranchModel:
 
         O(N D^2 + D^3).
         """
-        self._rotation = np.linalg.eigh(design.T @ design)[1]
+        self._rotation = _axes(design)
         self._design = design @ self._rotation
+        self.units = column_units(self._design)
         self._squares = self._design**2
         self._code = code
         self._own = np.arange(code.size), code
@@ -59,6 +65,11 @@ class BranchModel:
             (np.ones(code.size), self._own), shape=(code.size, tree.n_classes)
         )
         self._inner = np.flatnonzero(tree.n_children)
+
+    @property
+    def precision(self) -> type[np.floating]:
+        """That of weights that are kept: single, where it has room for them."""
+        return np.float32 if self.units.max(initial=1.0) < LARGEST_UNIT else np.float64
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -115,10 +126,14 @@ class BranchModel:
             some = np.exp(scores - largest[:, None])
             others = np.ones(self.tree.n_classes)
             others[classes] = 0.0
-            with np.errstate(over="ignore"):
-                own = np.exp(scores[:, classes] + added - largest[:, None]).sum(axis=1)
             # The sum over classes falls apart into those below the node and others.
-            change = float(np.log(some.sum(axis=1)).sum() - np.log(some @ others + own).sum())
+            with np.errstate(over="ignore", divide="ignore"):
+                own = np.exp(scores[:, classes] + added - largest[:, None]).sum(axis=1)
+                total = np.log(some @ others + own)
+            for row in np.flatnonzero(np.isneginf(total)).tolist():
+                lower = scores[row, classes] + added[row] - largest[row]
+                total[row] = lower.max() + np.log(np.exp(lower - lower.max()).sum())
+            change = float(np.log(some.sum(axis=1)).sum() - total.sum())
             column = np.full(self.tree.n_classes, -1)
             column[classes] = np.arange(classes.size)
             rows = np.flatnonzero(column[self._code] >= 0)
@@ -154,6 +169,16 @@ class BranchModel:
         total = chance.sum(axis=1, keepdims=True)
         chance /= total
         return chance, own - float(np.log(total).sum())
+
+
+def _axes(design: Float) -> Float:
+    """(n_columns, n_columns) the axes of the second moments.
+
+    Of columns of very unequal sizes singular vectors keep what squares would lose.
+    """
+    if (column_units(design) == 1.0).all():
+        return np.asarray(np.linalg.eigh(design.T @ design)[1])
+    return np.asarray(np.linalg.svd(design, full_matrices=design.shape[0] < design.shape[1])[2].T)
 
 
 def path_matrix(tree: ClassTree) -> sp.csr_array:

@@ -265,7 +265,7 @@ class _State:
             "precision": np.ones(n_nodes),
             "information": np.zeros((n_nodes, n_columns)),
             "steps": StepSize.first(FIRST_STEP).array(),
-            "kept": np.zeros((n_kept, model.tree.n_classes, n_columns), dtype=np.float32),
+            "kept": np.zeros((n_kept, model.tree.n_classes, n_columns), dtype=model.precision),
             "likelihood": np.zeros((n_chains, n_samples)),
             "log_precision": np.zeros((n_chains, n_samples, n_inner)),
             "totals": np.zeros(2),
@@ -286,8 +286,8 @@ class _State:
         }
 
     def begin(self, model: BranchModel, rng: np.random.Generator) -> None:
-        """Start a chain at small random weights, so that chains differ."""
-        self.weights = 0.1 * rng.normal(size=model.shape)
+        """Start a chain at weights of small random scores, so that chains differ."""
+        self.weights = 0.1 * rng.normal(size=model.shape) / model.units
         self.weights[0] = 0.0
         family = np.exp(rng.normal(size=model.shape[0]))
         self.precision = model.of_branches(family)
