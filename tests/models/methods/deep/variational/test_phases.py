@@ -170,7 +170,7 @@ def test_steps_are_those_of_adam_down_differences_of_the_bound(top: int | None) 
         for one, slope in slopes.items():
             mean[one] = 0.9 * mean[one] + 0.1 * slope
             square[one] = 0.999 * square[one] + 0.001 * slope**2
-            if abs(slope) < 0.05:
+            if abs(slope) < 0.03:
                 continue
             n_seen += 1
             step = mean[one] / (1 - 0.9 ** (epoch + 1))
@@ -178,7 +178,7 @@ def test_steps_are_those_of_adam_down_differences_of_the_bound(top: int | None) 
             moved = float(learned[one[0]].view(-1)[one[1]]) - before[one]
             share = (1 + np.cos(np.pi * epoch / 3)) / 2
             assert moved == pytest.approx(-share * rate * step, abs=0.1 * share * rate), one
-    assert n_seen > 5
+    assert n_seen > 4
 
 
 def test_the_weight_of_divergences_rises_and_stays() -> None:
