@@ -42,7 +42,7 @@ def far_group(distance: float) -> Array:
 
 
 def fit(example: Example, rows: Array) -> Any:
-    """The fit, of one cluster more where there are rows beyond those of `ROWS`."""
+    """The fit, of one cluster more where there are more rows than `ROWS`."""
     data: Any = example.data()
     data.values["features"] = rows
     group = np.append(GROUP, np.full(len(rows) - 60, -1))

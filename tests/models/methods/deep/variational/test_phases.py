@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -128,6 +130,55 @@ def test_steps_shorten_from_pass_to_pass() -> None:
         learned = [name for name in before if name.startswith("learned")]
         moves.append(max(float(np.abs(after[name] - before[name]).max()) for name in learned))
     assert moves == pytest.approx([0.01, 0.005, 0.01 * (1.0 - np.cos(0.1 * np.pi)) / 2], rel=1e-3)
+
+
+@pytest.mark.parametrize("top", [None, 1])
+def test_steps_are_those_of_adam_down_differences_of_the_bound(top: int | None) -> None:
+    """Two steps of one batch each; the slope of the bound is measured weight by weight."""
+    rows = rows_of(40)
+    network = grown(rows)
+    if top is None:
+        network.weights.remove(("node.1.decoder.",))
+    rate, reach_of_step = 0.01, 3e-3
+
+    def noise(epoch: int) -> torch.Generator:
+        return torch.Generator().manual_seed(epoch)
+
+    def bound(epoch: int, name: str, place: int, added: float) -> float:
+        other = copy.deepcopy(network)
+        other.weights.learned[name].view(-1)[place] += added
+        return Phase(other, rows, top, STEADY, 40, 0.0).epoch(0, noise(epoch), lambda share: None)
+
+    phase = Phase(network, rows, top, STEADY, 40, rate)
+    learned = network.weights.learned
+    rng = np.random.default_rng(0)
+    chosen = [
+        (name, int(rng.integers(learned[name].numel())))
+        for name in network.trained_names(top)
+        if name.endswith((".weight", ".offset"))
+    ][:: 3 if top is None else 1]
+    mean, square = dict.fromkeys(chosen, 0.0), dict.fromkeys(chosen, 0.0)
+    n_seen = 0
+    for epoch in range(2):
+        before = {one: float(learned[one[0]].view(-1)[one[1]]) for one in chosen}
+        slopes = {
+            one: (bound(epoch, *one, reach_of_step) - bound(epoch, *one, -reach_of_step))
+            / (2 * reach_of_step)
+            for one in chosen
+        }
+        phase.epoch(epoch, noise(epoch), lambda share: None)
+        for one, slope in slopes.items():
+            mean[one] = 0.9 * mean[one] + 0.1 * slope
+            square[one] = 0.999 * square[one] + 0.001 * slope**2
+            if abs(slope) < 0.03:
+                continue
+            n_seen += 1
+            step = mean[one] / (1 - 0.9 ** (epoch + 1))
+            step /= np.sqrt(square[one] / (1 - 0.999 ** (epoch + 1)))
+            moved = float(learned[one[0]].view(-1)[one[1]]) - before[one]
+            share = (1 + np.cos(np.pi * epoch / 3)) / 2
+            assert moved == pytest.approx(-share * rate * step, abs=0.1 * share * rate), one
+    assert n_seen > 4
 
 
 def test_the_weight_of_divergences_rises_and_stays() -> None:

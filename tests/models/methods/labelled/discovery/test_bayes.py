@@ -70,6 +70,47 @@ def test_the_posterior_is_the_literal_one(first: int) -> None:
         assert len(fit.log_posteriors) == seed + 1
 
 
+def iterated(
+    points: Float, code: Int, means: Float, covariance: Float, first: int, n_iter: int
+) -> tuple[Float, Float]:
+    """Means and covariance after some iterations, row by row: posteriors, then each mean, then the
+    covariance about the new means."""
+    n_clusters, n_columns = means.shape
+    for _ in range(n_iter):
+        share = np.zeros((len(points), n_clusters))
+        for row, known in enumerate(code):
+            if known >= 0:
+                share[row, known] = 1.0
+            else:
+                for k in range(first, n_clusters):
+                    share[row, k] = multivariate_normal(means[k], covariance).pdf(points[row])
+                share[row] /= share[row].sum()
+        inverse = np.linalg.inv(covariance)
+        new = np.zeros_like(means)
+        for k in range(n_clusters):
+            own = np.linalg.inv(share[:, k].sum() * inverse + np.eye(n_columns) / PRIOR.variance)
+            new[k] = own @ inverse @ sum(w * x for w, x in zip(share[:, k], points, strict=True))
+        means = new
+        squares = PRIOR.n_rows * PRIOR.spread * np.eye(n_columns)
+        for row, point in enumerate(points):
+            for k in range(n_clusters):
+                squares += share[row, k] * np.outer(point - means[k], point - means[k])
+        covariance = squares / (len(points) + PRIOR.n_rows)
+    return means, covariance
+
+
+@pytest.mark.parametrize("first", [0, 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_iterations_are_the_literal_ones(seed: int, first: int) -> None:
+    points, code = rows(seed)
+    start = points[np.random.default_rng(seed).choice(len(points), 4, replace=False)]
+    for n_iter in (1, 4):
+        fit = climbed(points, code, seed, first, max_iter=n_iter, tol=0.0)
+        means, covariance = iterated(points, code, start, np.cov(points.T), first, n_iter)
+        np.testing.assert_allclose(fit.means, means, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(np.linalg.inv(fit.precision), covariance, rtol=1e-8, atol=1e-10)
+
+
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10_000), st.sampled_from([0, 2]), st.integers(3, 8))
 def test_the_posterior_never_falls(seed: int, first: int, n_clusters: int) -> None:

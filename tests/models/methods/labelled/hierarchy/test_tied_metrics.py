@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import optimize
+from scipy.special import logsumexp
 
 from models.arrays import Float, Int
 from models.method import Checkpoint
@@ -74,6 +76,65 @@ def test_the_gradient_is_that_of_differences(anchor: Anchor) -> None:
     # Differences are of all matrices, the gradient is that of symmetric ones.
     symmetric = 0.5 * (differences + differences.transpose(0, 2, 1))
     np.testing.assert_allclose(gradient, symmetric, rtol=1e-6, atol=1e-5)
+
+
+def literal(
+    tree: KnownTree,
+    points: Float,
+    metrics: dict[int, Float],
+    anchor: Anchor,
+    gamma: float,
+    tie: float,
+) -> float:
+    """The objective, row by row: the nodes with two children or more are the keys of `metrics`."""
+
+    def above(node: int) -> list[int]:
+        parent = int(tree.parent[node])
+        return [] if parent < 0 else [parent, *above(parent)]
+
+    total = 0.0
+    for node, metric in metrics.items():
+        children = [int(child) for child in np.flatnonzero(tree.parent == node)]
+        path = [[own, *above(own)] for own in tree.row_node.tolist()]
+        held = {
+            child: [row for row, nodes in enumerate(path) if child in nodes] for child in children
+        }
+        for child, rows in held.items():
+            for row in rows:
+                closeness = []
+                for other in children:
+                    away = points[row] - points[held[other]].mean(axis=0)
+                    closeness.append(-away @ metric @ away / 2)
+                total -= closeness[children.index(child)] - logsumexp(closeness)
+        tied = [each for each in above(node) if each in metrics]
+        if tied:
+            total += gamma * tie * float(((metric - metrics[tied[0]]) ** 2).sum())
+        else:
+            start = np.eye(points.shape[1]) * (anchor == "identity")
+            total += gamma * float(((metric - start) ** 2).sum())
+    return total
+
+
+def test_the_minimum_is_that_of_the_literal_objective() -> None:
+    anchor: Anchor = "identity"
+    tree, points = known_tree(5)
+    points = points[:, :2]
+    fit = fitted(tree, points, anchor=anchor, gamma=0.7, tie=3.0, tol=1e-9)
+    nodes = tree.supervised.tolist()
+
+    def objective(roots: Float) -> float:
+        """By factors, of which every one gives a semidefinite matrix."""
+        stack = roots.reshape(-1, 2, 2)
+        metrics = {node: root @ root.T for node, root in zip(nodes, stack, strict=True)}
+        return literal(tree, points, metrics, anchor, 0.7, 3.0)
+
+    own = {node: fit.metrics[fit.of_node[node]] for node in nodes}
+    assert literal(tree, points, own, anchor, 0.7, 3.0) == pytest.approx(fit.objectives[-1])
+    found = optimize.minimize(
+        objective, np.tile(np.eye(2), (len(nodes), 1, 1)).ravel(), method="BFGS"
+    )
+    assert fit.objectives[-1] <= found.fun + 1e-6 * abs(found.fun)
+    assert fit.objectives[-1] == pytest.approx(found.fun, rel=1e-5)
 
 
 def test_the_penalty_is_the_sum_over_edges() -> None:
