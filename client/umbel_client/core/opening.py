@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,3 +68,34 @@ def _is_local(settings: Settings) -> bool:
     longer to load than a request takes."""
     address = urlsplit(settings.url)
     return address.scheme == "http" and address.hostname in _LOOPBACK
+
+
+SLICE_BYTES = 1 << 18
+"""Bytes of content that are handed to a socket at a time: what it does not take at once is copied
+each time."""
+
+
+class Slices(httpx.ByteStream):
+    """Bytes, some at a time."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self._content = content
+
+    def _starts(self) -> range:
+        return range(0, len(self._content), SLICE_BYTES)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in self._starts():
+            yield self._content[start : start + SLICE_BYTES]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for start in self._starts():
+            yield self._content[start : start + SLICE_BYTES]
+
+
+def sliced(request: httpx.Request, content: bytes | None) -> httpx.Request:
+    """The request, whose content is sent in slices."""
+    if content:
+        request.stream = Slices(content)
+    return request

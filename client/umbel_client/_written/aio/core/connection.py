@@ -167,7 +167,8 @@ class AsyncConnection:
     async def _once(self, request: Request) -> Reply:
         """The response to one request, whatever its status. Raises httpx.TransportError."""
         client = self.opened()
-        response = await client.send(client.build_request(**opening.arguments_of(request)))
+        built = client.build_request(**opening.arguments_of(request))
+        response = await client.send(opening.sliced(built, request.content))
         self._answered = True
         return Reply(response.status_code, response.headers, response.content)
 
