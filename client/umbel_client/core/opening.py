@@ -76,11 +76,16 @@ each time."""
 
 
 class Slices(httpx.ByteStream):
-    """Bytes, some at a time."""
+    """The content of a request, some bytes at a time, until it is released: a response refers to
+    its request in a circle, which the collector of garbage may leave for long."""
 
     def __init__(self, content: bytes) -> None:
-        super().__init__(content)
+        super().__init__(b"")
         self._content = content
+
+    def release(self) -> None:
+        """Forget the content."""
+        self._content = b""
 
     def _starts(self) -> range:
         return range(0, len(self._content), SLICE_BYTES)
@@ -94,8 +99,16 @@ class Slices(httpx.ByteStream):
             yield self._content[start : start + SLICE_BYTES]
 
 
-def sliced(request: httpx.Request, content: bytes | None) -> httpx.Request:
-    """The request, whose content is sent in slices."""
+def built(
+    client: httpx.Client | httpx.AsyncClient, request: Request
+) -> tuple[httpx.Request, Slices]:
+    """A request as it is sent, and its content."""
+    content = request.content or b""
+    arguments = arguments_of(request)
     if content:
-        request.stream = Slices(content)
-    return request
+        length = {"Content-Length": str(len(content))}
+        arguments |= {"content": None, "headers": {**arguments["headers"], **length}}
+    made, slices = client.build_request(**arguments), Slices(content)
+    if content:
+        made.stream = slices
+    return made, slices
