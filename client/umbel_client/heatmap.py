@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,10 @@ from umbel_client.artifact import Artifact
 from umbel_client.core.connection import Connection
 from umbel_client.errors import UnexpectedResponse
 from umbel_client.packages import package
+
+HeatmapMetric: TypeAlias = Literal[
+    "euclidean", "cosine", "cophenetic", "hamming", "jaccard", "gower", "pairwise"
+]
 
 
 class Heatmap(Artifact):

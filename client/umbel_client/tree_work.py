@@ -15,7 +15,7 @@ from umbel_client.core.fields import Expiry, Retrying, new_work
 from umbel_client.core.runs import evaluated, predicted
 from umbel_client.drift import Drift
 from umbel_client.errors import InputError
-from umbel_client.heatmap import Heatmap
+from umbel_client.heatmap import Heatmap, HeatmapMetric
 from umbel_client.inputs import Input, Items, converted_inputs
 from umbel_client.map import Map
 from umbel_client.naming import Naming
@@ -310,7 +310,7 @@ class TreeWork(TreeParts):
         statistic: Literal["mean", "median"] | None = None,
         scale: Literal["standard", "none"] | None = None,
         n_columns: int | None = None,
-        metric: Literal["euclidean", "cosine", "cophenetic"] | None = None,
+        metric: HeatmapMetric | None = None,
         features: Input | None = None,
         feature_names: Input | None = None,
         name: str | None = None,
@@ -327,8 +327,8 @@ class TreeWork(TreeParts):
         rows are its clusters, `{"k": 12}`, `{"height": h}` or `{"level": n}`; without it the
         leaves. statistic, scale, n_columns : of features, the mean over the points of a cluster in
         standard deviations by default, and at most 100 columns. metric : of distances, `euclidean`
-        by default. features : a row for each point; by default the fit's. feature_names : of
-        their columns.
+        by default; `gower` and `pairwise` as the fit measured its points. features : a row for each
+        point; by default the fit's. feature_names : of their columns.
 
         The matrix takes a request for every 256 x 256 values. UmbelWarning for what was left out.
         Raises InputError, WaitTimeout, JobCancelled.

@@ -19,6 +19,8 @@ from scipy.spatial.distance import squareform
 
 from models.arrays import Array, Float, Int, Matrix
 from models.errors import UsageError
+from models.graphs.measured import Measured
+from models.heatmaps.measured import means_of_pairs
 from models.heatmaps.options import MOST_ROWS, HeatmapTerms
 from models.heatmaps.tiles import STEPS, PooledRange, n_levels, tile
 from models.inputs.checks import Points, blocks, require_columns, require_usable
@@ -300,13 +302,8 @@ def heatmap(
     Raises UsageError for rows that do not fit the tree or have no column, are not finite or too
     large, and as `tips_of`.
     """
-    if rows is not None and rows.shape[0] != tree.n_points:
-        raise UsageError(
-            f"There are {rows.shape[0]:,} rows; the tree has {tree.n_points:,} points. Give "
-            "`inputs` with a row of features for each.",
-            code="wrong-shape",
-            role="features",
-        )
+    if rows is not None:
+        _require_points(tree, rows.shape[0])
     tips, notes = tips_of(tree, cut)
     of_rows = {
         "node": tips.node.tolist(),
@@ -318,6 +315,56 @@ def heatmap(
         require_columns(rows)
         return _features(tree, tips, of_rows, rows, names, terms, notes, progress)
     return _distances(tree, tips, of_rows, rows, terms, notes, progress)
+
+
+def _require_points(tree: Tree, n_rows: int) -> None:
+    if n_rows != tree.n_points:
+        raise UsageError(
+            f"There are {n_rows:,} rows; the tree has {tree.n_points:,} points. Give `inputs` with "
+            "a row of features for each.",
+            code="wrong-shape",
+            role="features",
+        )
+
+
+def measured_heatmap(
+    tree: Tree,
+    cut: Mapping[str, Any] | None,
+    points: Measured,
+    notes: tuple[str, ...],
+    progress: Progress,
+    bare: Int | tuple[int, ...] = (),
+) -> Heatmap:
+    """A heatmap of the mean distances between the points of clusters.
+
+    points : the points of the tree, but those of the numbers `bare`. notes : warnings of these. A
+    cluster without a measured point is as far from the others as the farthest two, with a warning.
+
+    Raises UsageError for another number of points, and as `tips_of` and `means_of_pairs`.
+    """
+    place = np.delete(np.arange(tree.n_points), np.asarray(bare, dtype=np.int64))
+    _require_points(tree, points.n_points + tree.n_points - len(place))
+    tips, more = tips_of(tree, cut)
+    n = tips.node.size
+    means_of = means_of_pairs(points, place, tips.of_point, n, progress)
+    bare = np.isnan(means_of.diagonal())
+    high = float(np.nanmax(means_of, initial=0.0))
+    values = np.where(np.isnan(means_of), high, means_of)
+    np.fill_diagonal(values, 0.0)
+    if bare.any():
+        more += (
+            f"{int(bare.sum()):,} row(s) have no point with a value, so no distance; they are "
+            "shown as far from all others as the farthest two.",
+        )
+    off = values[~np.eye(n, dtype=bool)]
+    shown = _ends(off if off.size else values)
+    stored = values.astype(np.float32)
+    of_rows = {
+        "node": tips.node.tolist(),
+        "size": tree.size[tips.node].tolist(),
+        "name": tree.name[tips.node].tolist(),
+    }
+    return Heatmap(stored, of_rows, None, np.empty((0, 3)), n, n, 0.0, high, shown, (*notes, *more))
 
 
 def _features(

@@ -9,7 +9,13 @@ from pydantic import Field, model_validator
 from models.parameters import Exact
 
 What = Literal["features", "distances"]
-Metric = Literal["euclidean", "cosine", "cophenetic"]
+Metric = Literal["euclidean", "cosine", "cophenetic", "hamming", "jaccard", "gower", "pairwise"]
+
+MEASURED: frozenset[Metric] = frozenset({"hamming", "jaccard", "gower", "pairwise"})
+"""Metrics of pairs of points: what lies between two rows is the mean over their pairs."""
+
+OF_TREE: frozenset[Metric] = frozenset({"cophenetic", "gower", "pairwise"})
+"""Metrics that need no features beside the tree and its model."""
 
 TERMS_OF: dict[What, frozenset[str]] = {
     "features": frozenset({"statistic", "scale", "n_columns"}),
@@ -47,7 +53,10 @@ class HeatmapTerms(Exact):
     metric: Metric = Field(
         "euclidean",
         description="For `distances`: between the means of clusters, or `cophenetic`, the height "
-        "of the node where two clusters meet.",
+        "of the node where two clusters meet. `hamming` and `jaccard` are the means over the pairs "
+        "of points, as the method `hac` measures them, and so are distances as the fit measured "
+        "them and its model keeps them: `gower` of items, `pairwise` of features with empty "
+        "values.",
     )
 
     @model_validator(mode="after")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Float
-from models.heatmaps.options import What
+from models.heatmaps.options import MEASURED, What
 
 TILE = 256
 STEPS = 65_535
@@ -64,13 +64,14 @@ def tile(
 ) -> Float:
     """(cells of rows, cells of columns) averages.
 
-    values : of `features` the heatmap itself; of `distances` the points between which they are, or
-    for "cophenetic" the `models.heatmaps.drawing.meetings` of the rows. Euclidean distances are
-    averaged as squares (root mean square), cosine distances as they are; both need only the means
-    of the points in a cell, O((rows + columns) D) and one product of matrices. Cophenetic ones cost
-    O(rows (columns + gap)).
+    values : of `features`, and of distances of pairs of points, the heatmap itself; of other
+    `distances` the points between which they are, or for "cophenetic" the
+    `models.heatmaps.drawing.meetings` of the rows. Euclidean distances are averaged as squares
+    (root mean square), cosine distances as they are; both need only the means of the points in a
+    cell, O((rows + columns) D) and one product of matrices. Cophenetic ones cost O(rows (columns +
+    gap)).
     """
-    if what == "features":
+    if what == "features" or metric in MEASURED:
         part = np.add.reduceat(values[rows.slice], rows.cells, axis=0, dtype=np.float64)
         part = np.add.reduceat(part[:, columns.slice], columns.cells, axis=1)
         averages: Float = part / (rows.counts[:, None] * columns.counts)

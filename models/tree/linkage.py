@@ -189,7 +189,8 @@ def from_hclust(document: Mapping[str, Any]) -> Tree:
     for row, height in enumerate(heights):
         if type(height) not in (int, float) or not abs(height) <= 1e300:
             raise InvalidTree(f"The height of merge {row} is not a number up to 1e300.", row=row)
-    labels = document.get("labels")
+    # R's NULL is an empty object.
+    labels = document.get("labels") or None
     if labels is not None:
         if not isinstance(labels, list) or len(labels) != n_leaves:
             raise InvalidTree(f"The field 'labels' of an hclust has a text for {n_leaves} leaves.")

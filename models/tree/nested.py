@@ -92,10 +92,10 @@ def read(document: Any) -> Tree:
     come first, nodes are numbered as listed, else as by `build.from_parents`. A node with a text id
     and no name gets its id as name. `kind` and `monotone` of the object are kept.
 
-    Nested: an object with `children` (or as `fields.CHILDREN` has it), a list of such objects; ids
-    are not needed. Rows are in preorder. `kind` and `monotone` of the root hold for the tree. An
-    object with such an object as `root` may also have them. A list of nested objects is a tree with
-    a root above them.
+    Nested: an object with `children` (or as `fields.CHILDREN` has it), a list of such objects, or
+    with such objects as `left` and `right`; ids are not needed. Rows are in preorder. `kind` and
+    `monotone` of the root hold for the tree. An object with such an object as `root` may also have
+    them. A list of nested objects is a tree with a root above them.
 
     `height` is a number for every node; if no node has one, heights follow from branch lengths
     (`fields.LENGTHS`), and without these a height is the most edges down to a leaf. Names are under
@@ -127,7 +127,7 @@ def read(document: Any) -> Tree:
         if isinstance(document.get(key), dict):
             unknown = [other for other in unknown if other != key]
             return _read_nested({**document[key], **claims}, _left_out(unknown))
-    if not {*fields.CHILDREN, *fields.NAMES, "height"} & document.keys():
+    if not fields.has_tree(document):
         raise InvalidTree(_WANTED)
     return _read_nested(document, ())
 
@@ -242,12 +242,14 @@ def _read_nested(root: dict[str, Any], warnings: tuple[str, ...]) -> Tree:
         nodes.append(node)
         parents.append(above)
         waiting.extend((child, row) for child in reversed(children))
+    if fields.SIDES[0] in below:
+        below.update(fields.SIDES)
     if len(nodes) == 1:
         fields.require_no_hidden_children(bare_root)
     other = sorted(below - {"children"})
     if other:
         warnings = (*warnings, f"Children were read from {listed(other)}.")
-    used = {key for key in fields.CHILDREN if key in below or key != "values"}
+    used = below | {key for key in fields.CHILDREN if key != "values"}
     listing = _Listing(nodes, parents, range(len(nodes)), used, nested=True)
     return _build(listing, root, warnings)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
@@ -128,6 +130,25 @@ def test_large_content_goes_in_parts_that_survive_cuts(server: FaultServer, kind
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
     assert not store.deleted
+
+
+def test_no_part_is_held_once_it_was_sent(
+    server: FaultServer, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in circles of responses and their requests either, which only the collector frees."""
+    monkeypatch.setattr(encodings, "PART_BYTES", 1 << 20)
+    server.answer = Store()
+    large = payload(1 << 18)
+    gc.collect()
+    gc.disable()
+    try:
+        run_both(kind, server, uploaded(large))
+        held = [each for each in gc.get_objects() if isinstance(each, httpx.Request)]
+        # Bytes are not tracked; what refers to them is.
+        referred = [of for each in held for of in gc.get_referents(*gc.get_referents(each))]
+        assert all(len(of) < 1 << 20 for of in referred if isinstance(of, bytes))
+    finally:
+        gc.enable()
 
 
 def test_an_upload_that_was_cut_off_is_resumed(server: FaultServer, kind: str) -> None:

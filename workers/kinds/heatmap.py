@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from models.heatmaps.options import HeatmapTerms
+from models.heatmaps.options import MEASURED, HeatmapTerms
 from models.heatmaps.tiles import TILE
 from models.inputs.data import Data
 from models.preprocess.inputs import TERMS
@@ -64,7 +64,8 @@ def _drawn(
 
     Raises UsageError as `models.heatmaps.drawing.heatmap`.
     """
-    from models.heatmaps.drawing import heatmap
+    from models.heatmaps.drawing import heatmap, measured_heatmap
+    from models.heatmaps.measured import of_features
 
     cut = request.params["cut"]
     terms = HeatmapTerms.model_validate(
@@ -72,6 +73,10 @@ def _drawn(
     )
     source = of_role(sources, "tree")
     given = [each for each in sources if each.role != "tree"]
+    within = subprogress(progress, 0.02, 0.98)
+    if terms.metric in ("gower", "pairwise"):
+        result = _as_fitted(source, cut, terms, within)
+        return result, _facts(result, terms)
     values = prepared(options, source, given, seed=0)
     names_role = options.names_of_fit or TERMS
     names = Data(values).names(names_role)
@@ -79,8 +84,28 @@ def _drawn(
         names = _names_of_columns(options, given)
     values = {role: value for role, value in values.items() if role not in (names_role, TERMS)}
     rows = matrix_of(values) if values else None
-    result = heatmap(tree_of(source), cut, rows, names, terms, subprogress(progress, 0.02, 0.98))
-    facts = {
+    if terms.metric in MEASURED and rows is not None:
+        result = measured_heatmap(tree_of(source), cut, *of_features(rows, terms.metric), within)
+    else:
+        result = heatmap(tree_of(source), cut, rows, names, terms, within)
+    return result, _facts(result, terms)
+
+
+def _as_fitted(source: Source, cut: Any, terms: HeatmapTerms, progress: Progress) -> Heatmap:
+    """Distances of pairs of points as the fit measured them."""
+    from models.heatmaps.drawing import measured_heatmap
+    from models.heatmaps.measured import of_fit
+
+    tree, path = tree_of(source), source.files.get(results.MODEL)
+    model = None if path is None else results.load_model(path)
+    points = of_fit(None if model is None else model.stages[-1].model, terms.metric)
+    bare = () if model is None else model.bare
+    return measured_heatmap(tree, cut, points, (), progress, bare)
+
+
+def _facts(result: Heatmap, terms: HeatmapTerms) -> dict[str, Any]:
+    """The facts of the answer."""
+    return {
         **terms.own(),
         "n_rows": result.n_rows,
         "n_columns": result.n_columns,
@@ -91,4 +116,3 @@ def _drawn(
         "shown_low": result.shown[0],
         "shown_high": result.shown[1],
     }
-    return result, facts

@@ -32,6 +32,7 @@ from app.resources.heatmaps.schemas import (
     HeatmapRequest,
     HeatmapsBody,
 )
+from models.heatmaps.options import OF_TREE
 from models.heatmaps.tiles import pooled_range, quantised, tile
 from workers.artifacts import results
 from workers.kinds.of_fit import OfFit
@@ -68,10 +69,12 @@ async def create_heatmap(submission: SubmissionDep, tree_id: TreeId, body: Heatm
     def draft() -> Draft:
         given = {str(role): value for role, value in body.inputs.items()}
         rows = fit_rows(service, tree)
-        needs_rows = body.metric != "cophenetic"
+        needs_rows = body.metric not in OF_TREE
         if given and not needs_rows:
             raise refused_at(
-                "wrong-input", "Cophenetic distances are of the tree: leave out `inputs`.", "inputs"
+                "wrong-input",
+                f"Distances {body.metric!r} are of the tree: leave out `inputs`.",
+                "inputs",
             )
         if needs_rows and "features" not in given:
             require_fit_rows(rows, tree)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from umbel_client.commands.options import (
     Commands,
@@ -15,6 +15,7 @@ from umbel_client.commands.options import (
     table_options,
     work_options,
 )
+from umbel_client.heatmap import HeatmapMetric
 
 KINDS = (
     *("trees", "datasets", "comparisons", "calibrations", "drifts", "heatmaps", "maps"),
@@ -306,7 +307,9 @@ def _heatmap(commands: Commands) -> None:
     parser.add_argument("--scale", choices=("standard", "none"), help="default: standard")
     parser.add_argument("--n-columns", type=int, metavar="N", help="the most; default: 100")
     parser.add_argument(
-        "--metric", choices=("euclidean", "cosine", "cophenetic"), help="default: euclidean"
+        "--metric",
+        choices=get_args(HeatmapMetric),
+        help="default: euclidean; gower and pairwise as the fit measured its points",
     )
     parser.add_argument("--features", metavar="FILE", help="by default the fit's")
     parser.add_argument("--feature-names", metavar="FILE")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -67,3 +68,47 @@ def _is_local(settings: Settings) -> bool:
     longer to load than a request takes."""
     address = urlsplit(settings.url)
     return address.scheme == "http" and address.hostname in _LOOPBACK
+
+
+SLICE_BYTES = 1 << 18
+"""Bytes of content that are handed to a socket at a time: what it does not take at once is copied
+each time."""
+
+
+class Slices(httpx.ByteStream):
+    """The content of a request, some bytes at a time, until it is released: a response refers to
+    its request in a circle, which the collector of garbage may leave for long."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__(b"")
+        self._content = content
+
+    def release(self) -> None:
+        """Forget the content."""
+        self._content = b""
+
+    def _starts(self) -> range:
+        return range(0, len(self._content), SLICE_BYTES)
+
+    def __iter__(self) -> Iterator[bytes]:
+        for start in self._starts():
+            yield self._content[start : start + SLICE_BYTES]
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for start in self._starts():
+            yield self._content[start : start + SLICE_BYTES]
+
+
+def built(
+    client: httpx.Client | httpx.AsyncClient, request: Request
+) -> tuple[httpx.Request, Slices]:
+    """A request as it is sent, and its content."""
+    content = request.content or b""
+    arguments = arguments_of(request)
+    if content:
+        length = {"Content-Length": str(len(content))}
+        arguments |= {"content": None, "headers": {**arguments["headers"], **length}}
+    made, slices = client.build_request(**arguments), Slices(content)
+    if content:
+        made.stream = slices
+    return made, slices

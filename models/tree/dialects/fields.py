@@ -19,6 +19,8 @@ from models.tree.dialects.support import KEYS, scaled
 Node = Mapping[str, Any]
 
 CHILDREN = ("children", "_children", "branchset", "values")
+SIDES = ("left", "right")
+"""Where the two children of a binary node are, an object each, as SciPy's nodes have them."""
 PARENTS = ("parent", "parentId", "parent_id", "parentKey", "pid")
 IDS = ("id", "key", "name")
 NAMES = ("name", "label", "key", "id")
@@ -60,7 +62,18 @@ def children_of(node: Node, called: str) -> tuple[str | None, list[Any]]:
     if len(found) > 1:
         keys = " and ".join(repr(key) for key, _ in found)
         raise InvalidTree(f"There are children of {called} under {keys}; one list is accepted.")
-    return found[0] if found else (None, [])
+    sides = [node[side] for side in SIDES if type(node.get(side)) is dict]
+    if found or not sides:
+        return found[0] if found else (None, [])
+    return SIDES[0], sides
+
+
+def has_tree(document: Node) -> bool:
+    """Whether an object may be a nested node: one with children, a name or a height."""
+    below = any(
+        key != "values" or _are_objects(document[key]) for key in CHILDREN if key in document
+    )
+    return below or not document.keys().isdisjoint({*NAMES, *SIDES, "height"})
 
 
 def is_forest(nodes: list[Any]) -> bool:

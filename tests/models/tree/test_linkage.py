@@ -216,7 +216,7 @@ def test_hclust_of_r() -> None:
     assert tree.name[tree.leaf_of_point].tolist() == ["a", "b", "c"]
     assert tree.height[:2].tolist() == [2.5, 1.0]
     assert tree.warnings == ("Fields of the hclust were left out: 'method'.",)
-    without = linkage.from_hclust({**document, "labels": None})
+    without = linkage.from_hclust({**document, "labels": {}})
     assert without.name[without.leaf_of_point].tolist() == ["0", "1", "2"]
     turned = linkage.from_hclust({**document, "order": [1, 2, 3]})
     assert turned.warnings == (

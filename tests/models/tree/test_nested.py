@@ -237,6 +237,7 @@ B = {"id": "b", "parent": "a", "height": 0}
         ("(a,b);", "A tree as JSON is"),
         ({}, "A tree as JSON is"),
         ({"items": []}, "A tree as JSON is"),
+        ({"labels": ["r", "a"], "parents": ["", "r"], "values": [2, 1]}, "A tree as JSON is"),
         ([], "at least one node"),
         ({"nodes": {}}, "'nodes' must be a list"),
         ([A, 5], "Node number 1 of the list is not an object"),

@@ -6,7 +6,7 @@ For asyncio. Written by `make client` from `umbel_client.heatmap`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,10 @@ from umbel_client._written.aio.artifact import AsyncArtifact
 from umbel_client._written.aio.core.connection import AsyncConnection
 from umbel_client.errors import UnexpectedResponse
 from umbel_client.packages import package
+
+HeatmapMetric: TypeAlias = Literal[
+    "euclidean", "cosine", "cophenetic", "hamming", "jaccard", "gower", "pairwise"
+]
 
 
 class AsyncHeatmap(AsyncArtifact):

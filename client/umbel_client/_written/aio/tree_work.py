@@ -15,7 +15,7 @@ from umbel_client._written.aio.attachment import AsyncAttachment
 from umbel_client._written.aio.calibration import AsyncCalibration
 from umbel_client._written.aio.core.runs import evaluated, predicted
 from umbel_client._written.aio.drift import AsyncDrift
-from umbel_client._written.aio.heatmap import AsyncHeatmap
+from umbel_client._written.aio.heatmap import AsyncHeatmap, HeatmapMetric
 from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.naming import AsyncNaming
 from umbel_client._written.aio.tree_parts import AsyncTreeParts
@@ -313,7 +313,7 @@ class AsyncTreeWork(AsyncTreeParts):
         statistic: Literal["mean", "median"] | None = None,
         scale: Literal["standard", "none"] | None = None,
         n_columns: int | None = None,
-        metric: Literal["euclidean", "cosine", "cophenetic"] | None = None,
+        metric: HeatmapMetric | None = None,
         features: Input | None = None,
         feature_names: Input | None = None,
         name: str | None = None,
@@ -330,8 +330,8 @@ class AsyncTreeWork(AsyncTreeParts):
         rows are its clusters, `{"k": 12}`, `{"height": h}` or `{"level": n}`; without it the
         leaves. statistic, scale, n_columns : of features, the mean over the points of a cluster in
         standard deviations by default, and at most 100 columns. metric : of distances, `euclidean`
-        by default. features : a row for each point; by default the fit's. feature_names : of
-        their columns.
+        by default; `gower` and `pairwise` as the fit measured its points. features : a row for each
+        point; by default the fit's. feature_names : of their columns.
 
         The matrix takes a request for every 256 x 256 values. UmbelWarning for what was left out.
         Raises InputError, WaitTimeout, JobCancelled.

@@ -308,11 +308,18 @@ def test_ids_of_items_come_back_and_stand_beside_heatmap_rows_and_examples(
     rows = working.client.get(f"{path}/axes").json()["rows"]
     expected = {row["leaf"]: row["id"] for row in members}
     assert rows["id"] == [expected[node] for node in rows["node"]]
+    rows_of_leaves = rows["id"]
     made = working.client.post(
         f"{at}/heatmaps", json={**request, "cut": {"k": 3}}, headers=wait
     ).json()
     rows = working.client.get(f"/v1/heatmaps/{made['id']}/axes").json()["rows"]
     assert [own is None for own in rows["id"]] == [size > 1 for size in rows["size"]]
+    gower = {"what": "distances", "metric": "gower"}
+    made = working.client.post(f"{at}/heatmaps", json=gower, headers=wait)
+    assert made.status_code == 201, made.text
+    path = f"/v1/heatmaps/{made.json()['id']}"
+    assert working.client.get(f"{path}/axes").json()["rows"]["id"] == rows_of_leaves
+    assert working.client.get(f"{path}.svg").status_code == 200
     made = working.client.post(f"{at}/attachments", json={"items": dataset["id"]}, headers=wait)
     assert made.status_code == 201, made.text
     path = f"/v1/attachments/{made.json()['id']}"

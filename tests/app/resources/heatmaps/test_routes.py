@@ -143,6 +143,12 @@ def test_distances_of_given_rows(working: Working) -> None:
     assert axes["rows"]["name"] == ["rose", "tulip", "oak"]
     expected = [[0, 5, 8], [5, 0, 5], [8, 5, 0]]
     np.testing.assert_allclose(values_of(working, heatmap), expected, atol=1e-3)
+    apart = made(
+        working, tree, what="distances", metric="hamming", inputs={"features": rows.tolist()}
+    )
+    np.testing.assert_allclose(
+        values_of(working, apart), [[0, 1, 0.5], [1, 0, 1], [0.5, 1, 0]], atol=1e-4
+    )
     heights = made(working, tree, what="distances", metric="cophenetic")
     # rose and tulip meet in flower, at height 2; oak in plant, at 3.
     np.testing.assert_allclose(

@@ -58,6 +58,8 @@ def test_lengths_by_every_name(key: str) -> None:
             LENGTHS,
             "'branchset'",
         ),
+        ({"name": "r", "left": {"name": "a", "left": None}, "right": {"name": "b"}}, LEVELS,
+         "'left', 'right'"),
         ([{"id": 1, "name": "r"}, {"id": 2, "name": "a", "parent": 1},
           {"id": 3, "name": "b", "parent": 1}], LEVELS, None),
         ([{"id": "r", "parentId": ""}, {"id": "a", "parentId": "r"}, {"id": "b", "parentId": "r"}],

@@ -167,7 +167,11 @@ class AsyncConnection:
     async def _once(self, request: Request) -> Reply:
         """The response to one request, whatever its status. Raises httpx.TransportError."""
         client = self.opened()
-        response = await client.send(client.build_request(**opening.arguments_of(request)))
+        built, content = opening.built(client, request)
+        try:
+            response = await client.send(built)
+        finally:
+            content.release()
         self._answered = True
         return Reply(response.status_code, response.headers, response.content)
 
