@@ -137,6 +137,7 @@ class _KeptServer:
         """Start it for the first time. Raises RuntimeError."""
         self._started_at = time.monotonic()
         self._server.start()
+        self._server.keep_reserve()
 
     def keep(self) -> float:
         """Start the server if it does not run; the seconds until it should be checked again."""
@@ -164,12 +165,13 @@ class _KeptServer:
 
     def _look(self, now: float) -> float:
         if not self._server.full:
-            return 60.0
+            # Gone after a removal on a full disk.
+            return 60.0 if self._server.keep_reserve() else _LOOK_S
         if now >= self._look_at:
             self._look_at = now + _LOOK_S
             if self._server.recover():
                 _say("the embedded Valkey server takes writes again")
-                return 60.0
+                return _LOOK_S
         return max(0.0, self._look_at - now)
 
     def _pause_s(self) -> float:

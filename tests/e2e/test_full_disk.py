@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Service, running, until
+from workers.stores.redis import reserve
 
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
 RESTARTED = "Valkey server had ended and was restarted"
@@ -79,3 +80,46 @@ def test_on_a_full_disk_reads_go_on(disk: Path) -> None:
         assert service.ended(service.submit(TRIVIAL))["status"] == "succeeded"
         # Once to stay while there is no room; a second time if that was taken back too early.
         assert (disk / "data" / "log").read_text().count(RESTARTED) <= 2
+
+
+@pytest.mark.slow
+def test_what_is_deleted_needs_no_room_in_redis(disk: Path, tmp_path: Path) -> None:
+    """Redis's own disk is full, the store's is not: no removal frees anything there."""
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "redis").symlink_to(disk)
+    with running(data, workers=1) as service:
+        client = service.client
+        jobs = [service.submit(TRIVIAL) for _ in range(3)]
+        trees = [service.ended(job)["result"]["tree"] for job in jobs]
+        dataset = client.post("/v1/datasets?role=labels", json=[1, 2]).json()["id"]
+        upload = client.post("/v1/uploads").json()["id"]
+        assert client.put(f"/v1/uploads/{upload}/parts/1", content=b"1,2\n").is_success
+        edition = client.post(f"/v1/trees/{trees[0]}/editions", json={}).json()["id"]
+        share = client.post(f"/v1/trees/{trees[0]}/shares", json={}).json()["id"]
+        assert (disk / reserve.NAME).stat().st_size == reserve.BYTES
+        fill(disk / "filler")
+
+        def no_room_in_redis() -> bool:
+            client.post("/v1/jobs", json=TRIVIAL, headers={"Idempotency-Key": "k"})
+            return client.get("/readyz").json().get("full") == ["redis"]
+
+        until(no_room_in_redis, 120.0, service.log)
+        paths = [
+            f"editions/{edition}",
+            f"shares/{share}",
+            f"uploads/{upload}",
+            f"datasets/{dataset}",
+            f"trees/{trees[0]}",
+            f"models/{trees[1].replace('tr_', 'md_')}",
+            f"jobs/{jobs[1]}",
+            f"jobs/{jobs[2]}",
+        ]
+        for path in paths:
+            gone = client.delete(f"/v1/{path}")
+            assert gone.status_code == 204 or "models/" in path, f"{path}: {gone.text}"
+            assert client.get(f"/v1/{path}").status_code == 404, path
+        (disk / "filler").unlink()
+        until(lambda: client.get("/readyz").status_code == 200, 60.0, service.log)
+        until(lambda: (disk / reserve.NAME).exists(), 60.0, service.log)
+        assert [each["id"] for each in client.get("/v1/jobs").json()["items"]] == jobs[:1]

@@ -23,6 +23,7 @@ from workers.stores.objects.seals import read_model, read_sealed, sealed
 from workers.stores.objects.streams import Stored, store
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records, expiry_ms
+from workers.stores.redis.reserve import release
 
 CONTENT = "content"
 META = "meta.json"
@@ -303,6 +304,7 @@ class Datasets:
         drop_and_remove(
             lambda: self._index.drop(dataset_id),
             lambda: self._blobs.delete_under(layout.dataset(tenant, dataset_id)),
+            lambda: release(self._records.client),
         )
 
     def _stored(self, tenant: str, dataset_id: str) -> Dataset | None:

@@ -24,6 +24,7 @@ from models.tree.tree import Tree
 from workers.artifacts.beside import Room, unlimited
 from workers.errors import AlreadyThere, Damaged, Missing, OverLimit
 from workers.model import new_id, now, sibling
+from workers.stores.erasure import counted_later
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.seals import parsed, read_model, read_sealed, sealed
@@ -214,7 +215,7 @@ class Editions:
         """Remove an edition. Its first change goes first: without it there is none."""
         self._blobs.delete(layout.edition(tenant, edition_id, f"{1:06d}"))
         self._blobs.delete_under(layout.edition(tenant, edition_id))
-        self._count(layout.edition(tenant, edition_id))
+        counted_later(lambda: self._count(layout.edition(tenant, edition_id)))
         with self._lock:
             self._read.pop((tenant, edition_id), None)
 

@@ -18,6 +18,7 @@ from workers.artifacts.beside import Room, unlimited
 from workers.artifacts.editions import id_beside, tree_of
 from workers.artifacts.keys import digest_of
 from workers.errors import Missing
+from workers.stores.erasure import counted_later
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.seals import read_model, sealed
@@ -138,7 +139,7 @@ class Shares:
         """Remove a share: its token opens nothing any more."""
         key = layout.share(share.tree, f"{share.id}.{moment_ms(share.expires_at):015d}")
         self._blobs.delete(key)
-        self._count(layout.shares_of(share.tree))
+        counted_later(lambda: self._count(layout.shares_of(share.tree)))
 
     def sweep(self, now: datetime) -> int:
         """Remove the shares that ended longer ago than `REMEMBERED`; returns their number. One

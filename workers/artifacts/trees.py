@@ -19,13 +19,14 @@ from workers.artifacts import results
 from workers.artifacts.beside import Beside
 from workers.errors import AlreadyThere, Damaged, Missing, StoreFull
 from workers.model import End, Request, sibling
-from workers.stores.erasure import drop_and_remove, erase_job
+from workers.stores.erasure import counted_later, drop_and_remove, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import read_end, read_request
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
+from workers.stores.redis.reserve import release
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -166,8 +167,8 @@ class Trees:
         with self._removed(tenant, sibling(model_id, "job"), [results.MODEL]):
             self._blobs.delete(stored.key)
             self._blobs.delete_under(layout.annotations_of(tenant, model_id))
-        self._beside.recount(sibling(model_id, "job"))
-        self._keep_bytes(tenant, model_id, without={results.MODEL})
+        counted_later(lambda: self._beside.recount(sibling(model_id, "job")))
+        counted_later(lambda: self._keep_bytes(tenant, model_id, without={results.MODEL}))
         return True
 
     def page(
@@ -215,9 +216,11 @@ class Trees:
                 for own_id in (tree_id, sibling(tree_id, "md")):
                     self._blobs.delete_under(layout.annotations_of(tenant, own_id))
 
-        drop_and_remove(lambda: self._index.drop(tree_id), remove)
-        self._beside.recount(job_id)
-        self._keep_bytes(tenant, tree_id, without=None)
+        drop_and_remove(
+            lambda: self._index.drop(tree_id), remove, lambda: release(self._records.client)
+        )
+        counted_later(lambda: self._beside.recount(job_id))
+        counted_later(lambda: self._keep_bytes(tenant, tree_id, without=None))
         return True
 
     def _keep_bytes(self, tenant: str, own_id: str, without: set[str] | None) -> None:

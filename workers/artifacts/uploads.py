@@ -18,6 +18,7 @@ from workers.artifacts.datasets import Dataset
 from workers.errors import AlreadyThere, Damaged, Missing, StoreUnavailable
 from workers.formats.column_roles import Choice
 from workers.model import made_at, new_id
+from workers.stores.erasure import counted_later
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.seals import read_model, sealed
@@ -158,7 +159,7 @@ class Parts:
         """Remove an upload and its parts; nothing happens where there is none."""
         self._blobs.delete(layout.upload(tenant, upload_id, _UPLOAD))
         self._blobs.delete_under(layout.upload(tenant, upload_id))
-        self._usage.drop_parts(upload_id)
+        counted_later(lambda: self._usage.drop_parts(upload_id))
 
     def recount(self) -> set[str]:
         """Count all parts in the store again; returns the uploads that have some."""

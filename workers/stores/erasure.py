@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from workers.errors import StoreFull
+from workers.errors import StoreFull, TransientError
 from workers.model import sibling
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST
 from workers.stores.redis.records import Records
+from workers.stores.redis.reserve import release
 
 ROOM_S = 5.0
 """The embedded server looks for room every second."""
 
 _PAUSE_S = 0.25
+_log = logging.getLogger(__name__)
 
 
 def erase_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
@@ -26,14 +29,22 @@ def erase_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
     job. While the record exists the removal can be repeated.
     """
     blobs.delete(layout.job(tenant, job_id, REQUEST))
-    drop_and_remove(lambda: records.drop(job_id), lambda: erase_files(blobs, tenant, job_id))
+    drop_and_remove(
+        lambda: records.drop(job_id),
+        lambda: erase_files(blobs, tenant, job_id),
+        lambda: release(records.client),
+    )
 
 
-def drop_and_remove(drop: Callable[[], object], remove: Callable[[], None]) -> None:
+def drop_and_remove(
+    drop: Callable[[], object],
+    remove: Callable[[], None],
+    make_room: Callable[[], object] = lambda: None,
+) -> None:
     """Take something out of Redis, then out of the store.
 
-    Where Redis has no room even for that, the store comes first, and Redis gets a few seconds to
-    find the room.
+    Where Redis has no room even for that, the store comes first, Redis's reserve is given up
+    (`make_room`), and Redis gets a few seconds to find the room.
 
     Raises StoreFull if it finds none; what is in the store is gone by then.
     """
@@ -41,6 +52,8 @@ def drop_and_remove(drop: Callable[[], object], remove: Callable[[], None]) -> N
         drop()
     except StoreFull:
         remove()
+        with suppress(TransientError):
+            make_room()
         until = time.monotonic() + ROOM_S
         while True:
             with suppress(StoreFull):
@@ -51,6 +64,15 @@ def drop_and_remove(drop: Callable[[], object], remove: Callable[[], None]) -> N
                 return
             time.sleep(_PAUSE_S)
     remove()
+
+
+def counted_later(count: Callable[[], object]) -> None:
+    """Count what is left after a removal. Where Redis has no room for that, what was removed stays
+    counted until the next change beside it, or the next rebuild: the removal itself is done."""
+    try:
+        count()
+    except StoreFull as error:
+        _log.warning("what was removed stays counted for now: %s", error)
 
 
 def erase_files(blobs: Blobs, tenant: str, job_id: str) -> None:

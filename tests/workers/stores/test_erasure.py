@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.workers.conftest import Server
 from tests.workers.jobs_kit import end, request, result_folder
 from workers.assembly import Assembly
 from workers.errors import StoreFull
 from workers.stores import erasure
-from workers.stores.erasure import drop_and_remove
+from workers.stores.erasure import counted_later, drop_and_remove
 from workers.stores.objects.local import LocalBlobs
+from workers.stores.redis import reserve
 from workers.stores.redis.client import Scripts
 
 
@@ -63,3 +65,30 @@ def test_a_folder_goes_without_room_for_another_name(
     monkeypatch.setattr(os, "rename", full)
     blobs.delete_under("jobs/ada/job_1/")
     assert list(blobs.keys("")) == []
+
+
+def test_redis_gets_the_room_that_was_kept_for_removals(valkey: Server) -> None:
+    assert reserve.keep(valkey.folder)
+    assert reserve.keep(valkey.folder)
+    steps = ["reserved"]
+
+    def drop() -> None:
+        steps.append("drop")
+        if (valkey.folder / reserve.NAME).exists():
+            raise StoreFull("no room")
+
+    client = valkey.client()
+    drop_and_remove(drop, lambda: steps.append("remove"), lambda: reserve.release(client))
+    assert steps == ["reserved", "drop", "remove", "drop"]
+    assert not reserve.release(client)
+    drop_and_remove(drop, lambda: steps.append("remove"), lambda: reserve.release(client))
+
+
+def test_what_cannot_be_counted_after_a_removal_is_counted_later(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def full() -> None:
+        raise StoreFull("no room")
+
+    counted_later(full)
+    assert "stays counted" in caplog.text

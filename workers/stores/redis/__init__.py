@@ -5,7 +5,7 @@ comment at the top of each script states its arguments and its result, and the t
 `lua/shared.lua` what each key holds.
 
 - `address`, `client`: what the address may be; the connection, and how a script is called.
-- `durability`: whether its settings may lose what it holds.
+- `durability`, `reserve`: whether its settings may lose what it holds; room for removals.
 - `records`, `record_fields`: job records, the workers, the right to rebuild; one record's fields.
 - `events`: the stream of events of a job.
 - `index`: lists of datasets and trees.
