@@ -18,6 +18,102 @@ class LogitsMethods(Generic[R]):
     def __init__(self, run: Callable[..., R]) -> None:
         self._run = run
 
+    def class_tree(
+        self,
+        *,
+        logits: Input,
+        top_classes: Input | None = None,
+        names: Input | None = None,
+        base: Input | None = None,
+        rule: Literal["consensus", "walk"] = "consensus",
+        bootstraps: int = 0,
+        seed: int = 0,
+        input: Literal["logits", "log_probs", "probs"] = "logits",
+        temperature: float = 1.0,
+        device: Literal["cpu", "cuda"] = "cpu",
+        growable: bool = False,
+        n_classes: int | None = None,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """A tree of classes from a classifier's logits, by how classes are confused and where they
+        lie.
+
+        Leaves: tree, model, confusions.
+
+        Source: Umbel: docs/class-trees.md (2026).
+
+        logits : One row per point, one column per class; with 'top_classes', only the values of
+            each row's best classes.
+        top_classes : optional. For rows of which only the best classes are known: the class
+            (from 0) of each value of 'logits'. The other classes count as equal, and as low as
+            the lowest given.
+        names : optional. One name per class, in column order.
+        base : optional. An earlier job, run with `growable`, whose rows come before these. The
+            tree is that of all rows; old rows are only read again where new ones are of classes
+            that had no rows, or have a wider range of values.
+        rule : 'consensus': of six trees, by walks along confusions and by whitened class means.
+            'walk': one tree, average linkage of walks.
+        bootstraps : Trees of rows drawn anew, which give each node its `support`: the share of
+            them that have it. Rows are drawn in 16 parts; each tree costs as much as the tree
+            itself, without reading.
+        seed : Seed of the random generator.
+        input : What the input 'logits' holds: real numbers before softmax, logarithms of
+            probabilities, or probabilities (each row sums to 1). A logit of -inf is a class
+            that its row cannot have. Logits that look like another kind get a warning.
+        temperature : Divisor of the logits before softmax.
+        device : Where logits are read: on the processor, or on a GPU by workers that have one.
+            The resulting hierarchy is the same.
+        growable : Keep what a later job needs to continue this one with more rows (`base`):
+            about 100 bytes a row.
+        n_classes : Number of classes where 'top_classes' is given. Default: the number of
+            names, or, without names, one more than the highest class given.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "class-tree",
+            logits=logits,
+            top_classes=top_classes,
+            names=names,
+            base=base,
+            params={
+                "rule": rule,
+                "bootstraps": bootstraps,
+                "seed": seed,
+                "input": input,
+                "temperature": temperature,
+                "device": device,
+                "growable": growable,
+                "n_classes": n_classes,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
     def l2h(
         self,
         *,
