@@ -11,8 +11,9 @@ shortfall.
 Beside them: flat conformal sets (`lac`) of the same scores, measured by the number of their
 classes, and the same climb with the threshold 1 - alpha on masses alone, without calibration and
 with the temperature only. `trust_labels`: a twentieth of the labels is changed to another class at
-random; which of the labels called wrong were changed (precision), and which of the changed ones are
-called wrong (recall), beside cleanlab, where that is installed. The generated set has 64 classes
+random; which of the labels called wrong were changed (precision; also of the first 50, 150 and
+300), and which of the changed ones are called wrong (recall), beside cleanlab and its two orders,
+where that is installed. The generated set has 64 classes
 whose conditional probabilities are known; `true` is the expected coverage by these. `trust_pairs`
 is that of `bench.trust_pairs`.
 """
@@ -52,7 +53,9 @@ _SPLITS: dict[Size, int] = {"quick": 5, "default": 100, "full": 1000}
 ALPHAS = (0.01, 0.05, 0.1)
 FLIPPED = 0.05
 N_FLIPS = 5
-"""The share of labels that are wrong on purpose, and how often others are drawn."""
+FIRST = (50, 150, 300)
+"""The share of labels that are wrong on purpose, how often others are drawn, and
+how many of the first suspects are looked at."""
 BOUNDS = (0.1, 0.5, 1.0)
 """Shares of the expected number of edges."""
 N_SUBTREES = 10
@@ -374,7 +377,7 @@ def _flip_rows(
     report: Report, name: str, trial: Trial, given: ClassScores, temperature: float
 ) -> None:
     """The mean over draws of the flipped labels."""
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    found: dict[str, list[list[float]]] = {}
     for seed in range(N_FLIPS):
         rng = np.random.default_rng(seed)
         flipped = rng.random(len(trial.label)) < FLIPPED
@@ -386,9 +389,10 @@ def _flip_rows(
         for system, rows in called.items():
             right = float(flipped[rows].sum())
             share = right / max(1, len(rows))
-            found.setdefault(system, []).append((share, right / flipped.sum(), len(rows)))
+            first = [float(flipped[rows[:n]].mean()) for n in FIRST]
+            found.setdefault(system, []).append([share, right / flipped.sum(), len(rows), *first])
     for system, each in found.items():
-        precision, recall, n_rows = np.mean(each, axis=0)
+        precision, recall, n_rows, *first = np.mean(each, axis=0)
         report.row(
             "trust_labels",
             data=name,
@@ -396,11 +400,12 @@ def _flip_rows(
             precision=float(precision),
             recall=float(recall),
             called=float(n_rows),
+            **{f"first_{n}": float(share) for n, share in zip(FIRST, first, strict=True)},
         )
 
 
 def _peers(label: Int, probability: Float) -> dict[str, Int]:
-    """The rows that cleanlab calls wrong, by two of its rules; it knows only classes with rows."""
+    """The rows that cleanlab calls wrong, in two orders; it knows only classes with rows."""
     if find_spec("cleanlab") is None:
         return {}
     from cleanlab.filter import find_label_issues
@@ -408,8 +413,10 @@ def _peers(label: Int, probability: Float) -> dict[str, Int]:
     present, code = np.unique(label, return_inverse=True)
     own = probability[:, present] / probability[:, present].sum(axis=1, keepdims=True)
     return {
-        f"cleanlab, {rule}": np.flatnonzero(find_label_issues(code, own, filter_by=rule, n_jobs=1))
-        for rule in ("confident_learning", "prune_by_noise_rate")
+        f"cleanlab, {order}": find_label_issues(
+            code, own, filter_by="confident_learning", return_indices_ranked_by=order, n_jobs=1
+        )
+        for order in ("self_confidence", "normalized_margin")
     }
 
 

@@ -13,10 +13,10 @@ class Calibration(Artifact):
 
     curve : a step for each threshold: `threshold`, `coverage`, `error`, `depth`. groups : its
     thresholds, with `node`, `name`, `n_rows`, `promised`. suspects : rows whose labels look wrong,
-    siblings first: `row`, `label_name`, `likely_name`, `of_label`, `of_likely` and more. pairs :
-    classes and sibling subtrees that more data would tell apart better, by falling `gain`:
-    `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected` and more. All are empty
-    until it has succeeded.
+    the likeliest errors first: `row`, `label_name`, `likely_name`, `of_label`, `of_likely` and
+    more. pairs : classes and sibling subtrees that more data would tell apart better, by falling
+    `gain`: `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected` and more. All are
+    empty until it has succeeded.
     """
 
     _collection = "calibrations"

@@ -6,9 +6,10 @@ row if its probability is at least the mean probability of that class in the row
 whose most probable likely class is not its label is a count beside the diagonal of the confident
 joint, and a suspect. Unlike there, a row whose most probable class is its label is none: where some
 class is hardly ever probable, it is likely in many such rows. The probabilities must be of rows
-that the model has not seen. The order is that of the tree: suspects whose label and likely class
-part late come first, siblings before all; among those the surest, by the difference of the two
-probabilities.
+that the model has not seen. The likeliest errors come first: by the probability of the label over
+the square root of its median in the rows labelled so, which is small where the model hardly ever
+knows the class, and a row that it does not know says little. Their place in the tree, whether
+siblings or far apart, goes with them.
 """
 
 from __future__ import annotations
@@ -51,13 +52,15 @@ def label_errors(tree: Tree, scores: ClassScores, label: Int, temperature: float
     """label : (n_rows,) classes, -1 for rows that are not labelled, which are left out.
 
     A class that no row is labelled is never likely. O(n n_classes), the blocks are read twice.
+    Memory: 40 bytes a row.
     """
     known = label >= 0
     count = np.bincount(label[known], minlength=scores.n_classes)
-    total = np.zeros(scores.n_classes)
+    total, of_own = np.zeros(scores.n_classes), np.zeros(len(label))
     for probability, rows in probability_blocks(scores, temperature, tree.n_nodes):
         own = np.flatnonzero(known[rows])
         of = label[rows][own]
+        of_own[rows][own] = probability[own, of]
         total += np.bincount(of, probability[own, of], scores.n_classes)
     least = np.divide(total, count, out=np.full(scores.n_classes, np.inf), where=count > 0)
     none = np.zeros(0, dtype=np.int64)
@@ -77,7 +80,10 @@ def label_errors(tree: Tree, scores: ClassScores, label: Int, temperature: float
     given, sure = np.concatenate(of_label), np.concatenate(of_likely)
     meet = lca(tree, scores.node[label[row]], scores.node[other])
     n_classes = ClassTree.of(tree, scores.node).n_under[meet]
-    order = np.lexsort((row, given - sure, n_classes))
+    usual = np.sqrt(_medians(label[known], of_own[known], count))[label[row]]
+    # Where a class is never probable, no probability is less than usual.
+    chance = np.divide(given, usual, out=np.full(len(row), np.inf), where=usual > 0)
+    order = np.lexsort((row, given - sure, chance))
     return LabelErrors(
         row[order],
         label[row][order],
@@ -87,6 +93,15 @@ def label_errors(tree: Tree, scores: ClassScores, label: Int, temperature: float
         meet[order],
         n_classes[order],
     )
+
+
+def _medians(label: Int, value: Float, count: Int) -> Float:
+    """(n_classes,) the median value of each class, the lower of two; 0 for a class without rows."""
+    order = np.lexsort((value, label))
+    middle = np.cumsum(count) - count + np.maximum(count - 1, 0) // 2
+    median = np.zeros(len(count))
+    median[count > 0] = value[order[middle[count > 0]]]
+    return median
 
 
 def label_classes(labels: LabelSets, tree: Tree, node: Int) -> Int:

@@ -190,7 +190,7 @@ async def get_calibration_groups(
     summary="Labels that look wrong",
     responses=documented_table(
         SuspectsBody,
-        "The rows, those that siblings are taken for first.",
+        "The rows, the likeliest errors first.",
         SUSPECTS_EXAMPLE,
         "row,label,label_name,likely,likely_name,meet,meet_name,of_label,of_likely,n_classes\r\n"
         "17,3,rose,4,tulip,1,,0.02,0.95,2\r\n",
@@ -204,9 +204,9 @@ async def get_suspected_labels(
     form: Form[Any],
 ) -> Response:
     """The calibration's rows whose labels look wrong, by confident learning: another class is at
-    least as probable as its average in the rows labelled so. First come rows whose label and
-    likely class part latest in the tree, siblings before all; among these the surest. Rows whose
-    most probable class is their label are left out.
+    least as probable as its average in the rows labelled so. The likeliest errors come first:
+    by the probability of the label over the square root of its median in the rows labelled so.
+    Rows whose most probable class is their label are left out.
     """
     return await CALIBRATIONS.table(
         request, service, tenant, calibration_id, form, results.SUSPECTS

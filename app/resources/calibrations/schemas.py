@@ -252,7 +252,7 @@ class SuspectBody(BaseModel):
 
 
 class SuspectsBody(BaseModel):
-    """Rows whose labels look wrong, siblings first."""
+    """Rows whose labels look wrong, the likeliest errors first."""
 
     model_config = ConfigDict(
         title="SuspectedLabels", json_schema_extra={"examples": [SUSPECTS_EXAMPLE]}

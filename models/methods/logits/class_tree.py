@@ -24,12 +24,13 @@ discriminant analysis.
 
 Cost: two reads of the (N, K) logits, and for u classes with rows O(u^3). Where classes have many
 rows, the first are ranked alone, 65,536 rows or 2^26 values in all, and a quarter of these rows or
-2^34 products give the covariance; means are of all rows. Memory: 60 bytes a row and about 150 for
+2^34 products give the covariance; means are of all rows. Memory: 60 bytes a row and about 160 for
 each pair of classes.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -93,6 +94,25 @@ class ClassTree(OfLogits[ClassTreeParams]):
     paper = Paper("Umbel: docs/class-trees.md", 2026)
     Params = ClassTreeParams
     cost = Cost(3e-7, columns=1.2)
+    inputs = {
+        **OfLogits.inputs,
+        "top_classes": replace(
+            OfLogits.inputs["top_classes"],
+            description=(
+                "For rows of which only the best classes are known: the class (from 0) of each "
+                "value of 'logits'. The other classes count as equal, and as low as the lowest "
+                "given."
+            ),
+        ),
+        "base": replace(
+            OfLogits.inputs["base"],
+            description=(
+                "An earlier job, run with `growable`, whose rows come before these. The tree is "
+                "that of all rows; old rows are only read again where new ones are of classes "
+                "that had no rows, or have a wider range of values."
+            ),
+        ),
+    }
     as_before = ("rule", "input", "temperature")
 
     def _memory(self, shapes: Shapes, params: ClassTreeParams) -> int:

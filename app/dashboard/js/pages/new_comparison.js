@@ -44,7 +44,7 @@ const SEEDS = {
 };
 const DATA = ["features", "logits", "distances", "similarity"];
 /** @type {Record<string, string[]>} */
-const FIRST = { features: ["hac", "kmeans", "gmm"], logits: ["l2h"] };
+const FIRST = { features: ["hac", "kmeans", "gmm"], logits: ["l2h", "class-tree"] };
 
 /**
  * @param {HTMLElement} root

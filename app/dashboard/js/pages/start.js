@@ -21,6 +21,12 @@ import { welcome } from "./welcome.js";
 /** @import { DropZone } from "../forms/drop_zone.js" */
 /** @import { RunForm } from "./run_form.js" */
 
+/** Methods that make a tree of classes from logits, and which of them to take. */
+const CLASS_TREES = ["l2h", "class-tree"];
+const WHICH_CLASS_TREE =
+  "Two methods make a tree of classes from logits: the trees of class-tree agree more often with " +
+  "known hierarchies, l2h merges exactly as its paper says.";
+
 /**
  * @param {HTMLElement} root
  * @param {PageContext} context
@@ -109,6 +115,7 @@ export async function mount(root, { params }) {
     replace(
       card,
       stepTitle(3, "Settings", "settings-title"),
+      CLASS_TREES.includes(method.id) ? el("p", { class: "quiet" }, WHICH_CLASS_TREE) : null,
       built.element,
       runBar(method, built, zone),
     );

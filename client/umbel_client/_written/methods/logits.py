@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.fields import Expiry, Retrying
+from umbel_client.core.fields import Expiry
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -42,7 +42,6 @@ class LogitsMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
-        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -57,12 +56,12 @@ class LogitsMethods(Generic[R]):
         logits : One row per point, one column per class; with 'top_classes', only the values of
             each row's best classes.
         top_classes : optional. For rows of which only the best classes are known: the class
-            (from 0) of each value of 'logits'. Missing values are bounded, and the job reports
-            whether the bounds decide the hierarchy.
+            (from 0) of each value of 'logits'. The other classes count as equal, and as low as
+            the lowest given.
         names : optional. One name per class, in column order.
         base : optional. An earlier job, run with `growable`, whose rows come before these. The
-            hierarchy is that of all rows; old rows are only read again where the kept state
-            does not decide it.
+            tree is that of all rows; old rows are only read again where new ones are of classes
+            that had no rows, or have a wider range of values.
         rule : 'consensus': of six trees, by walks along confusions and by whitened class means.
             'walk': one tree, average linkage of walks.
         bootstraps : Trees of rows drawn anew, which give each node its `support`: the share of
@@ -80,7 +79,7 @@ class LogitsMethods(Generic[R]):
         n_classes : Number of classes where 'top_classes' is given. Default: the number of
             names, or, without names, one more than the highest class given.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            retrying, wait_s, progress : as of `Umbel.run`.
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -110,7 +109,6 @@ class LogitsMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
-            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -138,7 +136,6 @@ class LogitsMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
-        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -175,7 +172,7 @@ class LogitsMethods(Generic[R]):
         n_classes : Number of classes where 'top_classes' is given. Default: the number of
             names, or, without names, one more than the highest class given.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            retrying, wait_s, progress : as of `Umbel.run`.
+            wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -203,7 +200,6 @@ class LogitsMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
-            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

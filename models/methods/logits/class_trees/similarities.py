@@ -50,8 +50,7 @@ def walked(steps: Float, onward: float) -> Float:
     factor, _ = linalg.lapack.dpotrf(left, lower=True, clean=False)
     inverse, _ = linalg.lapack.dpotri(factor, lower=True, overwrite_c=True)
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    # The mean of both directions; where nearly nothing is confused, rounding may leave less
-    # than nothing.
+    # The mean of both directions. Rounding may leave less than nothing.
     ends = 0.5 * (1.0 - onward) * inverse * (total[:, None] + total)
     logs = np.log(np.maximum(ends, np.finfo(np.float64).tiny))
     logs -= logs.mean(axis=1, keepdims=True)

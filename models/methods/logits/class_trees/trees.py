@@ -29,8 +29,8 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class ClassTree:
-    """Merges as SciPy's over all K classes, (K - 1, 4); first, at
-    height 0, classes without rows are merged.
+    """Merges as SciPy's over all K classes, (K - 1, 4); first, at height 0, classes without
+    rows join others.
 
     used : (u,) classes that have rows. n_tied_hosts : classes without rows that are as near to all.
     agreement : (K - 1,) the share of the trees of a consensus that have a node; NaN where there

@@ -191,7 +191,7 @@ function contents({ result, warnings }, { curve, suspects, pairs }, onchoose) {
  * @param {number} nRows
  */
 const suspectText = (n, nRows) =>
-  `${percent(n / nRows)} of the rows: another class is as probable as in the rows labelled so. Siblings come first.`;
+  `${percent(n / nRows)} of the rows: another class is as probable as in the rows labelled so. The likeliest errors come first.`;
 
 const NONE =
   "Nothing is known yet of how far its answers can be trusted. Rows that the model has not seen, with " +
