@@ -195,6 +195,11 @@ class AssignmentsQuery(CutQuery):
         "each other, in place of `k`, `height` and `level`.",
         examples=["5,20,80"],
     )
+    of: Literal["rows", "leaves"] = Field(
+        "rows",
+        description="A line for each input row, or for each leaf: of a tree of classes, which "
+        "class is in which cluster.",
+    )
     names: NamesOf = None
     edition: EditionOf = None
 
@@ -202,6 +207,13 @@ class AssignmentsQuery(CutQuery):
         """The numbers of clusters in `levels`. Raises UsageError `wrong-cut`."""
         numbers = [int(text) for text in (self.levels or "").split(",")]
         others = [name for name in ("k", "height", "level") if getattr(self, name) is not None]
+        if self.of == "leaves":
+            raise UsageError(
+                "The clusters of leaves are by one cut: give 'k', 'height' or 'level' in place of "
+                "'levels'.",
+                code="wrong-cut",
+                parameter="levels",
+            )
         if others:
             raise UsageError(
                 f"A cut is given by 'levels' or by {others[0]!r}, not both.",

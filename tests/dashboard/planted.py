@@ -117,7 +117,7 @@ def inked(page: Page, selector: str = ".tree-base") -> int:
 
 def settled(page: Page) -> None:
     """Wait until the picture is stable and the suggested cut has arrived."""
-    page.locator(".cut-summary strong").wait_for()
+    page.locator(".cut-summary strong").wait_for(state="attached")
     before = ""
     for _ in range(80):
         page.wait_for_timeout(90)

@@ -75,7 +75,7 @@ def states(api: Api, blobs: dict[str, Any], living: str) -> dict[str, tuple[str,
 
     def drawn(*further: Arrive) -> Arrive:
         def arrive(page: Page) -> None:
-            page.locator(".cut-summary strong").wait_for()
+            page.locator(".cut-summary strong").wait_for(state="attached")
             for each in further:
                 each(page)
 
@@ -89,10 +89,7 @@ def states(api: Api, blobs: dict[str, Any], living: str) -> dict[str, tuple[str,
     def shared(page: Page) -> None:
         page.locator(".tree-mirror [role=treeitem]").first.wait_for(state="attached")
 
-    trusted = (
-        sees("section[aria-labelledby] >> text=What merging classes would gain"),
-        sees("text=What moved, the surest first"),
-    )
+    gains = sees("section[aria-labelledby] >> text=What merging classes would gain")
     return {
         "start": ("/", sees(".drop")),
         "run with files": ("/?method=hac", with_files),
@@ -106,8 +103,10 @@ def states(api: Api, blobs: dict[str, Any], living: str) -> dict[str, tuple[str,
         "map": (f"/trees/{tree}?map=pca", drawn(sees(".map-facts", has_text="60 points"))),
         "heatmap": (f"/trees/{tree}?cut=k:3&heatmap=mean.cut", drawn(sees("text=3 rows × 4"))),
         "items": (f"/trees/{tree}?{shown}", drawn(sees("text=56 of 60 items match"))),
-        "edition": (f"/trees/{tree}?edition={edition}&node=1", drawn(sees(".edition button"))),
-        "trust and drift": (f"/trees/{living}", drawn(*trusted)),
+        "edition": (f"/trees/{tree}?edition={edition}&node=1&tab=edit", drawn(sees(".edition"))),
+        "confusions": (f"/trees/{living}?tab=confusions", drawn(sees(".matrix-canvas"))),
+        "trust": (f"/trees/{living}?tab=trust", drawn(gains)),
+        "drift": (f"/trees/{living}?tab=drift", drawn(sees("text=What moved, the surest first"))),
         "comparison": (f"/comparisons/{comparison['id']}", sees("table.comparison")),
         "two trees": (f"/compare?{pair}", sees(".tangle-facts dd")),
         "print dialog": (f"/trees/{tree}", drawn(printing)),

@@ -100,10 +100,10 @@ def test_the_view_as_it_is_seen(look: Open, tree: str, axe: Axe) -> None:
 
 @pytest.mark.needs("typst")
 def test_the_matrix_and_the_map(look: Open, tree: str) -> None:
-    page = look(f"/trees/{tree}?cut=k:2&map=pca")
+    page = look(f"/trees/{tree}?cut=k:2&map=pca&tab=confusions")
     page.watch.expected.append(SOFTWARE)  # type: ignore[attr-defined]
     settled(page)
-    page.get_by_role("region", name="What is taken for what").locator("canvas").wait_for()
+    page.get_by_role("region", name="What is taken for what").locator(".matrix-canvas").wait_for()
     page.locator(".map-facts", has_text="200 points").wait_for()
     button = page.get_by_role("button", name="Save what is taken for what")
     name, path = printed(page, button, "a4")

@@ -59,7 +59,7 @@ def zoomed(page: Page) -> None:
 STATES: dict[str, tuple[str, str, Callable[[Page], None]]] = {
     "circle": ("/trees/{small}?layout=circular", ".tree-stage", settled),
     "overview": ("/trees/{average}?layout=rectangular&zoom=2,1,0.5,0.3", ".tree-stage", settled),
-    "matrix": ("/trees/{average}?cut=k:3", ".tree-heatmap .matrix-place", drawn_matrix),
+    "matrix": ("/trees/{average}?cut=k:3&tab=compare", ".tree-heatmap .matrix-place", drawn_matrix),
     "two-trees": (
         "/compare?left={average}&right={single}",
         ".tangle-stage",

@@ -43,7 +43,7 @@ def pairs(region: Locator) -> list[list[str]]:
 
 
 def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe: Axe) -> None:
-    page = look(f"/trees/{tree}")
+    page = look(f"/trees/{tree}?tab=confusions")
     region = panel(page)
     assert "From the logits alone" in region.inner_text()
     assert "of the class, by its logarithm" in region.locator(".heatmap-legend").inner_text()
@@ -71,7 +71,7 @@ def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe:
 
 
 def test_labels_tell_it_too_and_files_hold_all(look: Open, tree: str) -> None:
-    region = panel(look(f"/trees/{tree}"))
+    region = panel(look(f"/trees/{tree}?tab=confusions"))
     opener = region.get_by_role("button", name="Save what is taken for what")
     opener.scroll_into_view_if_needed()
     # Scrolling would close the menu, so wait until it ends.
@@ -91,7 +91,7 @@ def test_labels_tell_it_too_and_files_hold_all(look: Open, tree: str) -> None:
 
 def test_a_tree_whose_method_does_not_know_has_no_panel(look: Open, api: Api) -> None:
     job = api.run("hac", {"features": [[0.0], [1.0], [5.0], [6.0]]})
-    page = look(f"/trees/{job['result']['tree']}")
+    page = look(f"/trees/{job['result']['tree']}?tab=confusions")
     page.get_by_role("heading", name="Tree of hac").wait_for()
     page.wait_for_load_state("networkidle")
     assert page.get_by_role("region", name="What is taken for what").count() == 0

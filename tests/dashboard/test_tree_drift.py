@@ -45,7 +45,7 @@ def panel(page: Page) -> Locator:
 
 
 def test_two_samples_are_compared(look: Open, tree: str, axe: Axe) -> None:
-    page = look(f"/trees/{tree}")
+    page = look(f"/trees/{tree}?tab=drift")
     region = panel(page)
     region.get_by_text("Nothing has been compared yet").wait_for()
     region.get_by_text("A new comparison").click()
@@ -87,7 +87,7 @@ def test_earlier_ones_are_opened_on_a_phone(open_page: Open, api: Api, tree: str
         }
         made = api.client.post(f"/v1/trees/{tree}/drifts", json=body, headers={"Prefer": "wait=30"})
         assert made.status_code == 201, made.text
-    page = open_page(f"/trees/{tree}", theme="dark", width=390, height=844)
+    page = open_page(f"/trees/{tree}?tab=drift", theme="dark", width=390, height=844)
     region = panel(page)
     earlier = region.get_by_label("Comparison", exact=True)
     earlier.wait_for()

@@ -35,7 +35,7 @@ def children(client: httpx.Client, tree: str, edition: str, node: int) -> list[i
 def test_nodes_are_changed_and_changes_undone(
     open_page: Open, service: Service, tree: str, axe: Axe
 ) -> None:
-    page = open_page(f"/trees/{tree}?node=1", width=1440, height=900)
+    page = open_page(f"/trees/{tree}?node=1&tab=edit", width=1440, height=900)
     panel = page.get_by_role("region", name="Edit and share")
     panel.get_by_role("combobox", name="Edition").select_option(label="New edition…")
     dialog = page.get_by_role("dialog", name="New edition")
@@ -114,7 +114,7 @@ def test_the_panel_on_a_phone_and_in_the_dark(
 ) -> None:
     made = service.client.post(f"/v1/trees/{tree}/editions", json={"name": "small"}).json()
     page = open_page(
-        f"/trees/{tree}?node=1&edition={made['id']}", theme="dark", width=390, height=844
+        f"/trees/{tree}?node=1&tab=edit&edition={made['id']}", theme="dark", width=390, height=844
     )
     panel = page.get_by_role("region", name="Edit and share")
     panel.get_by_role("button", name="Save").wait_for()
@@ -138,7 +138,7 @@ def test_a_link_is_made_shown_and_revoked(
         },
         headers={"If-Match": made.headers["etag"]},
     )
-    page = open_page(f"/trees/{tree}?edition={edition}&layout=icicle&cut=k:2&node=1")
+    page = open_page(f"/trees/{tree}?edition={edition}&tab=edit&layout=icicle&cut=k:2&node=1")
     panel = page.get_by_role("region", name="Edit and share")
     panel.get_by_role("button", name="Share…").click()
     dialog = page.get_by_role("dialog", name="Share")

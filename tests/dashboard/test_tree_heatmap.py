@@ -53,8 +53,8 @@ def pointed(page: Page, region: Locator, row: float, column: float) -> str:
 
 
 def test_features_and_distances(look: Open, tree: str, axe: Axe) -> None:
-    page = look(f"/trees/{tree}?cut=k:2")
-    page.locator(".cut-summary strong").wait_for()
+    page = look(f"/trees/{tree}?cut=k:2&tab=compare")
+    page.locator(".cut-summary strong").wait_for(state="attached")
     region = drawn(page, "mean", "cut")
     region.get_by_text("2 rows × 3 columns").wait_for()
     until(page, lambda: "heatmap=mean.cut" in page.url)
@@ -101,7 +101,7 @@ def test_a_tree_without_features(look: Open, api: Api) -> None:
     answer = api.client.post(
         "/v1/trees", content="((a:1,b:1):1,c:2);", headers={"Content-Type": "text/x-nh"}
     )
-    page = look(f"/trees/{answer.json()['id']}")
+    page = look(f"/trees/{answer.json()['id']}?tab=compare")
     page.watch.expected.append("422")  # type: ignore[attr-defined]
     region = page.get_by_role("region", name="Clusters as a matrix")
     region.get_by_role("button", name="Draw it").click()

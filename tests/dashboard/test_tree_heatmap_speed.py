@@ -61,8 +61,8 @@ def test_a_matrix_of_ten_thousand_rows(chromium: Browser, service: Service, api:
     page = context.new_page()
     tiles: list[str] = []
     page.on("response", lambda answer: "/tiles/" in answer.url and tiles.append(answer.url))
-    page.goto(f"{service.url}/#/trees/{tree['id']}")
-    page.locator(".cut-summary strong").wait_for()
+    page.goto(f"{service.url}/#/trees/{tree['id']}?tab=compare")
+    page.locator(".cut-summary strong").wait_for(state="attached")
     region = page.get_by_role("region", name="Clusters as a matrix")
     region.get_by_role("combobox", name="Show").select_option("euclidean")
     region.get_by_role("combobox", name="Rows").select_option("leaves")

@@ -62,7 +62,7 @@ def save(page: Page, item: str) -> tuple[str, Path]:
 
 
 def test_the_picture_and_its_files(look: Open, moved: dict[str, Any]) -> None:
-    page = look(f"/trees/{moved['result']['tree']}")
+    page = look(f"/trees/{moved['result']['tree']}?tab=drift")
     picture = panel(page).locator("img")
     page.wait_for_function("element => element.complete", arg=picture.element_handle())
     assert picture.evaluate("element => element.naturalWidth") == 1000
@@ -92,12 +92,14 @@ def test_the_picture_and_its_files(look: Open, moved: dict[str, Any]) -> None:
 def test_it_follows_the_theme_and_the_palette(
     open_page: Open, moved: dict[str, Any], axe: Axe
 ) -> None:
-    page = open_page(f"/trees/{moved['result']['tree']}", theme="dark", width=390)
+    page = open_page(f"/trees/{moved['result']['tree']}?tab=drift", theme="dark", width=390)
     before = panel(page).locator("img").get_attribute("src")
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     axe(page)
+    page.get_by_role("tab", name="Explore").click()
     page.get_by_label("Palette").select_option("tol-muted")
+    page.get_by_role("tab", name="Drift").click()
     page.locator(f'.tree-paths img:not([src="{before}"])').wait_for()
     paths = [url for url in requests if "/paths.svg" in url]
     assert len(paths) == 1
@@ -113,6 +115,6 @@ def test_other_trees_and_a_deleted_model(look: Open, api: Api, moved: dict[str, 
     assert page.locator(".tree-paths").count() == 0
     # The last test of the file: no other test uses the model that it deletes.
     api.client.delete(f"/v1/models/{moved['result']['model']}")
-    page = look(f"/trees/{moved['result']['tree']}")
+    page = look(f"/trees/{moved['result']['tree']}?tab=drift")
     page.watch.expected.append("404")
     page.get_by_text("The model was deleted").wait_for()

@@ -59,7 +59,7 @@ def saved(region: Locator, opener: str, item: str) -> list[dict[str, str]]:
 
 
 def test_a_tree_is_calibrated_and_tells_what_was_found(look: Open, tree: str, axe: Axe) -> None:
-    page = look(f"/trees/{tree}")
+    page = look(f"/trees/{tree}?tab=trust")
     region = panel(page)
     region.get_by_text("Nothing is known yet").wait_for()
     region.get_by_text("A new calibration").click()
@@ -95,7 +95,7 @@ def test_it_fits_a_phone_and_the_dark(open_page: Open, api: Api, tree: str, axe:
         "per": "class",
     }
     api.client.post(f"/v1/trees/{tree}/calibrations", json=body).raise_for_status()
-    page = open_page(f"/trees/{tree}", theme="dark", width=390, height=844)
+    page = open_page(f"/trees/{tree}?tab=trust", theme="dark", width=390, height=844)
     region = panel(page)
     region.get_by_text("for the rows of each of 4 classes").wait_for()
     axe(page, "color-contrast")
@@ -104,7 +104,7 @@ def test_it_fits_a_phone_and_the_dark(open_page: Open, api: Api, tree: str, axe:
 
 
 def test_a_tree_that_places_no_rows_has_no_panel(look: Open, api: Api) -> None:
-    page = look(f"/trees/{imported(api, SMALL, 'Life')}")
+    page = look(f"/trees/{imported(api, SMALL, 'Life')}?tab=trust")
     page.get_by_role("heading", name="Life").wait_for()
     page.wait_for_load_state("networkidle")
     assert page.get_by_role("region", name="Trust", exact=True).count() == 0

@@ -221,3 +221,50 @@ class Assignments(BaseModel):
         description="Further columns of the rows from some methods: `probability`, ...",
     )
     warnings: list[str]
+
+
+class LeafCluster(BaseModel):
+    """A leaf, and the cluster that it is in."""
+
+    leaf: int
+    leaf_name: str | None
+    leaf_size: int
+    cluster: int = Field(description="-1 for noise.")
+    node: int = Field(description="Of the cluster, or of the noise.")
+    name: str | None
+    support: float | None = Field(
+        default=None, description="Of the cluster, where the tree has it."
+    )
+
+
+class LeafAssignments(BaseModel):
+    """The cluster of every leaf, from left to right."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "cut": {"k": 1},
+                    "clusters": [{"id": 0, "node": 0, "size": 3, "name": "flower"}],
+                    "n_noise": 0,
+                    "leaves": [
+                        {
+                            "leaf": 1,
+                            "leaf_name": "rose",
+                            "leaf_size": 2,
+                            "cluster": 0,
+                            "node": 0,
+                            "name": "flower",
+                        }
+                    ],
+                    "warnings": [],
+                }
+            ]
+        }
+    )
+
+    cut: dict[str, float | int] = Field(description="The cut as requested; empty for the leaves.")
+    clusters: list[CutNode]
+    n_noise: int = Field(description="The number of rows that are noise, which is in no cluster.")
+    leaves: list[LeafCluster]
+    warnings: list[str]

@@ -208,6 +208,7 @@ test("a look stands in the address", () => {
     cut: "k:7", only: "3", node: "9", zoom: "2,1,0.4,0.6", labels: "0",
     items: "at_01kamjx5w0", strips: "0.3", where: "column=3&low=1&high=2",
     measure: "missed", links: "0", map: "umap", heatmap: "median.leaves", names: "nm_01kamjx5w0", edition: "ed_01kamjx5w0",
+    tab: "trust",
   }; // prettier-ignore
   const written = writeLook(readLook(params));
   assert.deepEqual(
@@ -223,13 +224,13 @@ test("an address that makes no sense is a plain look", () => {
     layout: "spiral", heights: "__proto__", palette: "x", root: "-1", folded: "1.x.<b>",
     color: "ds_../../etc", cut: "k:-1", only: "1e3", node: "99999999999", zoom: "1,2,NaN,4", labels: "",
     items: "at_../x", strips: "a.-1.2.2", where: "column=x&low=1",
-    measure: "f2", links: "", map: "world", heatmap: "constructor.cut", names: "nm_../x", edition: "ed_",
+    measure: "f2", links: "", map: "world", heatmap: "constructor.cut", names: "nm_../x", edition: "ed_", tab: "__proto__",
   }); // prettier-ignore
   assert.deepEqual({ ...look, folded: [...look.folded] }, {
     shape: "circular", scale: "auto", palette: "okabe-ito", root: 0, folded: [1], color: "cut",
     cut: null, alone: null, node: null, camera: null, labels: true,
     measure: "f1", links: true, map: null, heatmap: null, names: null, items: null, strips: [2], where: null,
-    edition: null,
+    edition: null, tab: "explore",
   }); // prettier-ignore
 });
 

@@ -41,6 +41,7 @@ import { movedPanel } from "./panels/moved_panel.js";
 import { namesControl } from "./panels/names_control.js";
 import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
+import { sideTabs } from "./panels/side_tabs.js";
 import { searchBox } from "./panels/search_box.js";
 import { statementsPanel } from "./panels/statements_panel.js";
 import { tooltip } from "./panels/tooltip.js";
@@ -225,14 +226,18 @@ function build(root, view, stage) {
   bar.append(map.control, zoomButtons("Zoom", view));
   stage.append(keyboard, nodeCount, tooltip(view, stage), minimap(view));
 
-  /** @type {Map<string, () => HTMLElement | null>} The panels that a sentence leads to. */
-  const places = new Map();
+  const work = el("div", { class: "tree-work" });
+  const tabs = sideTabs(view, work);
+  const showMoved = () => {
+    tabs.choose("drift");
+    focusFirst(work, ".tree-moved h2");
+  };
   const answer = answerPanel(view, {
     onchoose: (id) => (view.rowOf(id) === NONE ? bringUp(id) : goTo(id, view.store.path(id))),
     oncut: (k) => cut.choose({ k }),
     onpanel: (name) => {
-      const panel = places.get(name)?.();
-      if (panel) focusFirst(panel, "h2");
+      if (name === "trust") tabs.choose("trust");
+      else showMoved();
     },
   });
   const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
@@ -280,7 +285,7 @@ function build(root, view, stage) {
     actions,
     onchoose: goTo,
     choosing: known,
-    stays: () => look.edition !== null,
+    stays: () => look.edition !== null || look.tab !== "explore",
   });
 
   const items = itemsPanel(view, {
@@ -298,6 +303,27 @@ function build(root, view, stage) {
     onclick: async () =>
       (await copy(location.href)) && toast("The link opens this very view.", { kind: "good" }),
   });
+  work.append(
+    el(
+      "div",
+      { class: "tree-and-map" },
+      el(
+        "section",
+        { class: "card tree-main", "aria-label": "Picture of the tree" },
+        bar,
+        crumbs,
+        stage,
+      ),
+      map,
+    ),
+    el(
+      "aside",
+      { class: "tree-side", "aria-label": "About the tree" },
+      tabs.bar,
+      node,
+      tabs.panels,
+    ),
+  );
   replace(
     root,
     el(
@@ -307,36 +333,19 @@ function build(root, view, stage) {
       el("div", { class: "tree-tools" }, search, compare, link, files),
     ),
     trouble,
-    el(
-      "div",
-      { class: "tree-work" },
-      el(
-        "div",
-        { class: "tree-and-map" },
-        el(
-          "section",
-          { class: "card tree-main", "aria-label": "Picture of the tree" },
-          bar,
-          crumbs,
-          stage,
-        ),
-        map,
-      ),
-      el(
-        "aside",
-        { class: "tree-side", "aria-label": "About the tree" },
-        node,
-        answer,
-        cut,
-        colours,
-        el("section", { class: "card tree-panel", "aria-label": "Names of nodes" }, names),
-        items,
-        known,
-        edition,
-      ),
-    ),
+    work,
     spoken,
   );
+  tabs.place(
+    "explore",
+    answer,
+    cut,
+    colours,
+    el("section", { class: "card tree-panel", "aria-label": "Names of nodes" }, names),
+    items,
+    known,
+  );
+  tabs.place("edit", edition);
   const showCount = () => {
     nodeCount.hidden = view.store.complete;
     replace(nodeCount, `${count(view.scene.n)} nodes loaded, more as you go nearer`);
@@ -387,7 +396,6 @@ function build(root, view, stage) {
     form: ofModel(driftForm),
     onknown: (finding) => answer.tell({ drift: finding }),
   });
-  places.set("trust", () => trust).set("drift", () => drift);
   /**
    * Show what is taken for what, where the method knows, and how far its answers can be trusted; offer
    * the errors of a classifier as colours.
@@ -447,18 +455,16 @@ function build(root, view, stage) {
       known.start(head, labels);
       const moved = movedPanel(view, head, {
         onmoved: (text) => {
-          const onclick = () => focusFirst(moved, "h2");
           answer.tell({ moved: text });
-          append(facts, " · ", el("button", { type: "button", class: "linklike", onclick }, text));
+          append(facts, " · ", el("button", { type: "button", class: "linklike", onclick: showMoved }, text)); // prettier-ignore
         },
       });
-      root.append(moved);
-      places.set("moved", () => moved);
       const heatmap = heatmapPanel(view, { onchoose: bringUp });
       followHeatmap = heatmap.follow;
-      root.append(confusions, heatmap, trust, drift);
-      const paths = pathsPanel(view, head.method);
-      if (paths) root.append(paths);
+      tabs.place("confusions", confusions);
+      tabs.place("trust", trust);
+      tabs.place("drift", moved, drift, pathsPanel(view, head.method));
+      tabs.place("compare", heatmap);
     },
     /** Lead through the page. */
     lead: () =>
@@ -495,6 +501,7 @@ function build(root, view, stage) {
       const isPainted = rest.palette === look.palette;
       Object.assign(look, rest);
       bar.draw();
+      tabs.draw();
       map.draw();
       followHeatmap();
       if (!isPainted) view.repaint();

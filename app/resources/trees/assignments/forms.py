@@ -18,6 +18,7 @@ from models.arrays import Int
 from models.editions.edited import EditedTree
 from models.tree.cluster_names import cluster_names
 from models.tree.cut import Cut, rows_at
+from models.tree.leaf_ranges import spans
 from models.tree.noise import NAME
 from models.tree.parents import nearest
 from models.tree.tree import Tree
@@ -116,6 +117,84 @@ class OneCut:
 def _or_none(values: Any) -> list[float | None]:
     """The values of points, None for a point without one."""
     return [None if value != value else value for value in values.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class LeavesOfCut:
+    """The leaves of a tree, from left to right, in the clusters of a cut: of a tree of classes,
+    which class is in which cluster.
+
+    query : the cut as requested.
+    """
+
+    shown: EditedTree
+    query: dict[str, Any]
+    cut: Cut
+
+    @property
+    def warning(self) -> str | None:
+        return self.cut.warning
+
+    def json(self) -> Chunks:
+        yield from json_object(
+            {
+                "cut": self.query,
+                "clusters": json_rows(
+                    ["id", "node", "size", "name"], _clusters(self.shown, self.cut)
+                ),
+                "n_noise": self.cut.n_noise,
+                "leaves": json_rows(self._columns(), self._rows()),
+                "warnings": [self.cut.warning] if self.cut.warning else [],
+            }
+        )
+        yield b"\n"
+
+    def csv(self) -> Chunks:
+        return csv_chunks(self._columns(), self._rows())
+
+    def npy(self) -> Chunks:
+        return npy_chunks(self._clusters()[0])
+
+    def arrow(self) -> Chunks:
+        import pyarrow as pa
+
+        columns: list[list[Any]] = [[] for _ in self._columns()]
+        for piece in self._rows():
+            for column, values in zip(columns, piece, strict=True):
+                column.extend(values)
+        return arrow_chunks(pa.table(dict(zip(self._columns(), columns, strict=True))))
+
+    def _columns(self) -> list[str]:
+        own = ["leaf", "leaf_name", "leaf_size", "cluster", "node", "name"]
+        return [*own, "support"] if "support" in self.shown.tree.extra else own
+
+    def _leaves(self) -> Int:
+        """(n_leaves,) the leaves from left to right."""
+        tree = self.shown.tree
+        ordered: Int = tree.leaves[np.argsort(spans(tree).start[tree.leaves])]
+        return ordered
+
+    def _clusters(self) -> tuple[Int, Int]:
+        """(n_leaves,) the cluster of each leaf, -1 for noise, and the row of its part."""
+        tree = self.shown.tree
+        is_part = np.zeros(tree.n_nodes, dtype=bool)
+        is_part[self.cut.cover] = True
+        part = nearest(tree.parent, is_part)[self._leaves()]
+        place = np.searchsorted(self.cut.nodes, part).clip(max=max(0, self.cut.n_clusters - 1))
+        in_cluster = self.cut.nodes[place] == part if self.cut.n_clusters else part < 0
+        return np.where(in_cluster, place, -1).astype(np.int64), part
+
+    def _rows(self) -> Iterator[Piece]:
+        tree, names = self.shown.tree, _names(self.shown.tree, self.cut)
+        leaves = self._leaves()
+        clusters, parts = self._clusters()
+        for some in slices(np.arange(leaves.size), ITEMS):
+            leaf, cluster, part = leaves[some], clusters[some], parts[some]
+            own: list[Any] = [self.shown.ids_of(leaf), tree.name[leaf], tree.size[leaf]]
+            own += [cluster, self.shown.ids_of(part), names[cluster]]
+            if "support" in tree.extra:
+                own.append(np.asarray(tree.extra["support"], dtype=np.float64)[part])
+            yield own
 
 
 @dataclass(frozen=True, slots=True)

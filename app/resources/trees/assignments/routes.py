@@ -14,8 +14,8 @@ from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.http.streaming import turn
-from app.resources.trees.assignments.forms import FORMS, Assigned, OneCut, Taxonomy
-from app.resources.trees.schemas import Assignments, NestedAssignments
+from app.resources.trees.assignments.forms import FORMS, Assigned, LeavesOfCut, OneCut, Taxonomy
+from app.resources.trees.schemas import Assignments, LeafAssignments, NestedAssignments
 from app.resources.trees.shown import shown_etag, shown_tree_of
 from models.tree.cut import cut
 
@@ -24,8 +24,8 @@ router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {
-        "model": Assignments | NestedAssignments,
-        "description": "The clusters, and the cluster of every input row.",
+        "model": Assignments | NestedAssignments | LeafAssignments,
+        "description": "The clusters, and the cluster of every input row or leaf.",
         "content": {
             "text/csv": {
                 "schema": {"type": "string"},
@@ -50,7 +50,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     router,
     "/{tree_id}/assignments",
     FORMS,
-    summary="The cluster of every row",
+    summary="The cluster of every row, or of every leaf",
     responses=_DOCUMENTED,
 )
 async def get_assignments(
@@ -62,21 +62,25 @@ async def get_assignments(
     query: Annotated[AssignmentsQuery, Query()],
 ) -> Response:
     """The flat clustering of a cut by `k`, `height` or `level`; without a cut, of the leaves. With
-    `levels`, the clusterings of several cuts, nested in each other: a taxonomy of the rows.
+    `levels`, the clusterings of several cuts, nested in each other: a taxonomy of the rows. With
+    `of=leaves`, a line for each leaf in place of each row, with its name, its cluster and, where
+    the tree has it, the cluster's support.
 
     Rows that the method takes for noise have the cluster -1. `k` does not count noise. A cut that
     is too coarse to have the noise apart, such as into the root alone, has it in its clusters, and
     warns of that.
     """
     record = await record_of(service, tenant, tree_id)
-    bounds = query.model_dump(exclude_none=True, exclude={"names", "edition"})
+    bounds = query.model_dump(exclude_none=True, exclude={"of", "names", "edition"})
 
     def load() -> tuple[Assigned, dict[str, str]]:
         shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
         tree = shown.tree
         assigned: Assigned
         ids = service.trees.ids(tenant, tree_id)
-        if query.levels is None:
+        if query.levels is None and query.of == "leaves":
+            assigned = LeavesOfCut(shown, bounds, cut(tree, **bounds))
+        elif query.levels is None:
             columns = service.trees.points(tenant, tree_id)
             assigned = OneCut(shown, bounds, cut(tree, **bounds), columns, ids)
         else:
@@ -84,6 +88,8 @@ async def get_assignments(
             assigned = Taxonomy(shown, numbers, [cut(tree, k=k) for k in numbers], ids)
         return assigned, warning(assigned.warning)
 
-    etag = etag_of(f"{record.etag} assignments with noise {form.suffix} {bounds}".encode())
+    etag = etag_of(
+        f"{record.etag} assignments with noise {form.suffix} {query.of} {bounds}".encode()
+    )
     etag = await shown_etag(service, tenant, tree_id, query.names, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)

@@ -34,6 +34,18 @@ export const PALETTES = [
   ["grey", "Greys, for print"],
 ];
 
+/** @typedef {"explore" | "confusions" | "trust" | "drift" | "compare" | "edit"} Tab */
+
+/** @type {readonly [value: Tab, label: string][]} */
+export const TABS = [
+  ["explore", "Explore"],
+  ["confusions", "Confusions"],
+  ["trust", "Trust"],
+  ["drift", "Drift"],
+  ["compare", "Compare"],
+  ["edit", "Edit"],
+];
+
 /** @typedef {[k: number, kd: number, x: number, y: number]} PortableCamera see `portable` */
 
 /**
@@ -58,12 +70,13 @@ export const PALETTES = [
  *   strips: number[],
  *   where: string | null,
  *   edition: string | null,
+ *   tab: Tab,
  * }} Look `root`, `folded` and `node` are ids; `color`: "cut", "none", "support", the id of a dataset of labels or of
  *   a classifier's evaluation, or "at_….2" for a column of items; `cut`: null for the first suggestion; `alone`: the one category that is
  *   coloured; `measure` and `links`: of errors; `map`: the one beside the tree; `heatmap`: the one below it;
  *   `names`: the id of a naming, null for their own; `items`: the id of what is attached; `strips`: its
  *   columns beside the tips; `where`: the conditions on them, as `conditionsText`; `edition`: the id of an edition,
- *   null for the tree itself
+ *   null for the tree itself; `tab`: of the side
  */
 
 const NODE = /^\d{1,10}$/;
@@ -114,6 +127,11 @@ export function readLook(params) {
     strips: stripsIn(params.strips),
     where: conditionsText(conditionsIn(params.where)) || null,
     names: /^nm_[a-z0-9]{8,40}$/.test(params.names ?? "") ? params.names : null,
+    tab: choice(
+      TABS.map(([value]) => value),
+      params.tab,
+      choiceIn(params.heatmap) ? "compare" : "explore",
+    ),
     edition: /^ed_[a-z0-9]{8,60}$/.test(params.edition ?? "") ? params.edition : null,
   };
 }
@@ -179,6 +197,7 @@ export function writeLook(look) {
     strips: look.strips.join(".") || null,
     where: look.where,
     edition: look.edition,
+    tab: look.tab === (look.heatmap ? "compare" : "explore") ? null : look.tab,
   };
 }
 

@@ -3,7 +3,7 @@
 import { readLook, writeLook } from "./look.js";
 
 /** @import { Share } from "../../net/answers.js" */
-/** @import { Look } from "./look.js" */
+/** @import { Look, Tab } from "./look.js" */
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -30,7 +30,14 @@ export function tokenIn(fragment) {
 /** The longest view that a link keeps. */
 const LONGEST = 4000;
 /** What a link does not open: labels, evaluations, items and what is computed beside the tree. */
-const CLOSED = { items: null, strips: [], where: null, heatmap: null, map: null };
+const CLOSED = {
+  items: null,
+  strips: [],
+  where: null,
+  heatmap: null,
+  map: null,
+  tab: /** @type {Tab} */ ("explore"),
+};
 
 /**
  * Where a link opens, as a query: where its maker stands now.

@@ -272,9 +272,10 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
     /**
      * @param {Cut | null} cut null: the leaves
      * @param {string} suffix
+     * @param {"leaves"} [of] a line for each leaf
      */
-    assignmentsPath: (cut, suffix) =>
-      `${base}/assignments.${suffix}${query({ ...(cut ? cutQuery(cut) : {}), ...shown() })}`,
+    assignmentsPath: (cut, suffix, of) =>
+      `${base}/assignments.${suffix}${query({ ...(cut ? cutQuery(cut) : {}), of: of ?? null, ...shown() })}`,
     /**
      * @param {string} suffix
      * @param {QueryValues} values

@@ -72,7 +72,9 @@ export function answerPanel(view, { onchoose, oncut, onpanel }) {
       apartSentence(store),
       trustSentence(support, promise ?? null, isCalibrated ?? false),
       drift ? [`${drift} `, { text: "Drift", panel: "drift" }] : null,
-      moved ? [{ text: moved, panel: "moved" }, "."] : null,
+      moved
+        ? [`${moved} since the earlier tree: `, { text: "what moved", panel: "moved" }, "."]
+        : null,
     ];
     const told = sentences.filter((sentence) => sentence !== null);
     const text = JSON.stringify(told);

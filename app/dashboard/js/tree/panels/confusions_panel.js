@@ -168,10 +168,10 @@ export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
       ),
     ),
     labelsRow,
-    summary,
-    cautions,
     trouble,
     content,
+    summary,
+    cautions,
   );
 
   /**

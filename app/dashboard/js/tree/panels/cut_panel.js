@@ -103,7 +103,10 @@ export function cutPanel(view, { onproblem, rows = true }) {
   );
   const downloads = menu(
     "Assignments",
-    () => FORMS.map(([label, suffix]) => ({ label, onselect: () => save(suffix) })),
+    () => [
+      ...FORMS.map(([label, suffix]) => ({ label, onselect: () => save(suffix) })),
+      { label: "A line for each leaf (CSV)", onselect: () => save("csv", "leaves") },
+    ],
     { kind: "small", iconName: "download" },
   );
   const element = el(
@@ -321,10 +324,14 @@ export function cutPanel(view, { onproblem, rows = true }) {
     marks.hidden = levels.length === 0;
   };
 
-  /** @param {string} suffix */
-  const save = (suffix) => {
-    const name = `${view.fileName()}-${(cutText(look.cut) ?? "leaves").replace(":", "-")}.${suffix}`;
-    return download(source.assignmentsPath(look.cut, suffix), name, { signal });
+  /**
+   * @param {string} suffix
+   * @param {"leaves"} [of] a line for each leaf
+   */
+  const save = (suffix, of) => {
+    const what = (cutText(look.cut) ?? "leaves").replace(":", "-");
+    const name = `${view.fileName()}-${what}${of ? `-${of}` : ""}.${suffix}`;
+    return download(source.assignmentsPath(look.cut, suffix, of), name, { signal });
   };
 
   const draw = () => {

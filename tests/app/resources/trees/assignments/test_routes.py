@@ -69,6 +69,36 @@ def test_cuts(
     assert len(body["assignments"]) == 3
 
 
+def test_each_leaf_and_its_cluster(working: Working, tree: dict[str, Any]) -> None:
+    # The leaves from left to right: rose, tulip, oak; the cut has flower and oak.
+    answer = get(working, tree, "/assignments?k=2&of=leaves").json()
+    assert answer["clusters"] == TWO["clusters"]
+    rows = [list(leaf.values()) for leaf in answer["leaves"]]
+    assert list(answer["leaves"][0]) == [
+        "leaf",
+        "leaf_name",
+        "leaf_size",
+        "cluster",
+        "node",
+        "name",
+    ]
+    assert rows == [
+        [2, "rose", 1, 0, 1, "flower"],
+        [3, "tulip", 1, 0, 1, "flower"],
+        [4, "oak", 1, 1, 4, "oak"],
+    ]
+    lines = get(working, tree, "/assignments.csv?k=2&of=leaves").text.splitlines()
+    assert lines[1:] == [",".join(map(str, row)) for row in rows]
+    of_leaf = np.load(io.BytesIO(get(working, tree, "/assignments.npy?k=2&of=leaves").content))
+    assert of_leaf.tolist() == [0, 0, 1]
+    table = pa.ipc.open_file(
+        get(working, tree, "/assignments.arrow?k=2&of=leaves").content
+    ).read_all()
+    assert [list(row.values()) for row in table.to_pylist()] == rows
+    answer = working.client.get(f"/v1/trees/{tree['id']}/assignments?levels=1,2&of=leaves")
+    assert problem_of(answer, 422, "wrong-cut")["detail"].startswith("The clusters of leaves")
+
+
 def test_a_cut_that_cannot_be_met_gives_a_warning(working: Working) -> None:
     wide = post(working, WIDE)
     body = get(working, wide, "/assignments?k=2").json()
