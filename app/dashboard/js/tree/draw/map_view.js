@@ -331,6 +331,7 @@ export class MapView {
       context.strokeText(text, x, y);
       context.fillText(text, x, y);
     }
+    if (this.spots.isBehind) this.draw();
   }
 
   /**
