@@ -23,7 +23,6 @@ import { drawnName, fitted, width } from "./text.js";
  *   whole: string,
  *   size: number,
  *   weight: number,
- *   align: "left" | "center",
  *   width: number,
  * }} MapName in px
  */
@@ -159,18 +158,18 @@ export function mapNames(store, spots, { k, px, width: w, height: h, family, mem
     const wide = width(text, size, family, weight);
     const tall = 1.25 * size;
     // A leaf's name stands beside its point, that of others on their points, or a line off.
-    const tries = isLeaf
-      ? [[x + reach + 3, y]]
-      : [0, -tall, tall].map((down) => [x - wide / 2, y + down]);
+    const on = x - wide / 2;
+    const off = [[on, y - tall], [on, y + tall]]; // prettier-ignore
+    const beside = [[x + reach + 3, y], [x - reach - 3 - wide, y]]; // prettier-ignore
+    const tries = isLeaf ? [...beside, ...off] : [[on, y], ...off];
     const place = tries.find(([left, middle]) =>
       ground.take(left - 2, middle - tall / 2, wide + 4, tall),
     );
     if (!place) continue;
     words.add(spot.name);
     shown.add(store.id[slot]);
-    const align = isLeaf ? "left" : "center";
-    const at = isLeaf ? place[0] : x;
-    names.push({ id: store.id[slot], x: at, y: place[1], text, whole: spot.name, size, weight, align, width: wide }); // prettier-ignore
+    const [left, middle] = place;
+    names.push({ id: store.id[slot], x: left, y: middle, text, whole: spot.name, size, weight, width: wide }); // prettier-ignore
   }
   memory.shown = shown;
   return names;
