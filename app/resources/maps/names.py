@@ -82,9 +82,10 @@ def write(
         x, y = at(spot.x, spot.y)
         is_leaf = not tree.n_children[spot.node]
         long, tall = width(short, font), 1.25 * font
-        begin = x + 0.5 * font if is_leaf else x - long / 2
-        for down in (0.0,) if is_leaf else (0.0, -tall, tall):
-            middle = y + down
+        # A leaf's name stands beside its point, that of others on their points or a line off.
+        right, on = x + 0.5 * font, x - long / 2
+        tries = [(right, y), (x - 0.5 * font - long, y), (on, y - tall), (on, y + tall)]
+        for begin, middle in tries if is_leaf else [(on, y), *tries[2:]]:
             if ground.take(begin - left - 2, middle - top - tall / 2, long + 4, tall):
                 written.add(text)
                 marks.text(begin, middle, short, font, whole=text, halo=True)

@@ -2,10 +2,10 @@
 
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
-import { groups, MOST_WORDS, noMemory, priority, readable, spaced } from "./label_places.js";
+import { groups, MOST_WORDS, noMemory, priority, spaced } from "./label_places.js";
 import { isGroup, nameOf, runsOf } from "./name_runs.js";
 import { seen } from "./place.js";
-import { fitted, isolated, line, width } from "./text.js";
+import { drawnName, fitted, isolated, width } from "./text.js";
 
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
@@ -42,7 +42,7 @@ export function titleOf(store, scene, row) {
   if (kind[row] === REST) return `${whole.format(leaves[row])} more`;
   const label = nameOf(store, scene, row);
   if (kind[row] === LEAF) return label || (store.name[slot[row]] === null ? String(id[row]) : "");
-  if (kind[row] === INNER) return readable(line(store.name[slot[row]] ?? ""));
+  if (kind[row] === INNER) return drawnName(store.name[slot[row]] ?? "");
   const leafCount = `${whole.format(leaves[row])} ${leaves[row] === 1 ? "leaf" : "leaves"}`;
   return label ? `${isolated(label)} · ${leafCount}` : leafCount;
 }

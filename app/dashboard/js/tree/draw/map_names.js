@@ -4,8 +4,8 @@
 
 import { largestLeaves } from "../model/cluster_names.js";
 import { NONE } from "../model/store.js";
-import { Ground, MOST_WORDS, priority, readable } from "./label_places.js";
-import { fitted, line, width } from "./text.js";
+import { Ground, MOST_WORDS, priority } from "./label_places.js";
+import { drawnName, fitted, width } from "./text.js";
 
 /** @import { Points } from "../model/point_map.js" */
 /** @import { Store } from "../model/store.js" */
@@ -23,7 +23,6 @@ import { fitted, line, width } from "./text.js";
  *   whole: string,
  *   size: number,
  *   weight: number,
- *   align: "left" | "center",
  *   width: number,
  * }} MapName in px
  */
@@ -34,11 +33,11 @@ const SAMPLE = 48;
 const WIDE_PX = 18;
 /** The nodes that are enough for names: not all have room. */
 const WANTED = 90;
-const MOST_BELOW = 100;
+const MOST_BELOW = 60;
 const STICKS = 0.85;
 /** The most nodes that are looked at in a frame, and those whose points are looked at anew. */
-export const MOST_VISITS = 500;
-const MOST_NEW = 200;
+const MOST_VISITS = 500;
+export const MOST_NEW = 80;
 const ROOM_PX = 170;
 /** The longest name, as a part of the width. */
 const PART = 0.3;
@@ -54,10 +53,26 @@ export class Spots {
     /** @type {Map<number, Spot>} By id. */
     this.known = new Map();
     this.fresh = 0;
+    /** Whether a frame had no time for all that it needs: the next one has more. */
+    this.isBehind = false;
   }
 
   /**
-   * The spot of a node; null once a frame has made enough of them.
+   * Whether there is time for the spots of so many nodes more in a frame.
+   *
+   * @param {Store} store
+   * @param {Int32Array | number[]} slots
+   */
+  hasTimeFor(store, slots) {
+    let missing = 0;
+    for (const slot of slots) if (!this.known.has(store.id[slot])) missing += 1;
+    const hasTime = missing === 0 || this.fresh + missing <= MOST_NEW;
+    if (!hasTime) this.isBehind = true;
+    return hasTime;
+  }
+
+  /**
+   * The spot of a node.
    *
    * @param {Store} store
    * @param {number} slot
@@ -67,7 +82,6 @@ export class Spots {
     const [first, n] = [store.before[slot], store.size[slot]];
     const spot = this.known.get(id);
     if (spot && spot.first === first && spot.n === n) return spot;
-    if (this.fresh >= MOST_NEW) return null;
     this.fresh += 1;
     const made = { ...middleOf(this.points, first, n), first, n, name: "" };
     this.known.set(id, made);
@@ -120,6 +134,7 @@ function middleOf({ xy }, first, n) {
  */
 export function mapNames(store, spots, { k, px, width: w, height: h, family, memory, reach = 3 }) {
   spots.fresh = 0;
+  spots.isBehind = false;
   const rows = divided(store, spots, { k, px, width: w, height: h, memory });
   const most = Math.log1p(rows.reduce((sum, { spot }) => Math.max(sum, spot.n), 1));
   /** @param {{ slot: number, spot: Spot }} row */
@@ -143,18 +158,18 @@ export function mapNames(store, spots, { k, px, width: w, height: h, family, mem
     const wide = width(text, size, family, weight);
     const tall = 1.25 * size;
     // A leaf's name stands beside its point, that of others on their points, or a line off.
-    const tries = isLeaf
-      ? [[x + reach + 3, y]]
-      : [0, -tall, tall].map((down) => [x - wide / 2, y + down]);
+    const on = x - wide / 2;
+    const off = [[on, y - tall], [on, y + tall]]; // prettier-ignore
+    const beside = [[x + reach + 3, y], [x - reach - 3 - wide, y]]; // prettier-ignore
+    const tries = isLeaf ? [...beside, ...off] : [[on, y], ...off];
     const place = tries.find(([left, middle]) =>
       ground.take(left - 2, middle - tall / 2, wide + 4, tall),
     );
     if (!place) continue;
     words.add(spot.name);
     shown.add(store.id[slot]);
-    const align = isLeaf ? "left" : "center";
-    const at = isLeaf ? place[0] : x;
-    names.push({ id: store.id[slot], x: at, y: place[1], text, whole: spot.name, size, weight, align, width: wide }); // prettier-ignore
+    const [left, middle] = place;
+    names.push({ id: store.id[slot], x: left, y: middle, text, whole: spot.name, size, weight, width: wide }); // prettier-ignore
   }
   memory.shown = shown;
   return names;
@@ -185,8 +200,8 @@ function divided(store, spots, { k, px, width: w, height: h, memory }) {
   let seen = 0;
   /** @param {number} slot */
   const put = (slot) => {
-    const spot = store.noise.has(store.id[slot]) ? null : spots.of(store, slot);
-    if (!spot) return;
+    if (store.noise.has(store.id[slot])) return;
+    const spot = spots.of(store, slot);
     const [x, y] = px(spot.x, spot.y);
     const around = 6 * spot.spread * k;
     if (x < -around || y < -around || x > w + around || y > h + around) return;
@@ -208,11 +223,12 @@ function divided(store, spots, { k, px, width: w, height: h, memory }) {
     if (!row) break;
     const { slot, spot, isSeen } = row;
     if (isSeen) seen -= 1;
-    const kids = store.kids[slot];
+    const kids = (store.kids[slot] ?? []).slice(0, MOST_BELOW);
     const wide = memory.open.has(store.id[slot]) ? STICKS * WIDE_PX : WIDE_PX;
-    if (kids?.length && (store.parent[slot] === NONE || spot.spread * k >= wide)) {
+    const isWide = store.parent[slot] === NONE || spot.spread * k >= wide;
+    if (kids.length && isWide && spots.hasTimeFor(store, kids)) {
       open.add(store.id[slot]);
-      for (const kid of kids.slice(0, MOST_BELOW)) put(kid);
+      for (const kid of kids) put(kid);
     } else if (isSeen) found.push(row);
   }
   memory.open = open;
@@ -224,4 +240,4 @@ function divided(store, spots, { k, px, width: w, height: h, memory }) {
  * @param {number} slot
  */
 const nameOf = (store, slot) =>
-  readable(line(store.name[slot] || store.called[slot] || largestLeaves(store, slot) || ""));
+  drawnName(store.name[slot] || store.called[slot] || largestLeaves(store, slot) || "");

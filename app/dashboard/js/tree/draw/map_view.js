@@ -317,20 +317,17 @@ export class MapView {
     const options = { k: camera.k, px, width, height, family, memory, reach: this.size / 2 };
     context.lineJoin = "round";
     context.textBaseline = "middle";
+    context.textAlign = "left";
     context.lineWidth = 3;
     context.strokeStyle = paper;
     context.fillStyle = ink;
     // The smallest first, so that no halo lies on a larger name.
-    for (const { x, y, text, size, weight, align } of mapNames(
-      store,
-      this.spots,
-      options,
-    ).reverse()) {
+    for (const { x, y, text, size, weight } of mapNames(store, this.spots, options).reverse()) {
       context.font = `${weight} ${size}px ${family}`;
-      context.textAlign = align;
       context.strokeText(text, x, y);
       context.fillText(text, x, y);
     }
+    if (this.spots.isBehind) this.draw();
   }
 
   /**

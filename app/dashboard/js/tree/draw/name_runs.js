@@ -3,8 +3,7 @@
 import { INNER, LEAF, REST } from "../model/scene.js";
 import { largestLeaves } from "../model/cluster_names.js";
 import { NONE } from "../model/store.js";
-import { readable } from "./label_places.js";
-import { line } from "./text.js";
+import { drawnName } from "./text.js";
 
 /** @import { Drawn } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
@@ -38,7 +37,7 @@ import { line } from "./text.js";
 export function nameOf(store, scene, row) {
   const slot = scene.slot[row];
   if (slot === NONE) return "";
-  return readable(line(store.name[slot] || store.called?.[slot] || ""));
+  return drawnName(store.name[slot] || store.called?.[slot] || "");
 }
 
 /** @type {WeakMap<Drawn, Map<number, string>>} */
@@ -59,7 +58,7 @@ function groupName(store, scene, row) {
   if (!names) known.set(scene, (names = new Map()));
   let name = names.get(row);
   if (name === undefined) {
-    name = readable(line(largestLeaves(store, scene.slot[row]) ?? ""));
+    name = drawnName(largestLeaves(store, scene.slot[row]) ?? "");
     names.set(row, name);
   }
   return name;

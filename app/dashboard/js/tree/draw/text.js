@@ -1,10 +1,13 @@
 // Text from users in a drawing: one clean line, measured, shortened between graphemes, and isolated
 // in its direction.
 
-import { shortened } from "./label_places.js";
+import { readable, shortened } from "./label_places.js";
 
 const LONGEST = 300;
 const KEPT = 8000;
+/** Room in px is rounded down to steps of so many, up to so many steps. */
+const STEP = 4;
+const MOST_STEPS = 500;
 // eslint-disable-next-line no-control-regex -- control characters are what it looks for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\ufeff]+/g;
 // Marks that change the direction of the following text.
@@ -31,6 +34,10 @@ export const isolated = (text) => `\u2068${text}\u2069`;
 let pen = null;
 let letters = null;
 const widths = new Map();
+/** @type {Map<string, string>} */
+const fits = new Map();
+/** @type {Map<string, string>} */
+const names = new Map();
 
 function context() {
   pen ??= new OffscreenCanvas(1, 1).getContext("2d");
@@ -84,7 +91,8 @@ export function clip(text, size, room, family, weight = 400) {
 }
 
 /**
- * `text` cut to `room` px: parts of a list go before letters; "" if not even a letter fits.
+ * `text` cut to `room` px: parts of a list go before letters; "" if not even a letter fits. Cached,
+ * for room in steps of a few px.
  *
  * @param {string} text
  * @param {number} size
@@ -92,10 +100,34 @@ export function clip(text, size, room, family, weight = 400) {
  * @param {string} family
  * @param {number} [weight]
  */
-export const fitted = (text, size, room, family, weight = 400) =>
-  shortened(
-    line(text),
-    room,
-    (part) => width(part, size, family, weight),
-    (part, left) => clip(part, size, left, family, weight),
-  );
+export function fitted(text, size, room, family, weight = 400) {
+  const step = Math.min(MOST_STEPS, Math.floor(room / STEP));
+  const name = `${weight} ${size} ${step} ${family} ${text}`;
+  let short = fits.get(name);
+  if (short === undefined) {
+    if (fits.size > KEPT) fits.clear();
+    short = shortened(
+      line(text),
+      step * STEP,
+      (part) => width(part, size, family, weight),
+      (part, left) => clip(part, size, left, family, weight),
+    );
+    fits.set(name, short);
+  }
+  return short;
+}
+
+/**
+ * A name as it is drawn: one line, readable. Cached.
+ *
+ * @param {string} name
+ */
+export function drawnName(name) {
+  let text = names.get(name);
+  if (text === undefined) {
+    if (names.size > KEPT) names.clear();
+    text = readable(line(name));
+    names.set(name, text);
+  }
+  return text;
+}
