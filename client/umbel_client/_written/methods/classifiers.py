@@ -658,7 +658,8 @@ class ClassifiersMethods(Generic[R]):
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
             0.01, ..., 1000 on folds of rows.
-        tol : Passes end when the gradients of the dual violate its optimum by less.
+        tol : Passes end when the gradients of the dual violate its optimum by less; for columns
+            that are far from 0 or large, when the duality gap is this share of the objective.
         max_iter : Largest number of iterations of a run.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
