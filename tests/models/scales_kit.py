@@ -59,6 +59,7 @@ TRAINED = frozenset({"deepect", "hyphc", "treevae"})
 """Heights come from training, of which rounding changes the way."""
 PARAMS: dict[str, dict[str, Any]] = {
     "hyphc": {"affinity": "rbf", "max_iter": 1000, "n_init": 1, "batch_size": 512},
+    "rmlr": {"max_iter": 60},
     # The order 'shuffled' is that of the bits of the values.
     "perch": {"order": "given"},
 }
@@ -109,7 +110,7 @@ def labelled(example: Example, rows: Any) -> tuple[float, Any] | UsageError:
     data: Any = example.data()
     data.values["features"], data.values["labels"] = rows, GROUP
     try:
-        fit = example.fit(data)
+        fit = example.fit(data, **PARAMS.get(example.method.id, {}))
         assert fit.model is not None
         leaf = example.method.predict(fit.model, fit.tree, data).leaf
     except UsageError as error:

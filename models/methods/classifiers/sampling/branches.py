@@ -131,8 +131,9 @@ class BranchModel:
                 own = np.exp(scores[:, classes] + added - largest[:, None]).sum(axis=1)
                 total = np.log(some @ others + own)
             for row in np.flatnonzero(np.isneginf(total)).tolist():
-                lower = scores[row, classes] + added[row] - largest[row]
-                total[row] = lower.max() + np.log(np.exp(lower - lower.max()).sum())
+                moved = scores[row] - largest[row]
+                moved[classes] += added[row]
+                total[row] = moved.max() + np.log(np.exp(moved - moved.max()).sum())
             change = float(np.log(some.sum(axis=1)).sum() - total.sum())
             column = np.full(self.tree.n_classes, -1)
             column[classes] = np.arange(classes.size)

@@ -320,3 +320,20 @@ def test_large_columns_are_separated_or_the_bound_is_a_warning(scale: float) -> 
                 assert "Not converged" in fitted.warnings[0], classifier
                 assert "Column" in fitted.warnings[-1], classifier
             assert right(classifier, fitted, features) > 0.75, classifier
+
+
+def test_values_that_scores_have_no_room_for_are_refused_by_column() -> None:
+    fitted = fit("td-svm", NEAR)
+    assert fitted.model is not None
+    rows = NEAR.copy()
+    rows[4, 2] = 1e308
+    with pytest.raises(UsageError, match="at row 4, column 2") as refused:
+        method("td-svm").predict(fitted.model, fitted.tree, Data({"features": rows}))
+    assert refused.value.where["column"] == 2
+
+
+@pytest.mark.parametrize("classifier", ["mlr", "blr", "corrmnl"])
+def test_weights_that_single_precision_has_no_room_for_are_kept(classifier: str) -> None:
+    params = {"n_samples": 20, "burn_in": 20} if classifier == "corrmnl" else {}
+    features = NEAR * 1e100
+    assert right(classifier, fit(classifier, features, **params), features) > 0.75

@@ -31,7 +31,7 @@ from models.running.progress import Progress
 
 MOST_STEPS = 200
 SHORTEST = 1e-9
-PATIENCE = 10
+PATIENCE = 20
 """Steps end where they are shorter, or so many have not halved the gap: rounding leaves no way on.
 """
 
