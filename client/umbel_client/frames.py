@@ -4,6 +4,7 @@ installed: only what the caller has imported is used. `columns` has what a frame
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 from umbel_client import columns, encodings
 from umbel_client.columns import is_of
 from umbel_client.encodings import Payload
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UmbelWarning
 
 _SHOWN = 5
 
@@ -122,6 +123,40 @@ def column_of(role: str, frame: Any) -> list[Any]:
             f"the data frame has {n_columns} columns; one, with a value a row, is needed.",
         )
     return columns.values_of(column_at(frame, 0))
+
+
+def indicated(frame: Any) -> list[Any] | None:
+    """The labels of a one-hot or indicator frame, the names of the columns that have 1 in each row:
+    one each, or lists of them. None for any other frame, and for one of a single column."""
+    names = [text_of(label) for label in labels_of(frame)]
+    found = [columns.numbers_of(column_at(frame, number)) for number in range(len(names))]
+    if len(names) < 2 or not all(isinstance(own, np.ndarray) and own.ndim == 1 for own in found):
+        return None
+    has = np.stack(found, axis=1)  # type: ignore[arg-type]
+    if not np.isin(has, (0, 1)).all():
+        return None
+    sets = [[names[at] for at in np.flatnonzero(row).tolist()] for row in has]
+    return [one for (one,) in sets] if all(len(own) == 1 for own in sets) else sets
+
+
+def in_order_of(role: str, column: Any, frame: Any) -> Any:
+    """A Series or a data frame of pandas in the order of the index of another frame that has the
+    same labels in another order, with an UmbelWarning; anything else unchanged."""
+    if not is_of(column, "pandas", "Series", "DataFrame") or not is_of(
+        frame, "pandas", "DataFrame"
+    ):
+        return column
+    own, wanted = column.index, frame.index
+    if len(own) != len(wanted) or own.equals(wanted) or not (own.is_unique and wanted.is_unique):
+        return column
+    if not own.isin(wanted).all():
+        return column
+    warnings.warn(
+        f"The rows of {role!r} were put in the order of the data frame beside them, by the index.",
+        UmbelWarning,
+        stacklevel=3,
+    )
+    return column.reindex(wanted)
 
 
 def columns_of(role: str, frame: Any) -> dict[str, list[Any]]:

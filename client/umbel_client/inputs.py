@@ -10,6 +10,7 @@ import json
 import math
 import os
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,7 +22,7 @@ import numpy.typing as npt
 
 from umbel_client import columns, encodings, frames, items, tables
 from umbel_client.encodings import MEDIA_TYPES, FileContent, Payload
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UmbelWarning
 
 
 @runtime_checkable
@@ -164,8 +165,11 @@ def converted_inputs(
 
     Raises InputError.
     """
+    beside = next((own for own in values.values() if frames.is_frame(own)), None)
     return {
-        f"{within}{role}": converted(role, value, many=role in several)
+        f"{within}{role}": converted(
+            role, frames.in_order_of(role, value, beside), many=role in several
+        )
         for role, value in values.items()
         if value is not None
     }
@@ -215,6 +219,10 @@ def _one(role: str, value: object) -> Converted:
             return _hinted(role, table)
         value = table
     elif frames.is_frame(value):
+        indicated = frames.indicated(value) if role == "labels" else None
+        if indicated is not None:
+            _warn_indicated(frames.labels_of(value))
+            return _column(role, indicated)
         value = frames.column_of(role, value) if column else frames.matrix_of(role, value)
     elif columns.is_column(value):
         value = columns.values_of(value) if column else frames.rows_of(role, value)
@@ -250,6 +258,15 @@ def unmasked(role: str, array: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any] 
         role,
         f"{_place(places[0].tolist())} is masked: {n_masked} missing, and numbers are needed "
         "everywhere. Fill them (array.filled(...)) or leave such rows out.",
+    )
+
+
+def _warn_indicated(names: list[Any]) -> None:
+    warnings.warn(
+        f"The labels are a one-hot or indicator data frame: its {len(names)} columns are read as "
+        "the classes, named by their labels.",
+        UmbelWarning,
+        stacklevel=4,
     )
 
 

@@ -16,9 +16,9 @@ import pytest
 from tests.needs_kit import need
 from umbel_client.columns import numbers_of
 from umbel_client.encodings import Payload
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.imports import tree_file
-from umbel_client.inputs import Inline, converted
+from umbel_client.inputs import Inline, converted, converted_inputs
 
 ROWS = [[0.0, 0.5], [0.25, 1.0], [5.0, -5.0]]
 
@@ -386,3 +386,33 @@ def test_items_have_decimals_and_periods() -> None:
         '{"price": 1.5, "month": "2024-01"}',
         '{"price": null, "month": "2024-02"}',
     ]
+
+
+def test_labels_in_another_order_of_the_index_are_put_in_that_of_the_features() -> None:
+    frames = pandas()
+    features = frames.DataFrame({"x": [1.0, 2.0, 3.0]}, index=["p", "q", "r"])
+    labels = frames.Series(["a", "b", "c"], index=["p", "q", "r"])
+    for turned in (labels[::-1], labels[::-1].to_frame()):
+        with pytest.warns(UmbelWarning, match="by the index"):
+            made = converted_inputs({"features": features, "labels": turned})["labels"]
+        assert made == converted("labels", labels)
+    # Other rows, and rows without an order by name, are taken as they come.
+    for other in (labels, labels[::-1].reset_index(drop=True), labels[::-1].to_numpy()):
+        made = converted_inputs({"features": features, "labels": other})["labels"]
+        assert made == converted("labels", other)
+
+
+def test_a_data_frame_of_indicators_is_labels() -> None:
+    frames = pandas()
+    frame = frames.get_dummies(frames.Series(["b", "a", "c", "a"]))
+    for one_hot in (frame, frame.astype(float), frame.astype("int8")):
+        with pytest.warns(UmbelWarning, match="one-hot"):
+            made = converted("labels", one_hot)
+        assert made == converted("labels", ["b", "a", "c", "a"])
+    frame.loc[0, "a"] = True
+    frame.loc[3, "a"] = False
+    with pytest.warns(UmbelWarning, match="indicator"):
+        made = converted("labels", frame)
+    assert made == converted("labels", [["a", "b"], ["a"], ["c"], []])
+    with pytest.raises(InputError, match="2 columns"):
+        converted("labels", frames.DataFrame({"a": [1, 2], "b": [0, 1]}))
