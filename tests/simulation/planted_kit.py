@@ -111,6 +111,14 @@ PLANTED = (
         "a second end of a record",
         alter={"end": ("if ended(status) then return 'ended' end", "")},
     ),
+    Planted(
+        "a pause of a worker does not count",
+        alter={"take": (" or paused('worker', ARGV[6])", "")},
+    ),
+    Planted(
+        "jobs are taken before Redis has the pauses",
+        alter={"take": ("redis.call('HEXISTS', P .. 'pauses', 'known') == 0 or", "")},
+    ),
     Planted("the end before its files", patches={"workers.jobs.ledger.publish": _end_before_files}),
     Planted("an end is replaced", patches={"workers.jobs.finish.write_end": _replaced_end}),
     Planted(

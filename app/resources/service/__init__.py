@@ -1,5 +1,5 @@
-"""The service itself: its health, its version, what a caller uses of it.
+"""The service itself: its health, its version, what a caller uses of it. Start with `health`.
 
 `health`: liveness, readiness, metrics; `usage`: what a caller uses of what it may; `version`: which
-version answers.
+version answers; `pauses`, `workers`: what takes no jobs for now, and who takes them.
 """
