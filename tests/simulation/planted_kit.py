@@ -112,12 +112,10 @@ PLANTED = (
         alter={"end": ("if ended(status) then return 'ended' end", "")},
     ),
     Planted(
-        "a pause of a worker does not count",
-        alter={"take": (" or paused('worker', ARGV[6])", "")},
-    ),
-    Planted(
-        "jobs are taken before Redis has the pauses",
-        alter={"take": ("redis.call('HEXISTS', P .. 'pauses', 'known') == 0 or", "")},
+        "a pause does not count",
+        alter={
+            "shared": ("redis.call('HEXISTS', P .. 'pauses', scope .. ' ' .. name) == 1", "false")
+        },
     ),
     Planted("the end before its files", patches={"workers.jobs.ledger.publish": _end_before_files}),
     Planted("an end is replaced", patches={"workers.jobs.finish.write_end": _replaced_end}),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 
 import pytest
@@ -59,7 +57,8 @@ def test_a_worker_that_is_killed_while_its_job_makes_room_loses_nothing(one: Wor
     until(lambda: one.record(long).progress.fraction > 0)
     short = one.count(1, 0.0, "u", cost_s=0.5)
     until(lambda: bool(one.parts.redis.keys("umbel:room:*")))
-    os.kill(one.workers[0].pid, signal.SIGKILL)
+    one.workers[0].kill()
+    one.workers[0].wait()
     one.fill()
     assert one.ended(short).status == one.ended(long).status == "succeeded"
 
