@@ -12,7 +12,7 @@ from typing import cast
 from workers.errors import TransientError
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import connect, translated
-from workers.stores.redis.records import WORKER_S
+from workers.stores.redis.workers import WORKER_S
 
 
 def seen(settings: WorkerSettings, host: str) -> bool:

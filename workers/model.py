@@ -12,7 +12,7 @@ import secrets
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -307,8 +307,23 @@ class Retry(_Frozen):
     at: str
 
 
+Scope = Literal["lane", "tenant", "method", "worker"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+
+class Pause(_Frozen):
+    """What takes no jobs for now. name : of a lane, `<queue>:<kind>` or a whole `<queue>`, of a
+    tenant, a method or a worker. reason : in the operator's words. since : RFC 3339 in UTC."""
+
+    scope: Scope
+    name: str
+    reason: str | None = None
+    since: str
+
+
 class Record(_Frozen):
-    """A job as Redis holds it: the visible part of its request, and its state.
+    """A job as Redis holds it: the visible part of its request, and its state. paused : for what a
+    queued one waits.
 
     name, description, tags : as changed since; `submitted` has the request's. tree : the one
     that its options name.
@@ -340,6 +355,7 @@ class Record(_Frozen):
     given_up: tuple[Retry, ...] = ()
     retrying: Retrying = Retrying()
     retry_of: str | None = None
+    paused: Pause | None = None
     webhook: Webhook | None = None
     expires_at: str | None = None
     description: str | None = None

@@ -175,7 +175,7 @@ class Worker:
 
     def _report_gone(self) -> None:
         try:
-            self._assembly.ledger.worker_gone(self._name)
+            self._assembly.ledger.workers.left(self._name)
         except TransientError as error:
             _log.warning("cannot report that this worker is gone: %s", error)
 
@@ -189,11 +189,11 @@ class Worker:
             _log.exception("the trial job failed")
         self._warm.set()
         self._consuming.wait(_WARM_S)
-        self._report(self._assembly.ledger.worker_seen)
+        self._report(self._present)
         with contextlib.suppress(RuntimeError):  # After `close`.
             self._pool.complete()
         while not self._ended.wait(_PRESENT_EVERY_S):
-            self._report(self._assembly.ledger.worker_seen)
+            self._report(self._present)
             self._pool.drop_idle()
 
     def _wait_filled(self) -> None:
@@ -205,8 +205,14 @@ class Worker:
                 if not announced:
                     _log.info(COMPILING)
                 announced = True
-                self._report(self._assembly.ledger.worker_compiling)
+                self._report(self._assembly.ledger.workers.compiling)
         self._filled.result()
+
+    def _present(self, name: str) -> None:
+        """Report what this worker does; it drains while it is paused."""
+        running = self._supervisor.running
+        paused = self._assembly.ledger.workers.seen(name, self._queues, running)
+        self._supervisor.drain(on=paused)
 
     def _report(self, report: Callable[[str], None]) -> None:
         try:

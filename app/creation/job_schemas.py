@@ -15,7 +15,7 @@ from app.creation.result_schemas import ProblemDict, ResultDict
 from app.creation.step_schemas import StepBody
 from workers.jobs.public import public
 from workers.kinds.registry import kinds
-from workers.model import Record, Status
+from workers.model import Record, Scope, Status
 
 ID = "job_01kamjx5w0n5zr4v8cqe2t7h3f"
 EXAMPLE: dict[str, Any] = {
@@ -47,6 +47,7 @@ EXAMPLE: dict[str, Any] = {
     "backoff": None,
     "retry_on": None,
     "retry_of": None,
+    "paused": None,
     "webhook": None,
     "expires_at": None,
     "created_at": "2026-11-21T17:00:00.000000Z",
@@ -90,6 +91,20 @@ class RetryBody(BaseModel):
     )
     counted: bool = Field(description="Whether the attempt counts among those that a job has.")
     at: str = Field(description="When, as RFC 3339 in UTC.")
+
+
+class PauseBody(BaseModel):
+    """What takes no jobs for now."""
+
+    model_config = ConfigDict(title="Pause")
+
+    scope: Scope = Field(description="What is paused: a lane, a tenant, a method or a worker.")
+    name: str = Field(
+        description="A lane `<queue>:<kind>`, such as `cpu:fit`, or all lanes of a queue, `cpu` or "
+        "`gpu`; a tenant; the id of a method or a worker."
+    )
+    reason: str | None = Field(description="In the operator's words.")
+    since: str = Field(description="As RFC 3339 in UTC.")
 
 
 class AdvanceBody(BaseModel):
@@ -137,6 +152,7 @@ class JobBody(BaseModel):
     backoff: float | None = Field(description="As requested.")
     retry_on: list[str] | None = Field(description="As requested.")
     retry_of: str | None = Field(description="The failed job that it repeats; null if none.")
+    paused: PauseBody | None = Field(description="For what it waits while it is queued.")
     webhook: WebhookBody | None = Field(description="Null if none was requested.")
     expires_at: str | None = Field(
         description="When it is removed with its tree and model, as RFC 3339 in UTC; null if that "

@@ -18,7 +18,7 @@ from app.http.events import Feeds
 from app.http.idempotency import Once
 from app.http.job_ends import JobEnds
 from app.http.keyring import Access, Keyring
-from app.http.problems import not_found
+from app.http.problems import Refused, not_found
 from app.http.rates import Rates
 from app.http.sharing import SharedLinks
 from app.settings import Settings
@@ -90,6 +90,21 @@ ServiceDep = Annotated[Service, Depends(_service)]
 Tenant = Annotated[str, Depends(_tenant)]
 Caller = Annotated[Access, Depends(_caller)]
 RequestId = Annotated[str, Depends(_request_id)]
+
+
+async def _operator(service: ServiceDep, caller: Caller) -> Access:
+    """Raises Refused `forbidden` for keys that are not an administrator's: what tenants share is
+    not theirs."""
+    if caller.role == "admin" and (caller.key is not None or service.keyring.keyless):
+        return caller
+    raise Refused(
+        "forbidden",
+        "Pauses and workers concern all tenants: use a key of the role `admin` (`umbel keys new "
+        "--role admin`).",
+    )
+
+
+Operator = Annotated[Access, Depends(_operator)]
 
 IdempotencyKey = Annotated[
     str | None,

@@ -77,7 +77,7 @@ class ServiceMetrics(Collector):
         yield _gauge(
             "umbel_webhooks", "Jobs with a webhook, by where that stands.", ["status"], webhooks
         )
-        alive = self._ledger.workers_alive()
+        alive = self._ledger.workers.n_alive()
         yield GaugeMetricFamily("umbel_workers", "Worker processes alive.", value=alive)
 
     def _attempts(self) -> Iterable[Metric]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Unpack
+from urllib.parse import quote
 
 from umbel_client import imports
 from umbel_client.attachment import Attachment
@@ -410,6 +412,27 @@ class Umbel(Lists):
         query = given({**wanted, "action": action})
         return self._connection.send(Request("GET", "/v1/audit.jsonl", query)).content
 
+    def pauses(self) -> list[dict[str, Any]]:
+        """What takes no jobs for now: `scope`, `name`, `reason` and `since` of each. For keys of
+        administrators, as are the calls that follow."""
+        return list(self._connection.described("/v1/pauses", "items")["items"])
+
+    def pause(self, scope: str, name: str, reason: str | None = None) -> dict[str, Any]:
+        """Let the jobs of a `lane` (`cpu:fit`), a `tenant`, a `method` or a `worker` wait; a worker
+        drains. reason : shown with each job that waits."""
+        path, content = _pause(scope, name), json.dumps({"reason": reason}).encode()
+        request = Request("PUT", path, {}, {"Content-Type": "application/json"}, content)
+        return json_of(self._connection.send(request), "scope", "name")
+
+    def resume(self, scope: str, name: str) -> None:
+        """End a pause. Raises NotFound where there is none."""
+        self._connection.remove(_pause(scope, name))
+
+    def workers(self) -> list[dict[str, Any]]:
+        """The workers that are alive: `id`, `status` (`active`, `draining` or `drained`), `queues`,
+        `running` and `seen_at` of each."""
+        return list(self._connection.described("/v1/workers", "items")["items"])
+
     def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
         return self._connection.described("/v1/version", "api", "service")
@@ -483,3 +506,8 @@ class Umbel(Lists):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
+
+
+def _pause(scope: str, name: str) -> str:
+    """The path of a pause."""
+    return f"/v1/pauses/{quote(scope, safe='')}/{quote(name, safe=':')}"

@@ -20,7 +20,7 @@ from workers.embedded import EmbeddedServer
 from workers.errors import StoreFull
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import connect, translated
-from workers.stores.redis.records import Records
+from workers.stores.redis.workers import WorkerBook
 
 
 class SmallDisk:
@@ -89,7 +89,7 @@ def test_on_a_full_disk_reads_go_on_and_the_server_stays(
             connection.next_health_check = 0.0
         assert client.get("other") is None
         with pytest.raises(StoreFull):
-            Records(client, WorkerSettings(redis_url=server.url)).worker_seen("w")
+            WorkerBook(client, WorkerSettings(redis_url=server.url)).seen("w")
 
         disk.empty(server)
         until(lambda: kept.keep() == 60.0)

@@ -7,7 +7,7 @@ clock, and loses, repeats or delays the call, or ends the process. One seed is o
 
 - `world_kit`: decisions, processes, the clock, and what happens to a call.
 - `store_kit`, `redis_kit`: the store in memory; Valkey by the simulated clock.
-- `actors_kit`: clients, workers and sweepers.
+- `actors_kit`: clients, workers, sweepers, and who pauses.
 - `rules_kit`: what must hold at each step, and at the end.
 - `schedule_kit`: one schedule from its decisions; a failing one made shorter.
 - `planted_kit`: faults put into the code, all of which must be found.

@@ -13,10 +13,16 @@ from tests.workers.jobs_kit import end, request
 from workers.assembly import Assembly
 from workers.errors import Missing, TransientError
 from workers.jobs.ledger import Ledger
-from workers.model import Claim, Retrying, new_id
+from workers.model import Claim, Pause, Retrying, Scope, new_id, now
 
 LANES = ("cpu:quick", "cpu:short", "cpu:fit")
 RETRYING = (Retrying(), Retrying(attempts=2, backoff=4.0), Retrying(retry_on=("full",)))
+PAUSED: tuple[tuple[Scope, str], ...] = (
+    ("lane", "cpu:fit"),
+    ("tenant", "ada"),
+    ("method", "hac"),
+    ("worker", "worker"),
+)
 PATIENCE = 6
 """How often a worker tries to publish, and a client to submit."""
 
@@ -31,6 +37,7 @@ class Known:
     deleted: set[str] = field(default_factory=set)
     hints: list[str] = field(default_factory=list)
     open: int = 0
+    paused: tuple[str, str] | None = None
 
 
 class Actors:
@@ -169,10 +176,34 @@ class Actors:
                 self._world.pause()
             mishap()
 
+    def pauser(self) -> None:
+        """Pauses something and lets it go on, each until that is answered."""
+        pauses, choose = self._assembly().ledger.pauses, self._world.decisions
+        scope, name = PAUSED[choose.below(len(PAUSED))]
+        made = Pause(scope=scope, name=name, since=now())
+        self._until_answered(lambda: pauses.put(made))
+        self._known.paused = (scope, name)
+        for _ in range(choose.below(10)):
+            self._world.pause()
+        self._known.paused = None
+        self._until_answered(lambda: pauses.remove(scope, name))
+
+    def _until_answered(self, call: Callable[[], object]) -> None:
+        while True:
+            try:
+                call()
+            except TransientError:
+                self._world.pause()
+            else:
+                return
+
     def settle(self, done: Callable[[], bool]) -> bool:
         """Work without faults until everything is done; False if that takes too long."""
         ledger = self._assembly().ledger
         for _ in range(80):
+            # A pause whose request got no answer may arrive late; the operator sees it in the list.
+            for pause in ledger.pauses.all():
+                ledger.pauses.remove(pause.scope, pause.name)
             with suppress(TransientError, Missing):
                 ledger.sweep()
             while (claim := ledger.claim_next(LANES, "last")) is not None:

@@ -111,6 +111,12 @@ PLANTED = (
         "a second end of a record",
         alter={"end": ("if ended(status) then return 'ended' end", "")},
     ),
+    Planted(
+        "a pause does not count",
+        alter={
+            "shared": ("redis.call('HEXISTS', P .. 'pauses', scope .. ' ' .. name) == 1", "false")
+        },
+    ),
     Planted("the end before its files", patches={"workers.jobs.ledger.publish": _end_before_files}),
     Planted("an end is replaced", patches={"workers.jobs.finish.write_end": _replaced_end}),
     Planted(

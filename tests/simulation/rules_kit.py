@@ -20,8 +20,15 @@ class Rules:
     """Watches the store and the scripts. plain : a client that no fault touches."""
 
     def __init__(
-        self, world: World, blobs: MemoryBlobs, plain: redis.Redis, prefix: str, lease_s: float
+        self,
+        world: World,
+        blobs: MemoryBlobs,
+        plain: redis.Redis,
+        prefix: str,
+        lease_s: float,
+        known: Known,
     ) -> None:
+        self._known = known
         self._world, self._blobs, self._plain = world, blobs, plain
         self._prefix = prefix
         self._lease_s = lease_s
@@ -58,6 +65,7 @@ class Rules:
             )
             fence = str(arguments[1])
             if outcome == "ok":
+                self._require_unpaused(job)
                 held, until = self._leases.get(job, (fence, 0.0))
                 _require(held == fence or until <= now + 0.002, f"{job} has two holders")
                 self._leases[job] = (fence, now + self._lease_s)
@@ -80,6 +88,17 @@ class Rules:
         elif script == "drop":
             self._leases.pop(arguments[0], None)
             self._dones.pop(arguments[0], None)
+
+    def _require_unpaused(self, job: str) -> None:
+        """Nothing is taken for which a pause was answered. One that is taken again by the same
+        fence was taken before."""
+        if self._known.paused is None or job in self._leases:
+            return
+        fields = self._plain.hgetall(f"{self._prefix}job:{job}")
+        scope, name = self._known.paused
+        lane = f"{fields['queue']}:{fields['lane']}"
+        own = {"lane": lane, "worker": fields["worker"]}.get(scope, fields.get(scope))
+        _require(own != name, f"{job} was taken, and {scope} {name} is paused")
 
     def _require_holder(self, script: str, arguments: tuple[Any, ...]) -> None:
         job, fence = arguments[0], str(arguments[1])

@@ -102,7 +102,7 @@ class Simulation:
     def _schedule(self, world: World) -> None:
         clocked, choose = self._clocked, world.decisions
         blobs, known = MemoryBlobs(world), Known()
-        rules = Rules(world, blobs, clocked.plain, PREFIX, LEASE_S)
+        rules = Rules(world, blobs, clocked.plain, PREFIX, LEASE_S, known)
         blobs.on_write = rules.written
         world.on_leap = lambda seconds: clocked.expire(seconds) if seconds >= 1 else None
         settings = WorkerSettings(
@@ -142,9 +142,15 @@ class Simulation:
             act = flush if mishap == 1 else lambda: clocked.plain.delete(f"{PREFIX}counted")
             world.spawn("operator", lambda: actors.operator([act]))
 
+        if choose.seldom(1, 0.3):
+            world.spawn("pauser", actors.pauser)
+
         def again(process: Process) -> None:
             if process.name.startswith("worker"):
                 world.spawn(process.name, lambda: actors.worker("worker"))
+            elif process.name == "pauser":
+                known.paused = None
+                world.spawn(process.name, actors.pauser)
             elif process.name == "sweeper":
                 world.spawn(process.name, lambda: actors.sweeper(3))
 

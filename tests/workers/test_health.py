@@ -12,10 +12,10 @@ from workers.settings import WorkerSettings
 
 def test_a_worker_is_healthy_while_it_reports(assembly: Assembly, settings: WorkerSettings) -> None:
     assert not seen(settings, "host-a")
-    assembly.ledger.worker_seen("host-a-17-abcdef")
+    assembly.ledger.workers.seen("host-a-17-abcdef")
     assert seen(settings, "host-a")
     assert not seen(settings, "host")
-    assembly.ledger.worker_gone("host-a-17-abcdef")
+    assembly.ledger.workers.left("host-a-17-abcdef")
     assert not seen(settings, "host-a")
 
 

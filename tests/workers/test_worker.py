@@ -60,7 +60,7 @@ class WorkerProcess:
             self.worker = processes.spawn(
                 floors.command("workers.main"), env=env, stdout=log, stderr=log
             )
-        until(lambda: self.parts.ledger.workers_alive() > 0)
+        until(lambda: self.parts.ledger.workers.n_alive() > 0)
 
     def redis(self) -> redis.Redis:
         return redis.Redis.from_url(self.server.url)
@@ -285,7 +285,7 @@ def test_sigterm_ends_an_idle_worker_at_once_and_leaves_nothing(bench: WorkerPro
     assert time.monotonic() - began < 2.0
     _, alive = psutil.wait_procs(family, 3.0)
     assert alive == []
-    assert bench.parts.ledger.workers_alive() == 0
+    assert bench.parts.ledger.workers.n_alive() == 0
     assert list(bench.settings.scratch_dir.glob("w-*")) == []
 
 

@@ -7,11 +7,11 @@ Start with `ledger`: the API and the workers use its `Ledger`, which stands for 
 - `finish`, `kept_runs`: the terminal object, then what follows; jobs of a comparison's runs.
 - `sweep`, `hints`: lost leases and hints, cancels without effect; messages that a job waits.
 - `interrupted`: submissions that a process began and did not finish.
+- `pauses`: what takes no jobs for now.
 - `retention`: what has expired, and what stays because something needs it.
 - `inspections`: datasets that a worker must open, and the jobs that do so.
 - `rebuild`: records and lists from the store, after Redis has started.
 - `pieces`: a fit that is cut, computed by several workers.
-- `deliveries`: which webhooks are due, and the result of each.
-- `webhook_keys`: the keys that sign them.
+- `deliveries`, `webhook_keys`: which webhooks are due, and their results; the keys that sign them.
 - `public`: a job as clients see it.
 """

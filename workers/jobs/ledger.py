@@ -36,6 +36,7 @@ from workers.jobs.deliveries import Deliveries
 from workers.jobs.finish import Endings
 from workers.jobs.inspections import Inspections
 from workers.jobs.interrupted import Interrupted
+from workers.jobs.pauses import Pauses
 from workers.jobs.pieces import Pieces
 from workers.jobs.rebuild import NO_ROOM_FOR_RECORDS, Rebuild
 from workers.jobs.repeats import lacking, repeat_of
@@ -52,6 +53,7 @@ from workers.stores.objects.job_files import publish, read_end, read_request
 from workers.stores.redis.records import Records, Taken
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
+from workers.stores.redis.workers import WorkerBook
 
 Send = Callable[[str, str], None]
 """send(queue, job id): puts a hint on the queue; it may fail."""
@@ -88,6 +90,8 @@ class Ledger:
     pieces: Pieces
     webhooks: Deliveries
     retention: Retention
+    workers: WorkerBook
+    pauses: Pauses
 
     def __init__(
         self,
@@ -125,7 +129,9 @@ class Ledger:
             message,
         )
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
-        self.pieces = Pieces(blobs, records, settings, self._hint)
+        self.workers = WorkerBook(records.client, settings)
+        self.pauses = Pauses(blobs, records, self.workers)
+        self.pieces = Pieces(blobs, records, self.workers, settings, self._hint)
         self._leftovers_at = 0.0
         self.retention = Retention(blobs, records, datasets, beside, usage, removal, settings)
         self._rebuild = Rebuild(
@@ -137,6 +143,7 @@ class Ledger:
             usage,
             self._endings,
             self.pieces,
+            self.pauses,
             self._receiver_of,
         )
         self._interrupted = Interrupted(blobs, records, self._rebuild, self._hint)
@@ -482,6 +489,7 @@ class Ledger:
             self._rebuild.run(wait_s=0.0)
         taken = self._sweeper.sweep()
         self.pieces.sweep()
+        self.pauses.sweep()
         if time.monotonic() >= self._leftovers_at:
             self._leftovers_at = time.monotonic() + LEFTOVERS_S
             self.blobs.remove_leftovers()
@@ -504,26 +512,6 @@ class Ledger:
     def ensure_built(self) -> None:
         """Rebuild if needed: what is not found afterwards does not exist."""
         self._rebuild.ensure()
-
-    def worker_seen(self, worker: str) -> None:
-        """Report that a worker is alive; the report is valid for 15 s."""
-        self._records.worker_seen(worker)
-
-    def worker_compiling(self, worker: str) -> None:
-        """Report that a worker compiles what it needs before it takes jobs; valid for 5 s."""
-        self._records.worker_compiling(worker)
-
-    def compiling(self) -> bool:
-        """Whether a worker has lately reported that it compiles."""
-        return self._records.compiling()
-
-    def worker_gone(self, worker: str) -> None:
-        """Report that a worker has left."""
-        self._records.worker_gone(worker)
-
-    def workers_alive(self) -> int:
-        """Number of workers that have reported lately."""
-        return self._records.workers_alive()
 
     def counts(self) -> dict[str, int]:
         """Number of jobs by status, inspections and imports included."""

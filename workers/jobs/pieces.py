@@ -27,6 +27,7 @@ from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import read_request
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.records import Records
+from workers.stores.redis.workers import WorkerBook
 
 _LEASE_S = 5.0
 _AT_ONCE = 100
@@ -80,11 +81,13 @@ class Pieces:
         self,
         blobs: Blobs,
         records: Records,
+        workers: WorkerBook,
         settings: WorkerSettings,
         hint: Callable[[str, str], None],
     ) -> None:
         self._blobs = blobs
         self._records = records
+        self._workers = workers
         self._redis = records.client
         self._prefix = settings.key_prefix
         self._scripts = Scripts(records.client, settings.key_prefix)
@@ -259,7 +262,7 @@ class Pieces:
 
     def _invite(self, request: Request, most: int) -> None:
         """Send hints: a worker that gets one for a running job helps with it."""
-        for _ in range(min(most, self._records.workers_alive())):
+        for _ in range(min(most, self._workers.n_alive())):
             self._hint(request.queue, request.id)
 
     def _jobs_wait(self, queue: str) -> bool:

@@ -25,6 +25,7 @@ from workers.artifacts.datasets import Datasets
 from workers.artifacts.uploads import Parts
 from workers.errors import Damaged, Missing, StoreFull, StoreUnavailable
 from workers.jobs.finish import Endings
+from workers.jobs.pauses import Pauses
 from workers.jobs.pieces import Pieces
 from workers.kinds.registry import kind_of
 from workers.model import ENDED, Request, made_at
@@ -63,6 +64,7 @@ class Rebuild:
         usage: Usage,
         endings: Endings,
         pieces: Pieces,
+        pauses: Pauses,
         receiver_of: Callable[[Request], str],
     ) -> None:
         self._blobs = blobs
@@ -73,6 +75,7 @@ class Rebuild:
         self._usage = usage
         self._endings = endings
         self._pieces = pieces
+        self._pauses = pauses
         self._receiver_of = receiver_of
 
     def needed(self) -> bool:
@@ -204,6 +207,7 @@ class Rebuild:
                 self._hold(token)
                 for _ in pool.map(self._drop_if_deleted, missing):
                     pass
+        self._pauses.sync()
         self._parts()
         self._shares()
         self._pieces.restore()

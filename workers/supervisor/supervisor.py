@@ -107,6 +107,8 @@ class Supervisor:
         self._stop_at: float | None = None
         self._running = {"slot": 0, "quick": 0}
         self._last: dict[str, str] = {}
+        self._jobs: list[str] = []
+        self._draining = False
         self._change = threading.Condition()
 
     def run(self, job_id: str, queue: str | None = None) -> None:
@@ -118,8 +120,9 @@ class Supervisor:
         queues = sorted(self._queues, key=lambda name: name != queue)
 
         def work() -> bool:
-            if not self._attempt_next(queues, "slot"):
-                self._helper.help(job_id)
+            if not self._attempt_next(queues, "slot") and not self._draining:
+                with self._at(job_id):
+                    self._helper.help(job_id)
             return True
 
         self._in_slot("slot", work)
@@ -133,6 +136,18 @@ class Supervisor:
         if self._running["slot"] < self._settings.slots:
             return False
         return self._in_slot("quick", lambda: self._attempt_next(self._queues, "quick"))
+
+    @property
+    def running(self) -> list[str]:
+        """The jobs at which this worker is."""
+        return list(self._jobs)
+
+    def drain(self, *, on: bool) -> None:
+        """Whether to give back jobs that have saved a checkpoint, and help with none. Redis gives a
+        paused worker no jobs."""
+        if on != self._draining:
+            _log.info("this worker %s", "drains: it is paused" if on else "takes jobs again")
+        self._draining = on
 
     def stop(self, drain_s: float) -> None:
         """Take no more jobs; running jobs may continue for `drain_s` seconds."""
@@ -189,8 +204,18 @@ class Supervisor:
             attempt=claim.attempt,
         ) as step:
             step.past("claim", start_ns)
-            self._attempt(claim, step)
+            with self._at(request.id):
+                self._attempt(claim, step)
         return True
+
+    @contextlib.contextmanager
+    def _at(self, job_id: str) -> Iterator[None]:
+        """While this worker is at a job."""
+        self._jobs.append(job_id)
+        try:
+            yield
+        finally:
+            self._jobs.remove(job_id)
 
     @contextlib.contextmanager
     def _counted(self, slot: Slot) -> Iterator[None]:
@@ -234,6 +259,7 @@ class Supervisor:
             lambda: self._stop_at,
             settings.still_s,
             Meter(self._assembly.redis, settings, claim.request.method),
+            lambda: self._draining,
             partial(ledger.makes_room, claim, self._shorter(claim)),
             settings.room_s,
         )
@@ -369,6 +395,7 @@ class _Attempt(Interrupts):
 
     keep : stores the checkpoint with the given number.
     shared : the file in which the child leaves the arrays that pieces share.
+    drains : whether the worker gives jobs back.
     makes_room : whether shorter jobs wait, for which this one makes room after `room_s`.
     """
 
@@ -383,6 +410,7 @@ class _Attempt(Interrupts):
         stop_at: Callable[[], float | None],
         still_s: float,
         meter: Meter,
+        drains: Callable[[], bool],
         makes_room: Callable[[], bool],
         room_s: float,
     ) -> None:
@@ -394,6 +422,7 @@ class _Attempt(Interrupts):
         self._shared = shared
         self._stages = traces.Stages()
         self._began = time.monotonic()
+        self._drains = drains
         self._makes_room = makes_room
         self._asks_at = self._began + room_s
 
@@ -405,6 +434,8 @@ class _Attempt(Interrupts):
                 self.heartbeat.carry(self._with_eta(message.advance))
             if message.checkpoint is not None:
                 self.meanwhile(partial(self._keep, message.checkpoint))
+                if self._drains():
+                    raise WorkerStopping
                 self._make_room()
             if message.pieces is not None:
                 shared = self._shared if message.shared else None

@@ -65,6 +65,8 @@ def add_commands(
     _jobs(commands)
     _failed(commands)
     _retry(commands)
+    _pause(commands)
+    _workers(commands)
     kept_arguments.add_commands(commands)
     _methods(commands)
     _mcp(commands)
@@ -408,6 +410,43 @@ def _retry(commands: Commands) -> None:
     parser.add_argument("jobs", nargs="+", metavar="JOB")
     service_options(parser)
     parser.set_defaults(run=Late("retry", "operating"))
+
+
+_SCOPES = ("lane", "tenant", "method", "worker")
+
+
+def _pause(commands: Commands) -> None:
+    for name, sentence in (
+        (
+            "pause",
+            "let jobs of a lane, tenant, method or worker wait: umbel pause lane cpu:fit",
+        ),
+        ("resume", "let them go on: umbel resume tenant acme"),
+    ):
+        parser = command(commands, name, sentence)
+        parser.add_argument("scope", choices=_SCOPES, help="what it is: %(choices)s")
+        parser.add_argument("name", help="cpu:fit, a tenant, the id of a method or worker")
+        if name == "pause":
+            parser.add_argument("--reason", help="shown with each job that waits")
+        service_options(parser)
+        parser.set_defaults(run=Late(name, "operating"))
+    parser = command(commands, "pauses", "what is paused, and why")
+    service_options(parser)
+    parser.set_defaults(run=Late("pauses", "operating"))
+
+
+def _workers(commands: Commands) -> None:
+    parser = command(commands, "workers", "the workers that are alive, and what each does")
+    service_options(parser)
+    parser.set_defaults(run=Late("workers", "operating"))
+    parser = command(
+        commands, "drain", "let a worker take no more jobs; wait until it has none"
+    )
+    parser.add_argument("worker", metavar="WORKER")
+    parser.add_argument("--reason", help="shown in the list of pauses")
+    parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
+    service_options(parser)
+    parser.set_defaults(run=Late("drain", "operating"))
 
 
 def _methods(commands: Commands) -> None:

@@ -373,12 +373,12 @@ def test_events_are_numbered_capped_and_end(assembly: Assembly, settings: Worker
 
 
 def test_workers_are_counted(assembly: Assembly) -> None:
-    assert assembly.ledger.workers_alive() == 0
+    assert assembly.ledger.workers.n_alive() == 0
     for worker in ("one", "two", "one"):
-        assembly.ledger.worker_seen(worker)
-    assert assembly.ledger.workers_alive() == 2
-    assembly.ledger.worker_gone("one")
-    assert assembly.ledger.workers_alive() == 1
+        assembly.ledger.workers.seen(worker)
+    assert assembly.ledger.workers.n_alive() == 2
+    assembly.ledger.workers.left("one")
+    assert assembly.ledger.workers.n_alive() == 1
 
 
 def test_a_job_out_of_attempts_shows_why_the_last_one_was_given_back(assembly: Assembly) -> None:

@@ -34,6 +34,7 @@ class SingleWorker:
         )
         self.sent: list[str] = []
         self.parts: Assembly = assemble(self.settings, lambda queue, job: self.sent.append(job))
+        self.parts.ledger.rebuild()
         self.scratch = folder / "scratch" / "w"
         self.scratch.mkdir(parents=True)
         self.supervisor = Supervisor(

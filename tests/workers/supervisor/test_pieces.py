@@ -58,8 +58,8 @@ def test_a_helper_computes_free_pieces(
 ) -> None:
     claim = begun(assembly)
     pieces = assembly.ledger.pieces
-    assembly.ledger.worker_seen("w")
-    assembly.ledger.worker_seen("other")
+    assembly.ledger.workers.seen("w")
+    assembly.ledger.workers.seen("other")
     sent.clear()
     assert pieces.join(claim.request.id) is None
     parts = Crew(
@@ -367,7 +367,7 @@ def test_help_is_requested_again_while_a_piece_is_free(
 ) -> None:
     claim = begun(assembly)
     attempt = attempt_pieces(assembly, settings.model_copy(update={"resend_s": 0.05}), claim)
-    assembly.ledger.worker_seen("w")
+    assembly.ledger.workers.seen("w")
     attempt.post(cut(2))
     sent.clear()
     attempt.invite()

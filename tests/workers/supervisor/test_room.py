@@ -1,16 +1,14 @@
-"""One worker with one slot, two tenants: long jobs make room for short ones."""
+"""One worker with one slot, two tenants: long jobs make room for short ones; it drains."""
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
 
 import pytest
 
 from tests.workers.supervisor.workers_kit import Workers
 from tests.workers.waiting_kit import until
-from workers.model import Request
+from workers.model import Pause, Request, now
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +57,27 @@ def test_a_worker_that_is_killed_while_its_job_makes_room_loses_nothing(one: Wor
     until(lambda: one.record(long).progress.fraction > 0)
     short = one.count(1, 0.0, "u", cost_s=0.5)
     until(lambda: bool(one.parts.redis.keys("umbel:room:*")))
-    os.kill(one.workers[0].pid, signal.SIGKILL)
+    one.workers[0].kill()
+    one.workers[0].wait()
     one.fill()
     assert one.ended(short).status == one.ended(long).status == "succeeded"
+
+
+def test_a_worker_drains_and_takes_jobs_again(one: Workers) -> None:
+    one.fill()
+    ledger = one.parts.ledger
+    pid = one.workers[0].pid
+    worker = next(each.id for each in ledger.workers.all() if f"-{pid}-" in each.id)
+    long = one.count(40, 0.1)
+    until(lambda: one.record(long).progress.fraction > 0)
+    ledger.pauses.put(Pause(scope="worker", name=worker, since=now()))
+    until(lambda: one.record(long).status == "queued")
+    until(lambda: not any(each.running for each in ledger.workers.all() if each.id == worker))
+    retry = one.record(long).retry
+    assert retry is not None
+    assert retry.error["type"] == "/problems/worker-stopping"
+    ledger.pauses.remove("worker", worker)
+    record = one.ended(long)
+    assert (record.status, record.attempt) == ("succeeded", 1)
+    assert record.result is not None
+    assert record.result["metrics"]["begun"] > 0

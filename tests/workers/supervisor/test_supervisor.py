@@ -522,6 +522,7 @@ def test_progress_includes_the_remaining_time(bench: SingleWorker) -> None:
         60.0,
         Meter(bench.parts.redis, bench.settings, "hac"),
         lambda: False,
+        lambda: False,
         60.0,
     )
     attempt._began -= 10.0

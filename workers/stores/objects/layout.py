@@ -28,6 +28,7 @@ service/keys/<key>/revoked.<ms>      the key is not valid from then on (the earl
 service/key-uses/<key>               the minute in which the key was used last
 service/shares/<tr>/<sh>.<ms>        a link to a tree: its hash, tenant, what it shows; it ends at
                                      that time (create-only)
+service/pauses/<scope>/<name>        what takes no jobs for now, and why
 service/format                       the format of the store, and the version that wrote it
 service/backup                       only in a backup: what it has, once it is whole
 audit/<day>/<process>.<number>       changes and refused sign-ins of that day, as one process wrote
@@ -45,6 +46,7 @@ UNINSPECTED = "uninspected/"
 WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
 SHARES = "service/shares/"
+PAUSES = "service/pauses/"
 FORMAT_MARK = "service/format"
 AUDIT = "audit/"
 QUARANTINE = "quarantine/"
@@ -149,3 +151,7 @@ def key(key_id: str, part: str) -> str:
 
 def key_use(key_id: str) -> str:
     return f"service/key-uses/{key_id}"
+
+
+def pause(scope: str, name: str) -> str:
+    return f"{PAUSES}{scope}/{name}"

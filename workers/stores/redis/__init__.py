@@ -6,7 +6,8 @@ comment at the top of each script states its arguments and its result, and the t
 
 - `address`, `client`: what the address may be; the connection, and how a script is called.
 - `durability`, `reserve`: whether its settings may lose what it holds; room for removals.
-- `records`, `record_fields`: job records, the workers, the right to rebuild; one record's fields.
+- `records`, `record_fields`: job records, the right to rebuild; one record's fields.
+- `workers`: which workers are alive, and what each does.
 - `events`: the stream of events of a job.
 - `index`: lists of datasets and trees.
 - `usage`: what tenants and keys use, and room reserved for uploads.

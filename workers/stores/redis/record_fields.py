@@ -8,11 +8,14 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from workers.errors import worker_lost
-from workers.model import Advance, Annotation, MethodStep, Record, Retry, Retrying, Webhook
+from workers.model import Advance, Annotation, MethodStep, Pause, Record, Retry, Retrying, Webhook
 
 
-def record_of(fields: Mapping[str, str]) -> Record | None:
-    """A record from the fields of its hash; None without fields."""
+def record_of(fields: Mapping[str, str], pauses: Mapping[str, str] | None = None) -> Record | None:
+    """A record from the fields of its hash; None without fields.
+
+    pauses : as Redis has them, to find the one for which the job waits.
+    """
     if not fields:
         return None
     request: dict[str, Any] = json.loads(fields["request"])
@@ -49,6 +52,7 @@ def record_of(fields: Mapping[str, str]) -> Record | None:
         started_at=started,
         finished_at=fields.get("finished_at") or None,
         retry=_retry(fields),
+        paused=_paused(fields, pauses or {}),
         given_up=tuple(map(_given_up, fields.get("given_up", "").splitlines())),
         retrying=Retrying.model_validate(request.get("retrying", {})),
         retry_of=request.get("retry_of"),
@@ -68,6 +72,21 @@ def _retry(fields: Mapping[str, str]) -> Retry | None:
         counted=fields["retry_counted"] == "1",
         at=time_of(f"{fields['retry_at']}000"),
     )
+
+
+def _paused(fields: Mapping[str, str], pauses: Mapping[str, str]) -> Pause | None:
+    """The first pause for which a queued job waits."""
+    if fields["status"] != "queued":
+        return None
+    queue = fields["queue"]
+    names = (
+        f"lane {queue}:{fields.get('lane', 'fit')}",
+        f"lane {queue}",
+        f"tenant {fields['tenant']}",
+        f"method {fields['method']}",
+    )
+    text = next((pauses[name] for name in names if name in pauses), None)
+    return None if text is None else Pause.model_validate_json(text)
 
 
 def _given_up(line: str) -> Retry:

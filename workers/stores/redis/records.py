@@ -34,12 +34,6 @@ CANCEL_S = 7.0
 ACCEPTED = "-"
 EVENTS_KEPT_S = 3600.0
 IDEMPOTENCY_S = 24 * 3600.0
-WORKER_S = 15.0
-"""A worker that has not reported within this time counts as gone."""
-
-_COMPILING_S = 5.0
-"""A worker that compiles reports it more often than this."""
-
 Released = Literal["lost", "cancelled", "exhausted", "queued"]
 
 
@@ -179,8 +173,11 @@ class Records:
 
     def get(self, job_id: str) -> Record | None:
         with translated():
-            fields = cast("dict[str, str]", self.client.hgetall(self._key(job_id)))
-        return record_of(fields)
+            pipe = self.client.pipeline(transaction=False)
+            pipe.hgetall(self._key(job_id))
+            pipe.hgetall(f"{self.prefix}pauses")
+            fields, pauses = cast("list[dict[str, str]]", pipe.execute())
+        return record_of(fields, pauses)
 
     def owner(self, job_id: str) -> tuple[str, str] | None:
         """(tenant, status) of a job."""
@@ -285,7 +282,9 @@ class Records:
             pipe = self.client.pipeline(transaction=False)
             for job_id in job_ids:
                 pipe.hgetall(self._key(job_id))
-            return [member(record_of(fields)) for fields in pipe.execute()]
+            pipe.hgetall(f"{self.prefix}pauses")
+            *rows, pauses = cast("list[dict[str, str]]", pipe.execute())
+            return [member(record_of(fields, pauses)) for fields in rows]
 
         def member(record: Record | None) -> Record | None:
             if record is None or not set(tags) <= set(record.tags):
@@ -474,40 +473,16 @@ class Records:
         with translated():
             return self.client.llen(f"{self.prefix}queue:{queue}")
 
-    def worker_seen(self, worker: str) -> None:
-        key = f"{self.prefix}workers"
-        with translated():
-            now = self._now()
-            pipe = self.client.pipeline(transaction=False)
-            pipe.zadd(key, {worker: now})
-            pipe.zremrangebyscore(key, "-inf", now - 10 * WORKER_S)
-            pipe.execute()
-
-    def worker_compiling(self, worker: str) -> None:
-        with translated():
-            self.client.set(f"{self.prefix}compiling", worker, px=_ms(_COMPILING_S))
-
-    def compiling(self) -> bool:
-        with translated():
-            return bool(self.client.exists(f"{self.prefix}compiling"))
-
-    def worker_gone(self, worker: str) -> None:
-        with translated():
-            self.client.zrem(f"{self.prefix}workers", worker)
-
-    def workers_alive(self) -> int:
-        with translated():
-            since = self._now() - WORKER_S
-            return self.client.zcount(f"{self.prefix}workers", since, "+inf")
-
     def run_ids(self) -> tuple[str, str | None]:
-        """The run id of the server, and that of the server at the last rebuild."""
+        """The run id of the server, and that of the server at the last rebuild; None also where
+        Redis may lack pauses."""
         with translated():
             pipe = self.client.pipeline(transaction=False)
             pipe.info("server")
             pipe.get(f"{self.prefix}counted")
-            info, built = pipe.execute()
-        return info["run_id"], built
+            pipe.hexists(f"{self.prefix}pauses", "known")
+            info, built, known = pipe.execute()
+        return info["run_id"], built if known else None
 
     def only_one(self, task: str, for_s: float) -> bool:
         """Whether this process may do a periodic task; no other one may for `for_s` seconds."""

@@ -170,13 +170,13 @@ def _write_to_store(service: Service) -> None:
 
 def _n_workers(service: Service) -> int:
     try:
-        return service.ledger.workers_alive()
+        return service.ledger.workers.n_alive()
     except TransientError:
         return 0
 
 
 def _compiling(service: Service) -> bool:
     try:
-        return service.ledger.compiling()
+        return service.ledger.workers.any_compiles()
     except TransientError:
         return False

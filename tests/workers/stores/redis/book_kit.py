@@ -45,6 +45,9 @@ class Book(Uses):
         self.parked: dict[str, set[str]] = defaultdict(set)
         self.takes: dict[str, str] = {}
         self.rooms: dict[str, str] = {}
+        self.pauses: dict[str, str] = {}
+        self.pauses_known = True
+        self.paused_of: dict[str, set[str]] = defaultdict(set)
         self.messages: dict[str, list[str]] = defaultdict(list)
         self.metrics: dict[str, int] = defaultdict(int)
         self.once: dict[str, tuple[str, str]] = {}
@@ -138,7 +141,9 @@ class Book(Uses):
         if job.attempt >= job.says("attempts", most):
             return ["exhausted"]
         full = self.may_not_run(job.tenant, limits) or self.key_may_not_run(job)
-        if job.status == "queued" and job.listed == "1" and full:
+        pauses = {f"tenant {job.tenant}", f"method {job.method}", f"worker {worker}"}
+        paused = self.lane_paused(job.lane) or pauses & self.pauses.keys()
+        if job.status == "queued" and (paused or (job.listed == "1" and full)):
             self.enter_lane(id)
             return ["held"]
         if job.status == "queued":
@@ -350,7 +355,9 @@ class Book(Uses):
         limits: str,
         *lanes: str,
     ) -> Reply:
-        id = self.takes.get(fence) or self.next_job(json.loads(weights), limits, lanes)
+        id = self.takes.get(fence)
+        if id is None and self.pauses_known and f"worker {worker}" not in self.pauses:
+            id = self.next_job(json.loads(weights), limits, lanes)
         if id is None:
             return []
         self.takes[fence] = id
@@ -360,10 +367,10 @@ class Book(Uses):
     def next_job(self, weights: dict[str, int], limits: str, lanes: tuple[str, ...]) -> str | None:
         for lane in lanes:
             turns = self.turns[lane]
-            while turns:
+            while turns and not self.lane_paused(lane):
                 tenant = lowest({t: float(n) for t, n in turns.items()}, math.inf)[0]
                 full = self.may_not_run(tenant, limits)
-                if full and not lane.endswith(":quick"):
+                if (full and not lane.endswith(":quick")) or f"tenant {tenant}" in self.pauses:
                     del turns[tenant]
                     self.parked[tenant].add(lane)
                     continue
@@ -375,6 +382,9 @@ class Book(Uses):
                 waiting.remove(id)
                 job = self.jobs.get(id)
                 if job is None or job.status != "queued":
+                    continue
+                if f"method {job.method}" in self.pauses:
+                    self.paused_of[job.method].add(id)
                     continue
                 if job.listed == "1" and full:
                     self.held_back[tenant].add(id)
@@ -391,16 +401,43 @@ class Book(Uses):
                 return id
         return None
 
+    def lane_paused(self, lane: str) -> bool:
+        return bool({f"lane {lane}", f"lane {lane.partition(':')[0]}"} & self.pauses.keys())
+
+    def pause(self, scope: str, name: str, text: str) -> Reply:
+        field = f"{scope} {name}"
+        was = int(field in self.pauses)
+        if text:
+            self.pauses[field] = text
+            return was
+        self.pauses.pop(field, None)
+        if scope == "tenant":
+            self.unpark(name)
+        if scope == "method":
+            for id in self.paused_of.pop(name, set()):
+                if id in self.jobs and self.jobs[id].status == "queued":
+                    self.enter_lane(id)
+        return was
+
+    def unpark(self, tenant: str) -> None:
+        for lane in self.parked.pop(tenant, set()):
+            if self.lanes[lane, tenant]:
+                self.turns[lane].setdefault(tenant, self.last_turn[lane].get(tenant, 0))
+
     def make_room(
         self, id: str, fence: str, waited: int, alone: int, limits: str, *lanes: str
     ) -> Reply:
         if id not in self.jobs or self.jobs[id].fence != fence:
             return 0
         for lane in lanes:
-            if lane not in self.rooms and any(
-                self.waits_long(tenant, min(ids), waited, limits)
-                for tenant in self.turns[lane]
-                if (ids := self.lanes[lane, tenant])
+            if (
+                lane not in self.rooms
+                and not self.lane_paused(lane)
+                and any(
+                    self.waits_long(tenant, min(ids), waited, limits)
+                    for tenant in self.turns[lane]
+                    if (ids := self.lanes[lane, tenant])
+                )
             ):
                 self.rooms[lane] = fence
             if self.rooms.get(lane) == fence:
@@ -413,6 +450,8 @@ class Book(Uses):
         if job is None or job.status != "queued" or job.queued_at + waited > self.now:
             return False
         full = job.listed == "1" and self.may_not_run(tenant, limits)
+        if {f"tenant {tenant}", f"method {job.method}"} & self.pauses.keys():
+            return False
         return not full and not self.key_may_not_run(job)
 
     def queues(self, *lanes: str) -> Reply:
@@ -470,9 +509,7 @@ class Book(Uses):
     def let_run(self, over: Job) -> None:
         """What waited for this job to stop running returns: each lane of the tenant, and a job."""
         tenant = over.tenant
-        for lane in self.parked.pop(tenant, set()):
-            if self.lanes[lane, tenant]:
-                self.turns[lane].setdefault(tenant, self.last_turn[lane].get(tenant, 0))
+        self.unpark(tenant)
         for name in (tenant, f"{tenant}:{over.key}") if over.key else (tenant,):
             waiting = self.held_back[name]
             if waiting:
@@ -489,6 +526,7 @@ class Book(Uses):
         job = self.jobs[id]
         self.lanes[job.lane, job.tenant].discard(id)
         self.held_back[job.tenant].discard(id)
+        self.paused_of[job.method].discard(id)
         self.held_back[f"{job.tenant}:{job.key}"].discard(id)
         if not self.lanes[job.lane, job.tenant]:
             self.turns[job.lane].pop(job.tenant, None)
@@ -710,6 +748,8 @@ class Book(Uses):
                 sets[f"{base}:tag:{tag}"].add(id)
         for whose, ids in self.held_back.items():
             sets[f"held:{whose}"] = ids
+        for method, ids in self.paused_of.items():
+            sets[f"paused:{method}"] = ids
         for name, ids in sets.items():
             values[name] = dict.fromkeys(ids, 0)
         for name, numbers in counts.items():
@@ -720,6 +760,7 @@ class Book(Uses):
         values |= {f"turns:{lane}": dict(turns) for lane, turns in self.turns.items()}
         values |= {f"parked:{tenant}": set(lanes) for tenant, lanes in self.parked.items()}
         values |= {f"take:{fence}": id for fence, id in self.takes.items()}
+        values["pauses"] = {**({"known": "1"} if self.pauses_known else {}), **self.pauses}
         values |= {f"room:{lane}": fence for lane, fence in self.rooms.items()}
         values |= {f"queue:{name}": texts for name, texts in self.messages.items()}
         values["metrics"] = {name: str(n) for name, n in self.metrics.items()}

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from tests.workers.stores.redis.book_kit import Book
 from tests.workers.stores.redis.records_kit import Job
-from tests.workers.stores.redis.scripts_kit import TimedScripts
+from tests.workers.stores.redis.scripts_kit import PREFIX, TimedScripts
 
 S = 1000
 KEPT = 3600 * S
@@ -33,6 +33,16 @@ TOKENS = ["u", "v", "w"]
 DATASETS = [f"ds_{number}" for number in range(3)]
 OWNERS = ["", "k1", "k2"]
 """Keys of tenants."""
+PAUSES = [
+    ("lane", "cpu:fit"),
+    ("lane", "cpu:quick"),
+    ("lane", "gpu"),
+    ("tenant", "ada"),
+    ("tenant", "bob"),
+    ("method", "hac"),
+    ("method", "l2h"),
+    ("worker", "worker"),
+]
 RUNNING = ["", '{"":1}', '{"ada":1}', '{"ada":2,"":1}', '{"ada":0}']
 """How many jobs of each tenant may run."""
 LIMITS = [
@@ -78,6 +88,7 @@ class Calls(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.scripts.begin()
+        self.scripts.command("HSET", f"{PREFIX}pauses", "known", "1")
         self.book = Book()
         self.n_fences = 0
 

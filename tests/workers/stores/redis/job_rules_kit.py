@@ -22,6 +22,7 @@ from tests.workers.stores.redis.calls_kit import (
     LIMITS,
     MOST,
     OWNERS,
+    PAUSES,
     PLACES,
     POLICIES,
     TENANTS,
@@ -238,6 +239,24 @@ class JobRules(Calls):
         fence = self.fence_of(id, holds)
         row = (id, fence, spend, MOST, delay, int(lapsed), why, int(wait), retry, lane)
         self.call("release", self.book.release(*row), *row)
+
+    @rule(what=st.sampled_from(PAUSES), text=st.sampled_from(["", "", "{p}"]), known=usual)
+    def pause(self, what: tuple[str, str], text: str, known: bool) -> None:
+        """Jobs are paused or go on; Redis may not know all pauses for a while."""
+        self.call("pause", self.book.pause(*what, text), *what, text)
+        if known != self.book.pauses_known:
+            field = (f"{PREFIX}pauses", "known")
+            self.scripts.command(*(("HSET", *field, "1") if known else ("HDEL", *field)))
+            self.book.pauses_known = known
+
+    @rule(what=st.sampled_from(PAUSES[3:7]), lanes=st.permutations(LANES), paused=usual)
+    @precondition(Calls.queued)
+    def waits_for_a_pause(self, what: tuple[str, str], lanes: list[str], paused: bool) -> None:
+        """A job is taken, or would be, while its tenant or method is paused; then all goes on."""
+        if paused:
+            self.call("pause", self.book.pause(*what, "{p}"), *what, "{p}")
+        self.take(1, lanes, 5, S, False, "")
+        self.call("pause", self.book.pause(*what, ""), *what, "")
 
     @rule(
         data=st.data(),

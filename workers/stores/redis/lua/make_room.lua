@@ -10,8 +10,9 @@ local function waits(lane)
   for _, tenant in ipairs(redis.call('ZRANGE', P .. 'turns:' .. lane, 0, -1)) do
     local first = redis.call('ZRANGE', P .. 'lane:' .. lane .. ':' .. tenant, 0, 0)[1]
     local h = first and redis.call('HMGET', job_key(first), 'status', 'listed', 'key', 'key_running',
-      'queued_at')
+      'queued_at', 'method')
     if h and h[1] == 'queued' and h[5] and now - h[5] >= tonumber(ARGV[4])
+        and not paused('tenant', tenant) and not paused('method', h[6])
         and not (h[2] == '1' and runs_most(ARGV[6], tenant))
         and not ((h[4] or '') ~= '' and used(tenant, h[3], 'running') >= tonumber(h[4])) then
       return true
@@ -24,7 +25,7 @@ for i = 7, #ARGV do
   local room = P .. 'room:' .. ARGV[i]
   local maker = redis.call('GET', room)
   if maker == fence then return 1 end
-  if not maker and waits(ARGV[i]) then
+  if not maker and not lane_paused(ARGV[i]) and waits(ARGV[i]) then
     redis.call('SET', room, fence, 'PX', ARGV[5])
     return 1
   end

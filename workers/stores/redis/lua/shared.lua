@@ -25,6 +25,9 @@
 -- usage:<tenant>, usage:<tenant>:<key>, reserved:<tenant>, upload:<id>  what is used (below)
 -- beside:<id>          hash: bytes of annotations, editions and links of a dataset or job, by folder
 -- rate:<tenant>, rate:<tenant>:<key>  when a bucket of requests is full again (`rate`)
+-- pauses               hash: what takes no jobs, `<scope> <name>`, and why (JSON); scope is lane (of a
+--                      queue, or a whole queue), tenant, method or worker. known: Redis has them all
+-- paused:<method>      jobs that were taken out of their lane since their method is paused
 -- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
 -- needed:<id>, expiries, going, gone  what may be removed (below)
 -- board:<id>:<fence>, boards  pieces of a fit (below)
@@ -78,9 +81,17 @@ local function lane_leave(id)
   local lane, tenant, key = lane_of(id)
   redis.call('ZREM', key, id)
   redis.call('ZREM', P .. 'held:' .. tenant, id)
-  local own = redis.call('HGET', job_key(id), 'key')
+  local own, method = unpack(redis.call('HMGET', job_key(id), 'key', 'method'))
+  redis.call('ZREM', P .. 'paused:' .. method, id)
   if own and own ~= '' then redis.call('ZREM', P .. 'held:' .. tenant .. ':' .. own, id) end
   if redis.call('EXISTS', key) == 0 then redis.call('ZREM', P .. 'turns:' .. lane, tenant) end
+end
+
+local function paused(scope, name)
+  return redis.call('HEXISTS', P .. 'pauses', scope .. ' ' .. name) == 1
+end
+local function lane_paused(lane)
+  return paused('lane', lane) or paused('lane', string.match(lane, '^[^:]*'))
 end
 
 -- What a tenant, and each of its keys, uses: hashes with bytes, datasets, trees, jobs (listed ones),
@@ -170,7 +181,7 @@ local function unhold(name)
     end
   end
 end
-local function let_run(tenant, key)
+local function unpark(tenant)
   for _, lane in ipairs(redis.call('SMEMBERS', P .. 'parked:' .. tenant)) do
     if redis.call('EXISTS', P .. 'lane:' .. lane .. ':' .. tenant) == 1 then
       local last = redis.call('HGET', P .. 'taken:' .. lane, tenant) or '0'
@@ -178,6 +189,9 @@ local function let_run(tenant, key)
     end
   end
   redis.call('DEL', P .. 'parked:' .. tenant)
+end
+local function let_run(tenant, key)
+  unpark(tenant)
   unhold(P .. 'held:' .. tenant)
   if key and key ~= '' then unhold(P .. 'held:' .. tenant .. ':' .. key) end
 end
@@ -335,6 +349,11 @@ local function claim(id, fence, lease_ms, max_attempts, worker, most)
   if attempt >= (policy.attempts or tonumber(max_attempts)) then return { 'exhausted' } end
   if status == 'queued' and h[8] == '1' and (runs_most(most, h[7])
       or (h[10] or '') ~= '' and used(h[7], h[9], 'running') >= tonumber(h[10])) then
+    lane_enter(id)
+    return { 'held' }
+  end
+  if status == 'queued' and (paused('tenant', h[7]) or paused('method', h[11])
+      or paused('worker', worker) or lane_paused((lane_of(id)))) then
     lane_enter(id)
     return { 'held' }
   end

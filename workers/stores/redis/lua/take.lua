@@ -1,7 +1,8 @@
 #!lua flags=allow-oom
 -- Take the next job out of its lane, in the order of the tenants' turns, and claim it. ARGV: jobs in
 -- a turn of each tenant that has more than one (JSON), fence, lease ms, max attempts, worker, jobs of
--- each tenant that may run (JSON or ''), the lanes, the first one first. Returns {} if none waits,
+-- each tenant that may run (JSON or ''), the lanes, the first one first. Returns {} if none waits that
+-- is not paused,
 -- else {id, tenant} and what `claim` does. The same fence gets the same job again: a client repeats a call whose answer was lost.
 local shares, fence = cjson.decode(ARGV[2]), ARGV[3]
 local memory = P .. 'take:' .. fence
@@ -9,21 +10,26 @@ local memory = P .. 'take:' .. fence
 local function next_job()
   local before = redis.call('GET', memory)
   if before then return before end
+  -- Redis may lack pauses that the store has, until the next rebuild.
+  if redis.call('HEXISTS', P .. 'pauses', 'known') == 0 or paused('worker', ARGV[6]) then return nil end
   for i = 8, #ARGV do
     local lane = ARGV[i]
     local turns = P .. 'turns:' .. lane
-    while true do
+    while not lane_paused(lane) do
       local tenant = redis.call('ZRANGE', turns, 0, 0)[1]
       if not tenant then break end
       local most = runs_most(ARGV[7], tenant)
-      local parked = most and string.sub(lane, -6) ~= ':quick'
+      local parked = most and string.sub(lane, -6) ~= ':quick' or paused('tenant', tenant)
       local id = not parked and redis.call('ZPOPMIN', P .. 'lane:' .. lane .. ':' .. tenant)[1]
-      local h = id and redis.call('HMGET', job_key(id), 'status', 'listed', 'key', 'key_running')
+      local h = id and redis.call('HMGET', job_key(id), 'status', 'listed', 'key', 'key_running',
+        'method')
       if parked then
         redis.call('ZREM', turns, tenant)
         redis.call('SADD', P .. 'parked:' .. tenant, lane)
       elseif not id then
         redis.call('ZREM', turns, tenant)
+      elseif h[1] == 'queued' and paused('method', h[5]) then
+        redis.call('ZADD', P .. 'paused:' .. h[5], 0, id)
       elseif h[1] == 'queued' and h[2] == '1' and most then
         redis.call('ZADD', P .. 'held:' .. tenant, 0, id)
       elseif h[1] == 'queued' and (h[4] or '') ~= ''

@@ -22,7 +22,7 @@ def test_ready_needs_a_worker(api: Api) -> None:
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["away"] == ["workers"]
     assert body["instance"] == api.client.get("/v1/version").json()["instance"] != ""
-    api.service.ledger.worker_seen("w")
+    api.service.ledger.workers.seen("w")
     assert api.client.get("/readyz").json() == {
         "status": "ok",
         "instance": api.settings.instance_id,
@@ -30,15 +30,15 @@ def test_ready_needs_a_worker(api: Api) -> None:
 
 
 def test_workers_that_still_compile_are_announced(api: Api) -> None:
-    api.service.ledger.worker_compiling("w")
+    api.service.ledger.workers.compiling("w")
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["detail"] == "Not ready: compiling, about a minute, once."
     assert body["away"] == ["workers"]
     api.service.redis.delete(f"{api.settings.key_prefix}compiling")
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["detail"] == "Not ready: workers cannot be reached."
-    api.service.ledger.worker_compiling("w")
-    api.service.ledger.worker_seen("other")
+    api.service.ledger.workers.compiling("w")
+    api.service.ledger.workers.seen("other")
     assert api.client.get("/readyz").json() == {
         "status": "ok",
         "instance": api.settings.instance_id,
@@ -54,7 +54,7 @@ def test_whether_requests_may_come_does_not_need_a_worker(
         "workers": 0,
         "instance": api.settings.instance_id,
     }
-    api.service.ledger.worker_seen("w")
+    api.service.ledger.workers.seen("w")
     assert api.client.get(path).json() == {
         "status": "ok",
         "workers": 1,
@@ -78,7 +78,7 @@ def test_readiness_names_the_unreachable_part(api: Api, monkeypatch: pytest.Monk
 
 
 def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    api.service.ledger.worker_seen("w")
+    api.service.ledger.workers.seen("w")
     with monkeypatch.context() as patch:
         patch.setattr(api.service.blobs, "free_bytes", lambda: 4096)
         body = problem_of(api.client.get("/readyz"), 507, "full")
@@ -114,7 +114,7 @@ def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
     finally:
         redis.config_set("maxmemory", 0)
     assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
-    api.service.ledger.worker_seen("w")
+    api.service.ledger.workers.seen("w")
     assert api.client.get("/readyz").json() == {
         "status": "ok",
         "instance": api.settings.instance_id,

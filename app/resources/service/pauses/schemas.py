@@ -1,0 +1,36 @@
+"""Pauses over the wire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.creation.job_schemas import PauseBody
+
+EXAMPLE: dict[str, Any] = {
+    "scope": "lane",
+    "name": "cpu:fit",
+    "reason": "The store moves tonight.",
+    "since": "2026-11-21T17:00:00.000000Z",
+}
+
+
+class NewPause(BaseModel):
+    """Why it is paused."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "..."}]})
+
+    reason: str | None = Field(
+        None, max_length=1000, description="Shown to whoever reads a job that waits for it."
+    )
+
+
+class PauseList(BaseModel):
+    """All pauses."""
+
+    model_config = ConfigDict(
+        title="Pauses", json_schema_extra={"examples": [{"items": [EXAMPLE]}]}
+    )
+
+    items: list[PauseBody]
