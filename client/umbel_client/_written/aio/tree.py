@@ -130,12 +130,17 @@ class AsyncTree(AsyncTreeForms, AsyncTreeWork):
         rows: bool = False,
         embed: bool = False,
         name: str | None = None,
+        title: str | None = None,
+        note: str | None = None,
+        view: str | None = None,
     ) -> Share:
         """A link that shows the tree, and nothing else, to whoever has it; `url` is its address.
 
         days : until it ends, 366 at most. edition, names, map : what it shows the tree with. rows :
         whether it tells which rows lie under a node. embed : whether other pages may frame it.
-        name : whom it is for; only its owner sees that.
+        name : whom it is for; only its owner sees that. title, note : the heading of its page and
+        a text below. view : where the page opens, as its address has it after the `?`:
+        "cut=k:12&node=3".
         """
         fields = {
             "expires_at": expiry(datetime.now(UTC) + timedelta(days=days)),
@@ -145,6 +150,9 @@ class AsyncTree(AsyncTreeForms, AsyncTreeWork):
             "rows": rows,
             "embed": embed,
             "name": name,
+            "title": title,
+            "note": note,
+            "view": view,
         }
         body = await self._connection.posted(f"{self._path}/shares", fields, "id", "token")
         return Share(body, self._connection.settings.url)

@@ -178,6 +178,16 @@ class AsyncTreeForms(AsyncTreeParts):
         query = {"k": k, "height": height, "level": level, "levels": several}
         return await self._connection.array(f"{self._path}/assignments.npy", query)
 
+    async def leaf_clusters(
+        self, k: int | None = None, *, height: float | None = None, level: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The leaves from left to right, each with its cluster in a cut: `leaf` and `leaf_name`,
+        `cluster`, its `node` and `name` and, where the tree has it, its `support`. In a tree of
+        classes: which class is in which cluster. Arguments as of `assignments`.
+        """
+        query = {"k": k, "height": height, "level": level, "of": "leaves"}
+        return list((await self._document("/assignments", "leaves", query))["leaves"])
+
     async def ids(self) -> list[str] | None:
         """The id of every row in the order of `assignments`, as the table of the fit has them; None
         where it has none."""
