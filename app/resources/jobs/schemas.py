@@ -38,7 +38,7 @@ class NewJob(NewWork):
     inputs: Inputs
     name: Name = Field(
         None,
-        description="The name of the job, its tree and its model. By default the name of the dataset "
+        description="The name of the job, its tree and its model. By default that of the dataset "
         "and the method: `irises, hac`.",
     )
     params: Params = {}
