@@ -25,7 +25,7 @@ JOBS = frozenset({"base"})
 
 _ENDING = re.compile(r"(?<=.)(\.[A-Za-z]\w{1,10}){1,2}$")
 _MOST_LETTERS = 200
-"""Of a dataset's name in that of a job."""
+"""The letters of a dataset's name that a job takes over."""
 
 _INDICATOR = " Labels as a matrix of rows x labels are a sparse npz (scipy.sparse.save_npz)."
 

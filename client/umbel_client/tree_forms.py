@@ -179,7 +179,7 @@ class TreeForms(TreeParts):
         self, k: int | None = None, *, height: float | None = None, level: int | None = None
     ) -> list[dict[str, Any]]:
         """The leaves from left to right, each with its cluster in a cut: `leaf` and `leaf_name`,
-        `cluster`, its `node` and `name` and, where the tree has it, its `support`. Of a tree of
+        `cluster`, its `node` and `name` and, where the tree has it, its `support`. In a tree of
         classes: which class is in which cluster. Arguments as of `assignments`.
         """
         query = {"k": k, "height": height, "level": level, "of": "leaves"}

@@ -1,8 +1,8 @@
 """A square matrix of shares as SVG, with a name at each row and column.
 
-Off the diagonal a cell's colour grows with the logarithm of its share, down to a thousandth of the
-largest, so that small shares show; the diagonal is grey. Many cells are pixels of one image. Where
-cells are smaller than names, each of several rows has its name.
+The colour of a cell off the diagonal grows with the logarithm of its share, down to a thousandth of
+the largest, so that small shares show; the diagonal is grey. Many cells are pixels of one image.
+Where cells are smaller than names, each of several rows has its name.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from app.pictures.palette import Style, mix
 from models.arrays import Float
 
 _READABLE = 0.6
-"""Of the largest font; names that would be smaller stand at each of several cells."""
+"""The share of the largest font at which names stop to shrink and stand at each of several
+cells."""
 _RANGE = 1000.0
-"""The largest share by the least that is told apart from smaller ones."""
+"""The largest share by the least that differs from smaller ones."""
 _SMALL = 10.5
 _SHADES = 64
 

@@ -20,7 +20,8 @@ from models.arrays import Float, Int
 from models.heatmaps.joins import Join
 
 _READABLE = 0.6
-"""Of the largest font; names that would be smaller stand at each of several rows."""
+"""The share of the largest font at which names stop to shrink and stand at each of several
+rows."""
 _SMALL = 10.5
 SHADES = 101
 _NARROWEST = 0.75

@@ -38,8 +38,8 @@ class NewJob(NewWork):
     inputs: Inputs
     name: Name = Field(
         None,
-        description="Of the job, its tree and its model. By default the name of the dataset and "
-        "the method: `irises, hac`.",
+        description="The name of the job, its tree and its model. By default that of the dataset "
+        "and the method: `irises, hac`.",
     )
     params: Params = {}
     preprocess: list[Step] = Field(

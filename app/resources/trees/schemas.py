@@ -230,10 +230,10 @@ class LeafCluster(BaseModel):
     leaf_name: str | None
     leaf_size: int
     cluster: int = Field(description="-1 for noise.")
-    node: int = Field(description="Of the cluster, or of the noise.")
+    node: int = Field(description="The node of the cluster, or of the noise.")
     name: str | None
     support: float | None = Field(
-        default=None, description="Of the cluster, where the tree has it."
+        default=None, description="The support of the cluster, where the tree has it."
     )
 
 

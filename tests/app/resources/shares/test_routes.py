@@ -77,13 +77,13 @@ def test_a_link_opens_no_more_than_it_says(working: Working, tree: dict[str, Any
     assert not {"name", "by", "id"} & shown.keys()
 
 
-def test_a_link_says_where_its_page_opens(working: Working, tree: dict[str, Any]) -> None:
-    said = {"title": "Plants <b>", "note": "See oak.\n\u202eRight", "view": "cut=k:2&node=3"}
-    link = share(working.client, tree["id"], name="for Ada", **said)
+def test_a_link_knows_where_its_page_opens(working: Working, tree: dict[str, Any]) -> None:
+    given = {"title": "Plants <b>", "note": "See oak.\n\u202eRight", "view": "cut=k:2&node=3"}
+    link = share(working.client, tree["id"], name="for Ada", **given)
     shown = working.client.get("/v1/shared", **with_token(link["token"])).json()
-    assert said.items() <= shown.items()
+    assert given.items() <= shown.items()
     plain = share(working.client, tree["id"])
-    assert [plain[name] for name in said] == [None] * 3
+    assert [plain[name] for name in given] == [None] * 3
     for view in ("a=<script>", "a=b#c", "a b", "x" * 4001):
         body = {"view": view}
         problem_of(

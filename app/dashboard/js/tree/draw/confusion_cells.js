@@ -7,7 +7,7 @@ import { mix, ramp } from "./palettes.js";
 
 /** The number of shades, the first of which is nothing. */
 export const SHADES = 64;
-/** A scale of shares has this ratio of the largest to the least that is told apart. */
+/** A scale of shares has this ratio of the largest to the least that differs from smaller ones. */
 export const RANGE = 1000;
 /** The strength of a class that is always right. */
 const OWN = 0.5;

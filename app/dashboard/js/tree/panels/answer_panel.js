@@ -76,12 +76,12 @@ export function answerPanel(view, { onchoose, oncut, onpanel }) {
         ? [`${moved} since the earlier tree: `, { text: "what moved", panel: "moved" }, "."]
         : null,
     ];
-    const told = sentences.filter((sentence) => sentence !== null);
-    const text = JSON.stringify(told);
+    const sayings = sentences.filter((sentence) => sentence !== null);
+    const text = JSON.stringify(sayings);
     if (text === drawn) return;
     drawn = text;
-    replace(list, ...told.map((sentence) => el("li", {}, sentence.map(partOf))));
-    element.hidden = !told.length;
+    replace(list, ...sayings.map((sentence) => el("li", {}, sentence.map(partOf))));
+    element.hidden = !sayings.length;
   };
   /** @param {Known} more */
   const tell = (more) => {

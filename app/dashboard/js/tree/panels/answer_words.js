@@ -19,7 +19,7 @@ const PAIRS = 2;
 const LONGEST = 60;
 /** A node that stands apart has at most this share of the points. */
 const SMALL = 0.1;
-/** Its branch is at least this many times as long as half of those of leaves, and this share of all heights. */
+/** Its branch is this many times as long as the median of the leaves, or longer, and this share of all heights. */
 const TIMES = 3;
 const LEAST = 0.2;
 
