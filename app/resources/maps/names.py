@@ -118,7 +118,7 @@ def _divided(
 
 
 def _spot(named: Named, node: int) -> _Spot:
-    """Of a sample, the point nearest to the median of both axes."""
+    """The spot of a node: the point of a sample that is nearest to the median of both axes."""
     begin, n = int(points_before(named.tree)[node]), int(named.tree.size[node])
     count = min(n, _SAMPLE)
     place: Int = begin + np.floor((np.arange(count) + 0.5) * n / count).astype(np.int64)

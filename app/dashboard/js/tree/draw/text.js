@@ -118,7 +118,7 @@ export function fitted(text, size, room, family, weight = 400) {
 }
 
 /**
- * A name as it is drawn: one line, readable. Cached.
+ * A name in a drawing: one line, readable. Cached.
  *
  * @param {string} name
  */
