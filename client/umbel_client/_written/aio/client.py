@@ -6,10 +6,12 @@ For asyncio. Written by `make client` from `umbel_client.client`.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Unpack
+from urllib.parse import quote
 
 from umbel_client import imports
 from umbel_client._written.aio.attachment import AsyncAttachment
@@ -416,6 +418,27 @@ class AsyncUmbel(AsyncLists):
         query = given({**wanted, "action": action})
         return (await self._connection.send(Request("GET", "/v1/audit.jsonl", query))).content
 
+    async def pauses(self) -> list[dict[str, Any]]:
+        """What takes no jobs for now: `scope`, `name`, `reason` and `since` of each. For keys of
+        administrators, as are the calls that follow."""
+        return list((await self._connection.described("/v1/pauses", "items"))["items"])
+
+    async def pause(self, scope: str, name: str, reason: str | None = None) -> dict[str, Any]:
+        """Let the jobs of a `lane` (`cpu:fit`), a `tenant`, a `method` or a `worker` wait; a worker
+        drains. reason : shown with each job that waits."""
+        path, content = _pause(scope, name), json.dumps({"reason": reason}).encode()
+        request = Request("PUT", path, {}, {"Content-Type": "application/json"}, content)
+        return json_of(await self._connection.send(request), "scope", "name")
+
+    async def resume(self, scope: str, name: str) -> None:
+        """End a pause. Raises NotFound where there is none."""
+        await self._connection.remove(_pause(scope, name))
+
+    async def workers(self) -> list[dict[str, Any]]:
+        """The workers that are alive: `id`, `status` (`active`, `draining` or `drained`), `queues`,
+        `running` and `seen_at` of each."""
+        return list((await self._connection.described("/v1/workers", "items"))["items"])
+
     async def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
         return await self._connection.described("/v1/version", "api", "service")
@@ -489,3 +512,8 @@ class AsyncUmbel(AsyncLists):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
+
+
+def _pause(scope: str, name: str) -> str:
+    """The path of a pause."""
+    return f"/v1/pauses/{quote(scope, safe='')}/{quote(name, safe=':')}"
