@@ -68,7 +68,7 @@ class BranchModel:
 
     @property
     def precision(self) -> type[np.floating]:
-        """That of weights that are kept: single, where it has room for them."""
+        """The type of weights that are kept: single precision, where it has room for them."""
         return np.float32 if self.units.max(initial=1.0) < LARGEST_UNIT else np.float64
 
     @property
