@@ -22,7 +22,7 @@ from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.coordinates import column_units
 
 LARGEST_UNIT = 2.0**80
-"""Of columns whose weights have room in single precision."""
+"""Columns below this size have weights that fit into single precision."""
 
 SCALES = (np.log(0.03), np.log(3.0))
 """Logarithms of the least and largest deviation of moves of a precision's logarithm."""
@@ -68,7 +68,7 @@ class BranchModel:
 
     @property
     def precision(self) -> type[np.floating]:
-        """That of weights that are kept: single, where it has room for them."""
+        """The type of weights that are kept: single precision, where it has room for them."""
         return np.float32 if self.units.max(initial=1.0) < LARGEST_UNIT else np.float64
 
     @property
@@ -175,7 +175,7 @@ class BranchModel:
 def _axes(design: Float) -> Float:
     """(n_columns, n_columns) the axes of the second moments.
 
-    Of columns of very unequal sizes singular vectors keep what squares would lose.
+    Singular vectors keep what squares of very unequal columns would lose.
     """
     if (column_units(design) == 1.0).all():
         return np.asarray(np.linalg.eigh(design.T @ design)[1])
