@@ -337,7 +337,7 @@ def measured_heatmap(
 ) -> Heatmap:
     """A heatmap of the mean distances between the points of clusters.
 
-    points : the points of the tree, but those of the numbers `bare`. notes : warnings of these. A
+    points : the points of the tree without the numbers `bare`. notes : warnings of these. A
     cluster without a measured point is as far from the others as the farthest two, with a warning.
 
     Raises UsageError for another number of points, and as `tips_of` and `means_of_pairs`.

@@ -102,7 +102,7 @@ class Slices(httpx.ByteStream):
 def built(
     client: httpx.Client | httpx.AsyncClient, request: Request
 ) -> tuple[httpx.Request, Slices]:
-    """A request as it is sent, and its content."""
+    """A request in the form in which it goes out, and its content."""
     content = request.content or b""
     arguments = arguments_of(request)
     if content:
