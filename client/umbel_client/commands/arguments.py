@@ -435,9 +435,7 @@ def _workers(commands: Commands) -> None:
     parser = command(commands, "workers", "the workers that are alive, and what each does")
     service_options(parser)
     parser.set_defaults(run=Late("workers", "operating"))
-    parser = command(
-        commands, "drain", "let a worker take no more jobs; wait until it has none"
-    )
+    parser = command(commands, "drain", "let a worker take no more jobs; wait until it has none")
     parser.add_argument("worker", metavar="WORKER")
     parser.add_argument("--reason", help="shown in the list of pauses")
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
