@@ -126,6 +126,10 @@ class InvalidRequest(ProblemError):
     """The request cannot be used (HTTP 422), as in: params.linkage: Input should be ..."""
 
 
+class MadeRoom(UnusableInput):
+    """The input cannot be used: made room."""
+
+
 class Malformed(ProblemError):
     """The request cannot be read (HTTP 400), as in: The body is not JSON: line 1 column 8."""
 
@@ -393,6 +397,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/invalid-file": InvalidFile,
     "/problems/invalid-parameter": InvalidParameter,
     "/problems/invalid-request": InvalidRequest,
+    "/problems/made-room": MadeRoom,
     "/problems/malformed": Malformed,
     "/problems/member-needed": MemberNeeded,
     "/problems/method-not-allowed": MethodNotAllowed,
@@ -483,6 +488,7 @@ __all__ = [
     "InvalidFile",
     "InvalidParameter",
     "InvalidRequest",
+    "MadeRoom",
     "Malformed",
     "MemberNeeded",
     "MethodNotAllowed",

@@ -5,7 +5,9 @@ For asyncio. Written by `make client` from `umbel_client.job`.
 
 from __future__ import annotations
 
-from umbel_client._written.aio.core.waiting import cancelled, followed, job_of
+from typing import Self
+
+from umbel_client._written.aio.core.waiting import cancelled, followed, job_of, retried
 from umbel_client._written.aio.held import AsyncHeld
 from umbel_client._written.aio.tree import AsyncTree
 from umbel_client.core.events import ENDED, Waiting
@@ -56,6 +58,11 @@ class AsyncJob(AsyncHeld):
     async def cancel(self) -> None:
         """Ask the job to end; a running one ends within seconds. An ended one is not changed."""
         self.body = await cancelled(self._connection, self.id)
+
+    async def retry(self) -> Self:
+        """The job that repeats this one, which has failed, under its old inputs; always the same
+        within a day."""
+        return type(self)(self._connection, await retried(self._connection, self.id))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id} of {self.body.get('method')}, {self.status}>"

@@ -13,7 +13,7 @@ from umbel_client._written.aio.core.runs import done, evaluated, predicted
 from umbel_client._written.aio.dataset import AsyncDataset
 from umbel_client._written.aio.held import AsyncHeld
 from umbel_client.core.events import Waiting
-from umbel_client.core.fields import Expiry, new_work
+from umbel_client.core.fields import Expiry, Retrying, new_work
 from umbel_client.core.messages import Reply, json_of
 from umbel_client.inputs import Input, converted_inputs
 from umbel_client.results import Evaluation, Predictions
@@ -51,13 +51,14 @@ class AsyncModel(AsyncHeld):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
         """New rows placed in the model's tree; each input by its role.
 
         top_k, threshold, confidence : for classifiers. k, height, level, calibration, alpha, name,
-        description, tags, webhook, expires_at : as for a tree.
+        description, tags, webhook, expires_at, retrying : as for a tree.
 
         Raises InputError, WaitTimeout, JobCancelled.
         """
@@ -70,7 +71,7 @@ class AsyncModel(AsyncHeld):
             "level": level,
             "calibration": getattr(calibration, "id", calibration),
             "alpha": alpha,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         how = Waiting(wait_s, title="predicting")
         return Predictions(await predicted(self._connection, self._path, inputs, fields, how))
@@ -86,16 +87,18 @@ class AsyncModel(AsyncHeld):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Evaluation:
         """What a classifier does on rows with known labels; each input by its role.
 
-        by : the tables to make. name, description, tags, webhook, expires_at : as for a tree.
+        by : the tables to make. name, description, tags, webhook, expires_at, retrying : as for a
+        tree.
 
         Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
         """
-        work = new_work(name, description, tags, webhook, expires_at)
+        work = new_work(name, description, tags, webhook, expires_at, retrying)
         fields = {"metrics": metrics, "by": by, **work}
         how = Waiting(wait_s, title="evaluating")
         truths = {"labels": labels}
@@ -111,17 +114,18 @@ class AsyncModel(AsyncHeld):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> AsyncDataset:
         """Rows under the transformation that the method learned, as a new dataset.
 
-        name, description, tags, webhook, expires_at : as of `Umbel.run`, of the dataset and of the
-        job that makes it.
+        name, description, tags, webhook, expires_at, retrying : as of `Umbel.run`, of the dataset
+        and of the job that makes it.
 
         Raises InputError, CannotTransform, WaitTimeout, JobCancelled.
         """
-        fields = {**new_work(name, description, tags, webhook, expires_at), "inputs": {}}
+        fields = {**new_work(name, description, tags, webhook, expires_at, retrying), "inputs": {}}
         rows = converted_inputs(inputs, "inputs.")
         how = Waiting(wait_s, title="transforming")
         answer = await done(self._connection, f"{self._path}/transformations", rows, fields, how)

@@ -20,7 +20,7 @@ from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.naming import AsyncNaming
 from umbel_client._written.aio.tree_parts import AsyncTreeParts
 from umbel_client.core.events import Waiting
-from umbel_client.core.fields import Expiry, new_work
+from umbel_client.core.fields import Expiry, Retrying, new_work
 from umbel_client.errors import InputError
 from umbel_client.inputs import Input, Items, converted_inputs
 from umbel_client.results import Evaluation, Predictions
@@ -29,8 +29,8 @@ from umbel_client.results import Evaluation, Predictions
 class AsyncTreeWork(AsyncTreeParts):
     """The part of `Tree` that asks for work on it.
 
-    name, description, tags, webhook, expires_at, wait_s : wherever they are arguments, of the job
-    that does it, as of `Umbel.run`.
+    name, description, tags, webhook, expires_at, retrying, wait_s : wherever they are arguments, of
+    the job that does it, as of `Umbel.run`.
     """
 
     async def evaluate(
@@ -52,6 +52,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> Evaluation:
         """The metrics of the tree against what is given: true labels, another hierarchy, features.
@@ -79,7 +80,7 @@ class AsyncTreeWork(AsyncTreeParts):
             "sample": sample,
             "seed": seed,
             "per_node": per_node or None,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         placed = await self._by_role({} if rows is None else rows)
         how = Waiting(wait_s, title="evaluating")
@@ -103,6 +104,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> Predictions:
@@ -128,7 +130,7 @@ class AsyncTreeWork(AsyncTreeParts):
             "k": k,
             "height": height,
             "level": level,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         how = Waiting(wait_s, title="predicting")
         return Predictions(await predicted(self._connection, self._path, inputs, fields, how))
@@ -153,6 +155,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> AsyncCalibration:
@@ -183,7 +186,7 @@ class AsyncTreeWork(AsyncTreeParts):
             "temperature_share": temperature_share,
             "seed": seed,
             "inputs": {},
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         truths = converted_inputs({"labels": labels, "costs": costs})
         given = {**truths, **converted_inputs(inputs, "inputs.")}
@@ -203,6 +206,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> AsyncDrift:
         """Which nodes gained or lost mass, confidence or, with labels, purity from the reference to
@@ -223,7 +227,10 @@ class AsyncTreeWork(AsyncTreeParts):
             placed = await self._by_role(rows)
             given |= converted_inputs(placed, f"{sample}.inputs.")
             given |= converted_inputs({"labels": labels}, f"{sample}.")
-        fields = {"level": level, **new_work(name, description, tags, webhook, expires_at)}
+        fields = {
+            "level": level,
+            **new_work(name, description, tags, webhook, expires_at, retrying),
+        }
         how = Waiting(wait_s, title="comparing")
         return await AsyncDrift._made(self._connection, self.id, given, fields, how)
 
@@ -243,6 +250,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> npt.NDArray[np.float32]:
         """(n_points, 2) positions of the points in the plane, by row; `lay_out` gives the map.
@@ -269,6 +277,7 @@ class AsyncTreeWork(AsyncTreeParts):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
         )
         return await self._connection.array(f"/v1/maps/{layout.id}/positions.npy")
@@ -283,13 +292,14 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **terms: Any,
     ) -> AsyncMap:
         """As `map`, but gives the map itself, which draws its points, finds the nodes that fit an
         outline, and is shown by links. terms : `metric`, `n_neighbors` and the others of `map`.
         """
-        work = new_work(name, description, tags, webhook, expires_at)
+        work = new_work(name, description, tags, webhook, expires_at, retrying)
         fields = {"by": by, **terms, "inputs": {}, **work}
         given = converted_inputs({"features": features}, "inputs.")
         how = Waiting(wait_s, title="mapping")
@@ -311,6 +321,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> AsyncHeatmap:
         """The clusters of the tree as the rows of a matrix, in the order of the tree.
@@ -333,7 +344,7 @@ class AsyncTreeWork(AsyncTreeParts):
             "n_columns": n_columns,
             "metric": metric,
             "inputs": {},
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         inputs = {"features": features, "feature_names": feature_names}
         given = converted_inputs(inputs, "inputs.")
@@ -351,6 +362,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         **inputs: Input,
     ) -> AsyncNaming:
@@ -370,7 +382,7 @@ class AsyncTreeWork(AsyncTreeParts):
             "evidence": evidence,
             "n_clusters": n_clusters,
             "inputs": {},
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         given = converted_inputs(inputs, "inputs.")
         how = Waiting(wait_s, title="naming")
@@ -385,6 +397,7 @@ class AsyncTreeWork(AsyncTreeParts):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> AsyncAttachment:
         """Attach to the tree what its points are: texts, numbers, dates, categories, images.
@@ -396,7 +409,7 @@ class AsyncTreeWork(AsyncTreeParts):
         UmbelWarning for what is missing. Raises InputError, WaitTimeout, JobCancelled.
         """
         given = converted_inputs({"items": items})
-        fields = new_work(name, description, tags, webhook, expires_at)
+        fields = new_work(name, description, tags, webhook, expires_at, retrying)
         how = Waiting(wait_s, title="attaching")
         return await AsyncAttachment._made(self._connection, self.id, given, fields, how)
 

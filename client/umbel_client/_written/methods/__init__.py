@@ -60,6 +60,7 @@ OPTIONS = (
     "tags",
     "webhook",
     "expires_at",
+    "retrying",
     "wait_s",
     "progress",
     "extra_inputs",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from umbel_client.core.fields import Expiry
+from umbel_client.core.fields import Expiry, Retrying
 from umbel_client.inputs import Input, Items
 from umbel_client.progress import Progress
 
@@ -32,6 +32,7 @@ class ClusteringsMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -48,7 +49,7 @@ class ClusteringsMethods(Generic[R]):
         levels : The columns that are levels, the coarsest first; none: those whose names differ
             in a number alone, in its order, or all columns by their number of clusters.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -68,6 +69,7 @@ class ClusteringsMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.fields import Expiry
+from umbel_client.core.fields import Expiry, Retrying
 from umbel_client.inputs import Input, Items
 from umbel_client.progress import Progress
 
@@ -36,6 +36,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -59,7 +60,7 @@ class FeaturesMethods(Generic[R]):
             the tree is then the clusters with their subclusters. Default: the tree of
             subclusters.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -83,6 +84,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -108,6 +110,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -132,7 +135,7 @@ class FeaturesMethods(Generic[R]):
             the mean variance of the features.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -158,6 +161,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -203,6 +207,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -252,7 +257,7 @@ class FeaturesMethods(Generic[R]):
         weights : With the input 'items': the weights of columns in the distance, by name; 1 for
             the others, 0 leaves a column out.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -284,6 +289,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -326,6 +332,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -366,7 +373,7 @@ class FeaturesMethods(Generic[R]):
         noise_within : With 'nearest': points further than this from the nearest cluster, by
             mutual reachability distance, stay noise. Default: none is too far.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -398,6 +405,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -424,6 +432,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -447,7 +456,7 @@ class FeaturesMethods(Generic[R]):
             the mean variance of the features.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -474,6 +483,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -499,6 +509,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -522,7 +533,7 @@ class FeaturesMethods(Generic[R]):
         n_init : Number of k-means runs at each node, on the eigenvectors; the best is kept.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -548,6 +559,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -574,6 +586,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -600,7 +613,7 @@ class FeaturesMethods(Generic[R]):
             the points and about 120 bytes for each.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -627,6 +640,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -664,6 +678,7 @@ class FeaturesMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -694,7 +709,7 @@ class FeaturesMethods(Generic[R]):
         n_rounds : Number of similarity thresholds; with more of them the tree is finer and
             closer to merging two clusters at a time.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -721,6 +736,7 @@ class FeaturesMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.fields import Expiry
+from umbel_client.core.fields import Expiry, Retrying
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -60,6 +60,7 @@ class HyperbolicMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -125,7 +126,7 @@ class HyperbolicMethods(Generic[R]):
             otherwise they share the threads of the job.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -173,6 +174,7 @@ class HyperbolicMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -229,6 +231,7 @@ class HyperbolicMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -304,7 +307,7 @@ class HyperbolicMethods(Generic[R]):
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -361,6 +364,7 @@ class HyperbolicMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -394,6 +398,7 @@ class HyperbolicMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -429,7 +434,7 @@ class HyperbolicMethods(Generic[R]):
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -463,6 +468,7 @@ class HyperbolicMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

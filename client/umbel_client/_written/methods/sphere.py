@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.fields import Expiry
+from umbel_client.core.fields import Expiry, Retrying
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -57,6 +57,7 @@ class SphereMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -111,7 +112,7 @@ class SphereMethods(Generic[R]):
             on a GPU.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -154,6 +155,7 @@ class SphereMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -190,6 +192,7 @@ class SphereMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -230,7 +233,7 @@ class SphereMethods(Generic[R]):
         tol : A run ends when the lower bound rises by no more than this for each row.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -267,6 +270,7 @@ class SphereMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -304,6 +308,7 @@ class SphereMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -347,7 +352,7 @@ class SphereMethods(Generic[R]):
         tol : A run ends when the lower bound rises by no more than this for each row.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -385,6 +390,7 @@ class SphereMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -422,6 +428,7 @@ class SphereMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -463,7 +470,7 @@ class SphereMethods(Generic[R]):
             on a GPU.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -501,6 +508,7 @@ class SphereMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
-from umbel_client.core.fields import Expiry
+from umbel_client.core.fields import Expiry, Retrying
 from umbel_client.inputs import Input
 from umbel_client.progress import Progress
 
@@ -47,6 +47,7 @@ class TasksMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -81,7 +82,7 @@ class TasksMethods(Generic[R]):
         point_norm : Norm at the start of the point of the farthest task.
         max_norm : Largest norm of a point; a point beyond it is brought back to it.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -116,6 +117,7 @@ class TasksMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -144,6 +146,7 @@ class TasksMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -170,7 +173,7 @@ class TasksMethods(Generic[R]):
         max_iter : Largest number of iterations, each of weights and covariance.
         tol : Iterations end when one lowers the objective by this share or less.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -199,6 +202,7 @@ class TasksMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),
@@ -226,6 +230,7 @@ class TasksMethods(Generic[R]):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
@@ -251,7 +256,7 @@ class TasksMethods(Generic[R]):
         n_folds : Number of folds to choose a penalty on, for classes; for numbers rows are left
             out one by one.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
-            wait_s, progress : as of `Umbel.run`.
+            retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
 
         Raises as `Umbel.run`.
@@ -279,6 +284,7 @@ class TasksMethods(Generic[R]):
             tags=tags,
             webhook=webhook,
             expires_at=expires_at,
+            retrying=retrying,
             wait_s=wait_s,
             progress=progress,
             **(extra_inputs or {}),

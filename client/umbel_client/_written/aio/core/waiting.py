@@ -93,6 +93,12 @@ async def cancelled(connection: AsyncConnection, job_id: str) -> dict[str, Any]:
     return json_of(await connection.send(request), "id", "status")
 
 
+async def retried(connection: AsyncConnection, job_id: str) -> dict[str, Any]:
+    """The job that repeats a failed one."""
+    request = Request("POST", f"/v1/jobs/{job_id}/retry", headers=new_key())
+    return json_of(await connection.send(request), "id", "status")
+
+
 async def job_of(connection: AsyncConnection, job_id: str) -> dict[str, Any]:
     """The state of a job."""
     return await connection.described(f"/v1/jobs/{job_id}", "id", "status")
