@@ -6,10 +6,12 @@ For asyncio. Written by `make client` from `umbel_client.client`.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Coroutine, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, Unpack
+from urllib.parse import quote
 
 from umbel_client import imports
 from umbel_client._written.aio.attachment import AsyncAttachment
@@ -30,7 +32,7 @@ from umbel_client._written.aio.model import AsyncModel
 from umbel_client._written.aio.naming import AsyncNaming
 from umbel_client._written.aio.tree import AsyncTree
 from umbel_client.core.events import Waiting
-from umbel_client.core.fields import Expiry, in_query, new_work
+from umbel_client.core.fields import Expiry, Retrying, in_query, new_work
 from umbel_client.core.messages import Reply, Request, given, json_of, new_key, post
 from umbel_client.core.requests import Run
 from umbel_client.errors import InputError
@@ -106,6 +108,7 @@ class AsyncUmbel(AsyncLists):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         params: Mapping[str, Any] | None = None,
@@ -119,15 +122,16 @@ class AsyncUmbel(AsyncLists):
         one gives. support : resample, to see how often each cluster comes back. name_by : name
         nodes by an input. name, description, tags : of the job, its tree and its model. webhook :
         an address that hears of the end. expires_at : when the job, its tree and its model may be
-        removed, as a datetime or RFC 3339, with the offset. wait_s : the most seconds to wait;
-        None: as long as it takes. progress : see `Progress`.
+        removed, as a datetime or RFC 3339, with the offset. retrying : how it is tried again where
+        an attempt ends for a reason that may pass; see `Retrying`. wait_s : the most seconds to
+        wait; None: as long as it takes. progress : see `Progress`.
 
         An interrupted call (Ctrl-C) cancels the job.
 
         Raises InputError before anything is sent, the problem of a failed job, JobCancelled,
         WaitTimeout, UploadInterrupted. UmbelWarning for what the method approximated.
         """
-        work = new_work(name, description, tags, webhook, expires_at)
+        work = new_work(name, description, tags, webhook, expires_at, retrying)
         steps = {"preprocess": preprocess, "then": then, "support": support, "name_by": name_by}
         options, how = {**steps, **work}, Waiting(wait_s, progress, method)
         job = await runs.ran(
@@ -148,12 +152,13 @@ class AsyncUmbel(AsyncLists):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         progress: Progress = None,
         params: Mapping[str, Any] | None = None,
         **inputs_and_params: Any,
     ) -> AsyncJob:
         """Begin a run and give its job at once; arguments and exceptions as of `run`."""
-        work = new_work(name, description, tags, webhook, expires_at)
+        work = new_work(name, description, tags, webhook, expires_at, retrying)
         steps = {"preprocess": preprocess, "then": then, "support": support, "name_by": name_by}
         options, how = {**steps, **work}, Waiting(None, progress, method)
         values = inputs_and_params
@@ -175,6 +180,7 @@ class AsyncUmbel(AsyncLists):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
         progress: Progress = None,
         **inputs: Input,
@@ -185,7 +191,7 @@ class AsyncUmbel(AsyncLists):
         "then": ...}`. labels, hierarchy : the truth, for metrics (and for methods that take them).
         seeds : how often a method that draws is run. inputs : by role, `features=X`.
         keep_trees : whether the tree of each run, with its first seed, stays; the table names it.
-        name, description, tags, webhook, expires_at : as of `run`.
+        name, description, tags, webhook, expires_at, retrying : as of `run`.
 
         A run that fails has its problem in the table. Raises as `run`.
         """
@@ -195,7 +201,7 @@ class AsyncUmbel(AsyncLists):
             "metrics": metrics,
             "cut": cut,
             "keep_trees": keep_trees or None,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         how = Waiting(wait_s, progress, "comparing")
         body = await runs.compared(self._connection, compared, values, fields, how)
@@ -229,7 +235,7 @@ class AsyncUmbel(AsyncLists):
         payload = converted(role, content)
         if isinstance(payload, (list, Reference)):
             raise InputError(role, "the service has this already; give it as an input.")
-        about = in_query(new_work(name, description, tags, None, expires_at))
+        about = in_query(new_work(name, description, tags, None, expires_at, None))
         sendable = imports.payload_of(role, payload, {**about, **table_query(table)})
         body = await uploaded(self._connection, sendable, progress, resume, dedupe=dedupe)
         body = await inspected(self._connection, body)
@@ -245,18 +251,19 @@ class AsyncUmbel(AsyncLists):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
     ) -> AsyncTree:
         """A tree made elsewhere: a ground truth, or another tool's.
 
         tree : Newick, Nexus or JSON text, a linkage matrix of SciPy, class paths (`["animal/dog",
         ...]`, or lists of names), a mapping with `nodes`, d3's nested form or R's hclust, or a
-        networkx.DiGraph from parents to children. name, description, tags, webhook, expires_at : as
-        of `run`.
+        networkx.DiGraph from parents to children. name, description, tags, webhook, expires_at,
+        retrying : as of `run`.
 
         UmbelWarning for what was left out or decided. Raises InputError.
         """
         content, media_type = imports.tree_file(tree)
-        query = given(in_query(new_work(name, description, tags, webhook, expires_at)))
+        query = given(in_query(new_work(name, description, tags, webhook, expires_at, retrying)))
         headers = {"Content-Type": media_type, "Prefer": "wait=60", **new_key()}
         request = Request("POST", "/v1/trees", query, headers, content, _IMPORT_TIMEOUT_S)
         made = str(json_of(await self._connection.send(request), "id")["id"])
@@ -280,6 +287,7 @@ class AsyncUmbel(AsyncLists):
         tags: Sequence[str] = (),
         webhook: str | None = None,
         expires_at: Expiry = None,
+        retrying: Retrying | None = None,
         wait_s: float | None = None,
     ) -> AsyncTree:
         """One tree from several over the same leaves or rows, with the share of them that agree on
@@ -289,7 +297,7 @@ class AsyncUmbel(AsyncLists):
         `median`. threshold : of `majority`, the share that must be exceeded. reference : a tree
         that is kept instead; `support` of its nodes is then the `share` of the trees or by
         `transfer`. match : `names`, `rows` or `auto`. common : leave out names that not all have.
-        name, description, tags, webhook, expires_at : as of `run`.
+        name, description, tags, webhook, expires_at, retrying : as of `run`.
 
         Raises WaitTimeout, JobCancelled.
         """
@@ -301,7 +309,7 @@ class AsyncUmbel(AsyncLists):
             "support": support,
             "match": match,
             "common": common,
-            **new_work(name, description, tags, webhook, expires_at),
+            **new_work(name, description, tags, webhook, expires_at, retrying),
         }
         how = Waiting(wait_s, title="joining trees")
         answer = await awaited(self._connection, "/v1/consensus", given(fields), how)
@@ -378,37 +386,26 @@ class AsyncUmbel(AsyncLists):
         limit), and `requests`."""
         return await self._connection.described("/v1/usage", "tenant", "key")
 
-    async def audit(
-        self,
-        *,
-        since: str | None = None,
-        until: str | None = None,
-        tenant: str | None = None,
-        actor: str | None = None,
-        action: str | None = None,
-        limit: int = 50,
-    ) -> list[dict[str, Any]]:
-        """The newest changes, refused sign-ins and uses of links, for keys of the role `admin`.
+    async def pauses(self) -> list[dict[str, Any]]:
+        """What takes no jobs for now: `scope`, `name`, `reason` and `since` of each. For keys of
+        administrators, as are the calls that follow."""
+        return list((await self._connection.described("/v1/pauses", "items"))["items"])
 
-        since, until : times with their offset, "2026-03-01T00:00:00Z". actor : the id of a key or
-        link. action : how it begins, as "DELETE" or "sign-in".
-        """
-        wanted = {"since": since, "until": until, "tenant": tenant, "actor": actor}
-        return await self._connection.listed("/v1/audit", {**wanted, "action": action}, limit)
+    async def pause(self, scope: str, name: str, reason: str | None = None) -> dict[str, Any]:
+        """Let the jobs of a `lane` (`cpu:fit`), a `tenant`, a `method` or a `worker` wait; a worker
+        drains. reason : shown with each job that waits."""
+        path, content = _pause(scope, name), json.dumps({"reason": reason}).encode()
+        request = Request("PUT", path, {}, {"Content-Type": "application/json"}, content)
+        return json_of(await self._connection.send(request), "scope", "name")
 
-    async def audit_lines(
-        self,
-        *,
-        since: str | None = None,
-        until: str | None = None,
-        tenant: str | None = None,
-        actor: str | None = None,
-        action: str | None = None,
-    ) -> bytes:
-        """All that `audit` has, as JSON lines."""
-        wanted = {"since": since, "until": until, "tenant": tenant, "actor": actor}
-        query = given({**wanted, "action": action})
-        return (await self._connection.send(Request("GET", "/v1/audit.jsonl", query))).content
+    async def resume(self, scope: str, name: str) -> None:
+        """End a pause. Raises NotFound where there is none."""
+        await self._connection.remove(_pause(scope, name))
+
+    async def workers(self) -> list[dict[str, Any]]:
+        """The workers that are alive: `id`, `status` (`active`, `draining` or `drained`), `queues`,
+        `running` and `seen_at` of each."""
+        return list((await self._connection.described("/v1/workers", "items"))["items"])
 
     async def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
@@ -483,3 +480,8 @@ class AsyncUmbel(AsyncLists):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
+
+
+def _pause(scope: str, name: str) -> str:
+    """The path of a pause."""
+    return f"/v1/pauses/{quote(scope, safe='')}/{quote(name, safe=':')}"
