@@ -92,7 +92,7 @@ export function frameFor(
 function circleFor(store, scene, { width, height, theme, strip, named }) {
   const bend = crowded(scene) ? 0.75 : 1;
   // A narrow window has no more room beside the circle than above it.
-  const pole = (width > 1.25 * height ? POLE : SIDE) * Math.min(width, height);
+  const pole = (width >= height ? POLE : SIDE) * Math.min(width, height);
   let room = 0;
   /** @param {number} reserved */
   const fitted = (reserved) => {

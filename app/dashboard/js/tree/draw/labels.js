@@ -148,7 +148,7 @@ export function roomFor(store, scene, { size, most, family, merged = false, acro
  * @param {Run} run
  */
 function runTitle(store, scene, { row, rows, leaves, name }) {
-  if (!name) return "";
+  if (!name) return scene.kind[row] > LEAF ? titleOf(store, scene, row) : "";
   if (rows > 1) return `${isolated(name)} · ${whole.format(leaves)}`;
   return scene.kind[row] === INNER ? name : titleOf(store, scene, row);
 }
