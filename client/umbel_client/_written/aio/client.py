@@ -386,6 +386,38 @@ class AsyncUmbel(AsyncLists):
         limit), and `requests`."""
         return await self._connection.described("/v1/usage", "tenant", "key")
 
+    async def audit(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        tenant: str | None = None,
+        actor: str | None = None,
+        action: str | None = None,
+        limit: int = 50,
+    ) -> list[dict[str, Any]]:
+        """The newest changes, refused sign-ins and uses of links, for keys of the role `admin`.
+
+        since, until : times with their offset, "2026-03-01T00:00:00Z". actor : the id of a key or
+        link. action : how it begins, as "DELETE" or "sign-in".
+        """
+        wanted = {"since": since, "until": until, "tenant": tenant, "actor": actor}
+        return await self._connection.listed("/v1/audit", {**wanted, "action": action}, limit)
+
+    async def audit_lines(
+        self,
+        *,
+        since: str | None = None,
+        until: str | None = None,
+        tenant: str | None = None,
+        actor: str | None = None,
+        action: str | None = None,
+    ) -> bytes:
+        """All that `audit` has, as JSON lines."""
+        wanted = {"since": since, "until": until, "tenant": tenant, "actor": actor}
+        query = given({**wanted, "action": action})
+        return (await self._connection.send(Request("GET", "/v1/audit.jsonl", query))).content
+
     async def pauses(self) -> list[dict[str, Any]]:
         """What takes no jobs for now: `scope`, `name`, `reason` and `since` of each. For keys of
         administrators, as are the calls that follow."""
