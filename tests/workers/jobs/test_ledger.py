@@ -621,7 +621,7 @@ def test_delete_leaves_nothing(
     assert assembly.trees.page("ada") == ([], None)
     assert set(ledger.counts().values()) == {0}
     remaining = {key.removeprefix(settings.key_prefix) for key in assembly.redis.keys("*")}
-    assert remaining <= {"counts", "queued", "counted", "metrics"}
+    assert remaining <= {"counts", "queued", "counted", "metrics", "pauses"}
     assert not [
         field for field in assembly.job_counts.fields() if "ada" in field or "job_" in field
     ]

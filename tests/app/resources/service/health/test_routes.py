@@ -148,17 +148,17 @@ def test_metrics_of_jobs_queues_and_tenants(start: Start) -> None:
     for line in (
         'umbel_jobs_ended_total{method="l2h",status="succeeded"} 1.0',
         'umbel_attempts_total{method="l2h",outcome="succeeded"} 1.0',
-        'umbel_job_wait_seconds_count{lane="cpu:fit",method="l2h"} 1.0',
-        'umbel_job_wait_seconds_bucket{lane="cpu:fit",le="+Inf",method="l2h"} 1.0',
+        'umbel_job_wait_seconds_count{lane="cpu:short",method="l2h"} 1.0',
+        'umbel_job_wait_seconds_bucket{lane="cpu:short",le="+Inf",method="l2h"} 1.0',
         'umbel_job_duration_seconds_count{method="l2h",status="succeeded"} 1.0',
-        'umbel_lane_jobs{kind="fit",queue="cpu"} 2.0',
+        'umbel_lane_jobs{kind="short",queue="cpu"} 2.0',
         'umbel_lane_oldest_seconds{kind="quick",queue="cpu"} 0.0',
         'umbel_tenant_jobs{status="queued",tenant="local"} 2.0',
         'umbel_tenant_jobs{status="succeeded",tenant="local"} 1.0',
     ):
         assert line in lines, lines
     [oldest] = [
-        line for line in lines if 'umbel_lane_oldest_seconds{kind="fit",queue="cpu"}' in line
+        line for line in lines if 'umbel_lane_oldest_seconds{kind="short",queue="cpu"}' in line
     ]
     assert 0 < float(oldest.rsplit(" ", 1)[1]) < 60
     for _ in range(200):
