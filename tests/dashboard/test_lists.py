@@ -33,10 +33,10 @@ def test_jobs_are_filtered(open_page: Open, api: Api, blobs: dict[str, Any]) -> 
     search.fill("")
     page.get_by_label("Status").select_option("failed")
     until(page, lambda: set(page.locator("tbody .chip").all_inner_texts()) == {"Failed"})
-    until(page, lambda: "k-means" in rows(page))
+    until(page, lambda: "blobs, kmeans" in rows(page))
     address = page.url.partition("#")[2]
     again = open_page(address)
-    again.get_by_role("link", name="k-means").first.wait_for()
+    again.get_by_role("link", name="blobs, kmeans").first.wait_for()
     assert again.get_by_label("Status").input_value() == "failed"
 
 

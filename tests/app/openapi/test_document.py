@@ -129,6 +129,9 @@ def test_a_job_of_each_method_has_these_fields(document: dict[str, Any]) -> None
             "expires_at",
             "description",
             "tags",
+            "attempts",
+            "backoff",
+            "retry_on",
         }
 
 
