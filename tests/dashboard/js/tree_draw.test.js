@@ -114,6 +114,22 @@ test("a camera means the same in a window of another size", () => {
   assert.ok(Math.abs(back.x - camera.x) < 0.05 && Math.abs(back.y - camera.y) < 0.05);
 });
 
+test("what is in the middle of the window stays there when names take room", () => {
+  const bare = fit("circular", WINDOW);
+  const named = fit("circular", { ...WINDOW, room: 60 });
+  for (const factor of [1, 3, 100, 1e5]) {
+    const camera = cameras.zoomed(bare, cameras.home(), factor, 500, 560);
+    const moved = cameras.carried(bare, named, camera);
+    const [x, y] = [WINDOW.width / 2, WINDOW.height / 2];
+    const [was, is] = [place(bare, camera).invert(x, y), place(named, moved).invert(x, y)];
+    close(is.v, was.v, `v at ${factor}`);
+    if (factor > 1) close(is.u, was.u, `u at ${factor}`);
+    const link = cameras.fromPortable(named, cameras.portable(bare, camera));
+    assert.ok(Math.hypot(link.x - moved.x, link.y - moved.y) < 1e-2 * factor, `${factor}`);
+  }
+  assert.deepEqual(cameras.carried(bare, named, cameras.home()), cameras.home());
+});
+
 test("a journey begins and ends where it should", () => {
   const [from, to] = [cameras.home(), { k: 8, kd: 2, x: -100, y: 50 }];
   const at = cameras.journey(from, to);

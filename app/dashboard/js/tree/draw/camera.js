@@ -135,6 +135,54 @@ export function seenBy(frame, camera) {
 }
 
 /**
+ * What is in the middle of the window: of a circle, where on the square around it, which does not
+ * depend on the room of its labels; else as shares of the window.
+ *
+ * @param {Frame} frame
+ * @param {Camera} camera
+ * @returns {[x: number, y: number]}
+ */
+function middle(frame, camera) {
+  const [sx, sy] = axes(frame, camera);
+  const x = (frame.width / 2 - camera.x) / sx;
+  const y = (frame.height / 2 - camera.y) / sy;
+  if (frame.shape !== "circular") return [x / frame.width, y / frame.height];
+  const { cx, cy, radius } = frame;
+  return [0.5 + (x - cx) / (2 * radius), 0.5 + (y - cy) / (2 * radius)];
+}
+
+/**
+ * The camera with this zoom that has `[fx, fy]` in the middle of the window.
+ *
+ * @param {Frame} frame
+ * @param {Pick<Camera, "k" | "kd">} zoom
+ * @param {[fx: number, fy: number]} middle as `middle` returns it
+ */
+function looking(frame, { k, kd }, [fx, fy]) {
+  const camera = { k, kd, x: 0, y: 0 };
+  const [sx, sy] = axes(frame, camera);
+  const { width, height } = frame;
+  const [x, y] =
+    frame.shape === "circular"
+      ? [frame.cx + (2 * fx - 1) * frame.radius, frame.cy + (2 * fy - 1) * frame.radius]
+      : [fx * width, fy * height];
+  camera.x = width / 2 - x * sx;
+  camera.y = height / 2 - y * sy;
+  return held(frame, camera);
+}
+
+/**
+ * The camera for another frame of the same shape that has the same in the middle of its window:
+ * names that arrive take room, and what is looked at stays.
+ *
+ * @param {Frame} from
+ * @param {Frame} to
+ * @param {Camera} camera
+ */
+export const carried = (from, to, camera) =>
+  from.shape === to.shape ? looking(to, camera, middle(from, camera)) : held(to, camera);
+
+/**
  * A camera as numbers that do not depend on the size of the window: for the address.
  *
  * @param {Frame} frame
@@ -142,15 +190,10 @@ export function seenBy(frame, camera) {
  * @returns {PortableCamera}
  */
 export function portable(frame, camera) {
-  const [sx, sy] = axes(frame, camera);
+  const [x, y] = middle(frame, camera);
   /** @param {number} value */
   const round = (value) => Number(value.toPrecision(6));
-  return [
-    round(camera.k),
-    round(camera.kd),
-    round((frame.width / 2 - camera.x) / sx / frame.width),
-    round((frame.height / 2 - camera.y) / sy / frame.height),
-  ];
+  return [round(camera.k), round(camera.kd), round(x), round(y)];
 }
 
 /**
@@ -159,13 +202,7 @@ export function portable(frame, camera) {
  * @param {Frame} frame
  * @param {PortableCamera} portable
  */
-export function fromPortable(frame, [k, kd, fx, fy]) {
-  const camera = { k, kd, x: 0, y: 0 };
-  const [sx, sy] = axes(frame, camera);
-  camera.x = frame.width / 2 - fx * sx * frame.width;
-  camera.y = frame.height / 2 - fy * sy * frame.height;
-  return held(frame, camera);
-}
+export const fromPortable = (frame, [k, kd, fx, fy]) => looking(frame, { k, kd }, [fx, fy]);
 
 /**
  * Cameras between two others: `at(t)`. Zoom changes by factors, so that it looks even.

@@ -3,7 +3,17 @@
 import { linksOf } from "../model/errors.js";
 import { build, emptyScene, rows } from "../model/scene.js";
 import { NONE, Store } from "../model/store.js";
-import { fromPortable, held, home, journey, nearest, portable, toward, zoomed } from "./camera.js";
+import {
+  carried,
+  fromPortable,
+  held,
+  home,
+  journey,
+  nearest,
+  portable,
+  toward,
+  zoomed,
+} from "./camera.js";
 import { cutMarks, isBanded, shownErrors, tinted } from "./colouring.js";
 import { compose, frameFor } from "./composition.js";
 import { highlight } from "./highlight.js";
@@ -140,7 +150,7 @@ export class Scenery extends EventTarget {
    */
   #restaged(size) {
     const frame = this.#framed(this.scene, size);
-    const camera = fromPortable(frame, portable(this.frame, this.stage.camera));
+    const camera = carried(this.frame, frame, this.stage.camera);
     return { scene: this.scene, frame, camera };
   }
 
@@ -148,8 +158,15 @@ export class Scenery extends EventTarget {
   rebuild() {
     this.scene = build(this.store, this.look);
     this.tint = tinted(this, this.scene);
-    this.frame = this.#framed(this.scene);
+    this.#reframe();
     this.hovered = NONE;
+  }
+
+  /** A new frame, and the camera that shows the same in it. */
+  #reframe() {
+    const frame = this.#framed(this.scene);
+    this.stage.camera = carried(this.frame, frame, this.stage.camera);
+    this.frame = frame;
   }
 
   /**
@@ -222,14 +239,14 @@ export class Scenery extends EventTarget {
   // --- drawing -----------------------------------------------------------------------------------
 
   /** Show the current look; nodes glide to their places. */
-  async show({ camera = this.stage.camera, ms = GLIDE_MS } = {}) {
+  async show({ camera = /** @type {Camera | null} */ (null), ms = GLIDE_MS } = {}) {
     if (!this.store.has(this.look.root)) return;
     this.flight?.abort();
     const flight = new AbortController();
     this.flight = flight;
     const before = { ...this.#staged(), tint: this.tint };
     this.rebuild();
-    this.stage.camera = held(this.frame, camera);
+    if (camera) this.stage.camera = held(this.frame, camera);
     const after = this.#staged();
     this.look.camera = portable(this.frame, after.camera);
     this.emit("shown");
@@ -272,10 +289,7 @@ export class Scenery extends EventTarget {
   /** Draw the same scene in other colours. */
   recolour() {
     this.tint = tinted(this, this.scene);
-    const frame = this.#framed(this.scene);
-    const hasGrown = frame.strip !== this.frame.strip;
-    this.frame = frame;
-    if (hasGrown) this.stage.camera = held(frame, this.stage.camera);
+    this.#reframe();
     this.stage.draw();
     this.emit("drawn");
   }
@@ -290,9 +304,7 @@ export class Scenery extends EventTarget {
   /** The window has another size. */
   resized() {
     if (!this.scene.n) return;
-    const kept = portable(this.frame, this.stage.camera);
-    this.frame = this.#framed(this.scene);
-    this.stage.camera = fromPortable(this.frame, kept);
+    this.#reframe();
     this.stage.draw();
     this.emit("drawn");
   }
