@@ -67,7 +67,7 @@ def test_points_of_the_fit_are_their_own_nearest_far_from_the_origin(dtype: Any)
     [
         ("cosine", [0.0, 0.0], "Row 1 of input 'features' is all zeros"),
         ("correlation", [2.0, 2.0], "Row 1 of input 'features' has one value"),
-        ("cityblock", [1.7e308, 0.0], "at row 1 .* overflow"),
+        ("cityblock", [1.7e308, 0.0], "at row 1, column 0 .* overflow"),
         ("braycurtis", [-1.0, -2.0], "a new row and one of the fit, numbers 1 and 0"),
         ("euclidean", [1e200, 0.0], "overflow"),
     ],
