@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator
+    from playwright.sync_api import Locator, Page
 
 
 def choose(region: Locator, role: str, name: str) -> None:
     """Choose the dataset whose name contains `name` as the input `role`."""
     option = region.locator(f"[data-role={role}] option", has_text=name)
     region.locator(f"[data-role={role}] select").first.select_option(option.get_attribute("value"))
+
+
+def finished(page: Page) -> None:
+    """Wait until the run that was started here opens its tree, and go back to its job."""
+    page.wait_for_url("**/#/trees/tr_*")
+    page.go_back()
+    page.get_by_role("link", name="Open the tree").wait_for()

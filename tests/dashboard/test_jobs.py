@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from tests.dashboard.conftest import Open
+from tests.dashboard.forms_kit import finished
 from tests.e2e.client import Api
 from tests.needs_kit import lacking
 
@@ -149,7 +150,8 @@ def test_an_unreachable_service_shows_a_banner(
     page = open_page("/jobs")
     page.watch.expected += ["ERR_", "Failed to load resource"]
     page.get_by_role("link", name="Three blobs").first.wait_for()
-    # The other pages are loaded when the first one has been shown for a while.
+    # The other pages are loaded when the first one has been in use for a while.
+    page.locator("h1").click()
     page.wait_for_function(
         "() => performance.getEntriesByType('resource').some(e => /start.js$/.test(e.name))"
     )
@@ -235,7 +237,7 @@ def test_the_code_repeats_the_run_of_the_page(
     page.get_by_role("button", name="Use the sample").click()
     page.locator(".chip.good").nth(3).wait_for()
     page.get_by_role("button", name="Run Logits to hierarchy").click()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
     job_id = page.url.rpartition("/")[2]
     script, shell = recipe(page, "Python"), recipe(page, "curl")
     assert job_id not in script

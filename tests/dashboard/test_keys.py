@@ -10,6 +10,7 @@ import pytest
 
 from app.http.environment_keys import new_key
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.forms_kit import finished
 from tests.e2e.conftest import Service, running
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def test_every_request_has_the_header(
     page.get_by_role("button", name="Use the sample").click()
     page.locator(".chip.good").nth(3).wait_for()
     page.get_by_role("button", name="Run Logits to hierarchy").click()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
     page.locator("img.preview-picture").wait_for()
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download():

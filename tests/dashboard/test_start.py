@@ -13,6 +13,7 @@ import openpyxl
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.forms_kit import finished
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -69,6 +70,24 @@ def error_at(page: Page, place: str) -> str:
     return page.locator(f"{place} .field-wrong").inner_text()
 
 
+def test_the_first_load_is_small(open_page: Open) -> None:
+    """Less than 150 kB arrive, compressed and with headers, and nothing more while nobody acts."""
+    page = open_page("/", fresh=True)
+    page.get_by_role("heading", name="Turn data into a hierarchy").wait_for()
+    page.wait_for_timeout(2500)
+    parts = page.evaluate(
+        """() => [
+          ...performance.getEntriesByType('navigation'),
+          ...performance.getEntriesByType('resource'),
+        ].map((part) => [part.name, part.transferSize])"""
+    )
+    sizes = dict(parts)
+    assert any(name.endswith("/js/pages/start.js") for name in sizes)
+    assert all(size > 0 for size in sizes.values()), sizes
+    assert sum(sizes.values()) < 150_000, sorted(sizes.items(), key=lambda part: -part[1])
+    assert not any("/vendor/" in name for name in sizes)
+
+
 def test_from_a_dropped_file_to_the_tree(open_page: Open, service: Service) -> None:
     page = open_page("/")
     drop(page, "points.npy", points())
@@ -83,7 +102,7 @@ def test_from_a_dropped_file_to_the_tree(open_page: Open, service: Service) -> N
     param(page, "linkage").select_option(label="ward")
     page.get_by_label("Name of this run").fill("From a drop")
     page.get_by_role("button", name="Run Agglomerative clustering").click()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
     assert "From a drop" in page.locator("h1").inner_text()
     job = service.client.get(f"/v1/jobs/{page.url.rpartition('/')[2]}").json()
     assert job["params"]["linkage"] == "ward"
@@ -98,7 +117,7 @@ def test_the_sample(open_page: Open) -> None:
     page.get_by_role("button", name="Run Logits to hierarchy").wait_for()
     page.locator(".chip.good").nth(3).wait_for()
     page.get_by_role("button", name="Run Logits to hierarchy").click()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
     text = page.locator("main").inner_text()
     assert "Modularity" in text
     assert page.locator("svg.chart path.line").count() >= 1
@@ -158,7 +177,7 @@ def test_a_run_waits_for_its_uploads(open_page: Open) -> None:
     drop(page, "points.npy", points(2000))
     run.click()
     page.get_by_text("Waiting for 1 upload…").wait_for()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
 
 
 def test_a_tree_is_imported(open_page: Open) -> None:
@@ -280,7 +299,7 @@ def test_a_link_opens_the_same_form(open_page: Open, blobs: dict[str, Any]) -> N
     address = page.url
     again = open_page(address.partition("#")[2])
     again.get_by_role("button", name="Run Gaussian mixture").click()
-    again.get_by_role("link", name="Open the tree").wait_for()
+    finished(again)
     text = again.locator("main").inner_text()
     assert "covariance diag" in text
     assert "pca" in text
@@ -305,7 +324,7 @@ def test_names_can_be_typed_and_nodes_named_by_labels(
     page.locator('[data-role="names"] select').select_option("typed")
     page.locator('[data-role="names"] textarea').fill(f"{HOSTILE}\nבדיקה\n🌱 three\n")
     page.get_by_role("button", name="Run k-means").click()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
     tree = service.client.get(f"/v1/trees/tr_{page.url.rpartition('_')[2]}").json()
     assert {node["name"] for node in tree["nodes"]} >= {HOSTILE, "בדיקה", "🌱 three"}
     page = open_page(f"/?method=hac&features={blobs['features']}")
@@ -313,7 +332,7 @@ def test_names_can_be_typed_and_nodes_named_by_labels(
     page.get_by_label("Name the nodes by").select_option("labels")
     page.locator('[data-role="labels"] select').select_option(blobs["labels"])
     page.get_by_role("button", name="Run Agglomerative clustering").click()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
     tree = service.client.get(f"/v1/trees/tr_{page.url.rpartition('_')[2]}").json()
     assert any(str(node["name"]).startswith("group 1") for node in tree["nodes"])
 
@@ -468,7 +487,7 @@ def test_from_a_table_to_its_tree_in_three_steps(
     page.get_by_text("Ready").wait_for()
     page.locator(".method-card", has_text="hac").first.click()
     page.get_by_role("button", name="Run Agglomerative clustering").click()
-    page.get_by_role("link", name="Open the tree").wait_for()
+    finished(page)
     job = service.client.get(f"/v1/jobs/{page.url.rpartition('/')[2]}").json()
     newick = service.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text
     assert all(pet in newick for pet in ("ann", "bob", "cyd", "dan"))

@@ -179,7 +179,6 @@ def own_file(hand: Hand, known: dict[str, str]) -> None:
     sent.first.wait_for()
     hand.button("Agglomerative clustering hac")
     hand.button("Run Agglomerative clustering")
-    hand.link("Open the tree")
     page.locator(".cut-summary strong").wait_for()
 
 

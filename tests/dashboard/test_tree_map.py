@@ -241,7 +241,7 @@ def test_the_disc_is_offered_where_there_is_one(look: Open, api: Api, tree: str)
 def test_a_link_shows_the_map_and_no_more_of_it(
     look: Open, pages: Pages, service: Service, tree: str, axe: Axe
 ) -> None:
-    page = look(f"/trees/{tree}?map=pca")
+    page = look(f"/trees/{tree}?map=pca&tab=edit")
     panel(page)
     page.get_by_role("button", name="Share…").click()
     dialog = page.get_by_role("dialog", name="Share")

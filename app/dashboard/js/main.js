@@ -298,10 +298,26 @@ async function showPages() {
   });
   buildFrame();
   await show({ focus: false });
-  // Preload the other pages when idle, so that they open even while the service is unreachable.
-  setTimeout(() => {
+  whenUsed(() => {
     for (const [, , load] of ROUTES) load().catch(() => {});
-  }, 2000);
+  });
+}
+
+/**
+ * Load the other pages some time after the first click or key, so that they open even while the service
+ * is unreachable: to look at one page takes that page alone.
+ *
+ * @param {() => void} load
+ */
+function whenUsed(load) {
+  const used = new AbortController();
+  const begin = () => {
+    used.abort();
+    setTimeout(load, 2000);
+  };
+  for (const act of ["pointerdown", "keydown"]) {
+    addEventListener(act, begin, { signal: used.signal, passive: true });
+  }
 }
 
 connection.watch((away) => {

@@ -9,6 +9,13 @@ import { get } from "./requests.js";
 export const ENDED = new Set(["succeeded", "failed", "cancelled"]);
 
 /**
+ * Ids of the jobs that the run form of this page has started and that open their trees when they end.
+ *
+ * @type {Set<string>}
+ */
+export const started = new Set();
+
+/**
  * Follow a job until it ends; resolves to the whole job. Throws the Problem of a job that is gone.
  *
  * @param {string} jobId

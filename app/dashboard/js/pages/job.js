@@ -4,15 +4,16 @@ import * as router from "../router.js";
 import { methodOf } from "../forms/catalogue.js";
 import { roleTitle } from "../forms/roles.js";
 import { changedParams, shownParams } from "../forms/schema.js";
-import { ENDED, follow } from "../net/jobs.js";
+import { ENDED, follow, started } from "../net/jobs.js";
 import { log, note } from "../net/log.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
 import { sleep } from "../net/timers.js";
 import { button } from "../ui/controls.js";
+import { toast } from "../ui/dialogs.js";
 import { bdi, el, replace } from "../ui/dom.js";
 import { ago, between, moment, seconds } from "../ui/format.js";
-import { problemBox } from "../ui/notices.js";
+import { problemBox, warningCount } from "../ui/notices.js";
 import { progressPanel, statusChip } from "../ui/progress.js";
 import { confirmDeletion } from "./deletion.js";
 import { jobResult } from "./job_result.js";
@@ -95,6 +96,7 @@ export async function mount(root, { id, params }) {
       return;
     }
     if (signal.aborted) return;
+    if (openTree(job)) return;
     drawEnd();
     if (job.status === "cancelled") checkDeletion();
   };
@@ -114,9 +116,26 @@ export async function mount(root, { id, params }) {
 
   noteRequest(job, method);
   drawHead();
-  if (ENDED.has(job.status)) drawEnd();
-  else watch();
+  if (!ENDED.has(job.status)) watch();
+  else if (!openTree(job)) drawEnd();
   return { unmount: () => ends.abort() };
+}
+
+/**
+ * Go to the tree of a job that was started here, once: the way back leads to the job. A message leads
+ * to its warnings. Returns whether there is one.
+ *
+ * @param {Job} job
+ */
+function openTree({ id, result, warnings }) {
+  if (!started.delete(id) || !result?.tree) return false;
+  router.navigate(`/trees/${result.tree}`);
+  if (!warnings.length) return true;
+  toast(`The run has ${warningCount(warnings)}.`, {
+    kind: "bad",
+    action: { label: "Read", onclick: () => router.navigate(`/jobs/${id}`) },
+  });
+  return true;
 }
 
 /**

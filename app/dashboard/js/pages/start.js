@@ -4,6 +4,7 @@ import { methods } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { dropZone } from "../forms/drop_zone.js";
 import { methodPicker } from "../forms/method_picker.js";
+import { started } from "../net/jobs.js";
 import { Problem } from "../net/problem.js";
 import { send } from "../net/requests.js";
 import * as router from "../router.js";
@@ -13,7 +14,6 @@ import { el, focusFirst, replace } from "../ui/dom.js";
 import { plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { addressParams, datasetIds, settingsIn } from "./run_address.js";
-import { runForm } from "./run_form.js";
 import { welcome } from "./welcome.js";
 
 /** @import { Dataset, Job, Method } from "../net/answers.js" */
@@ -108,6 +108,7 @@ export async function mount(root, { params }) {
     const own = (turn += 1);
     if (settings.method && settings.method !== method.id) settings.params = {};
     settings.method = method.id;
+    const { runForm } = await import("./run_form.js");
     const built = await runForm(method, settings, () => datasets, remember);
     if (own !== turn || signal.aborted) return;
     form = built;
@@ -186,6 +187,7 @@ function runBar(method, form, zone) {
     try {
       /** @type {Job} */
       const job = await send("POST", "/v1/jobs", body);
+      started.add(job.id);
       router.navigate(`/jobs/${job.id}`);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;

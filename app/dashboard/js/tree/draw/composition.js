@@ -167,7 +167,7 @@ export function compose({
   const picture = new Picture(frame.width, frame.height);
   picture.place = place;
   if (scene.n > 1 && frame.shape === "icicle") {
-    if (!place.round) cells(picture, store, scene, place, tint, { theme });
+    if (!place.round) cells(picture, store, scene, place, tint, { theme, memory });
     if (typeof cut?.v === "number") cutLine(picture, place, cut.v, theme.text);
     if (links.length) errorLinks(picture, scene, place, links, theme.text);
     return picture;

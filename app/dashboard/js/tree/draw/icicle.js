@@ -1,14 +1,16 @@
 // Nested cells: the width of a cell is its node's number of leaves, its height spans the branch.
 
 import { INNER, LEAF, REST } from "../model/scene.js";
-import { titleOf } from "./labels.js";
+import { MOST_WORDS, spaced } from "./label_places.js";
+import { groupsOf, isSliver, runTitle, titleOf } from "./labels.js";
 import { nameOf } from "./name_runs.js";
 import { mix, on } from "./palettes.js";
 import { ABOVE, seen } from "./place.js";
 import { fitted, width } from "./text.js";
 
 /** @import { Drawn } from "../model/scene.js" */
-/** @import { Named } from "./name_runs.js" */
+/** @import { Store } from "../model/store.js" */
+/** @import { Memory } from "./label_places.js" */
 /** @import { Theme } from "./palettes.js" */
 /** @import { Picture } from "./picture.js" */
 /** @import { FlatPlace } from "./place.js" */
@@ -16,18 +18,25 @@ import { fitted, width } from "./text.js";
 
 const FINE = 0.75;
 const LEVELS = 6;
+/** With fewer names in cells, what is narrow has its name upright at the ground. */
+const FEW = 15;
+/** The size of these names and the least room for one, px. */
+const SMALL = 10;
+const SHORTEST = 30;
+/** Between a name and the ground, px. */
+const EDGE = 4;
 
 /**
  * Cells and the names in them.
  *
  * @param {Picture} picture
- * @param {Named} store
+ * @param {Store} store
  * @param {Drawn} scene
  * @param {FlatPlace} place
  * @param {Tint} tint
- * @param {{ theme: Theme }} options
+ * @param {{ theme: Theme, memory?: Memory }} options
  */
-export function cells(picture, store, scene, place, tint, { theme }) {
+export function cells(picture, store, scene, place, tint, { theme, memory }) {
   const { n, kind, left, right, v, deep, end, parent } = scene;
   const { window } = place;
   const fillOf = fills(scene, tint, theme);
@@ -63,7 +72,68 @@ export function cells(picture, store, scene, place, tint, { theme }) {
     }
     i = fine ? end[i] : i + 1;
   }
+  if (picture.layers.texts.length < FEW) atGround(picture, store, scene, place, { theme, memory });
   return picture;
+}
+
+/**
+ * The names of cells that are too narrow, upright at the ground, where nothing else is written: a tree
+ * that takes off leaf after leaf has no others.
+ *
+ * @param {Picture} picture
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {FlatPlace} place
+ * @param {{ theme: Theme, memory?: Memory }} options
+ */
+function atGround(picture, store, scene, place, { theme, memory }) {
+  const { family } = theme;
+  const { window, across } = place;
+  const bottom = Math.min(place.pv(1), picture.height);
+  const texts = picture.layers.texts.filter((item) => item.kind === "text");
+  const written = texts.map((text) => boxOf(text, family));
+  const names = new Set(texts.map(({ text, whole }) => whole || text));
+  const all = [];
+  for (const run of groupsOf(store, scene, { across, size: SMALL, window, memory })) {
+    const { row, from, to } = run;
+    const x = place.pu((from + to) / 2);
+    const up = scene.parent[row];
+    const top = Math.max(0, place.pv(up < 0 ? ABOVE : scene.v[up]));
+    const room = bottom - top - 2 * EDGE;
+    if (x < SMALL || x > picture.width - SMALL || room < SHORTEST) continue;
+    if (isSliver(store, scene, run, (to - from) * across, { size: SMALL, merged: true })) continue;
+    all.push({ run, x, room });
+  }
+  const apart = Math.max(1.3 * SMALL, picture.width / MOST_WORDS);
+  const ranks = all.map((_, at) => -at);
+  for (const at of spaced(
+    all.map(({ x }) => x),
+    ranks,
+    apart,
+  )) {
+    const { run, x, room } = all[at];
+    const title = runTitle(store, scene, run);
+    const text = title && fitted(title, SMALL, room, family);
+    if (!text || names.has(title) || (text !== title && (text.length < 4 || !run.name))) continue;
+    const y = bottom - EDGE - width(text, SMALL, family);
+    const style = { size: SMALL, turn: Math.PI / 2, colour: theme.text, halo: theme.paper };
+    const [x0, y0, x1, y1] = boxOf({ ...style, x, y, text }, family);
+    if (written.some(([a, b, c, d]) => x0 < c && a < x1 && y0 < d && b < y1)) continue;
+    names.add(title);
+    picture.text("texts", x, y, text, { ...style, whole: title });
+  }
+}
+
+/**
+ * The box of a text that is written from the left, or downwards.
+ *
+ * @param {{ x: number, y: number, text: string, size: number, turn?: number }} text
+ * @param {string} family
+ * @returns {[left: number, top: number, right: number, bottom: number]}
+ */
+function boxOf({ x, y, text, size, turn }, family) {
+  const [long, half] = [width(text, size, family), 0.6 * size];
+  return turn ? [x - half, y, x + half, y + long] : [x, y - half, x + long, y + half];
 }
 
 /**
@@ -119,7 +189,7 @@ function fills(scene, tint, theme) {
  * nothing where there is no room, and where it begins as the name above it: it would say nothing new.
  *
  * @param {Picture} picture
- * @param {Named} store
+ * @param {Store} store
  * @param {Drawn} scene
  * @param {number} i
  * @param {{

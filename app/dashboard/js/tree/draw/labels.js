@@ -147,7 +147,7 @@ export function roomFor(store, scene, { size, most, family, merged = false, acro
  * @param {Drawn} scene
  * @param {Run} run
  */
-function runTitle(store, scene, { row, rows, leaves, name }) {
+export function runTitle(store, scene, { row, rows, leaves, name }) {
   if (!name) return scene.kind[row] > LEAF ? titleOf(store, scene, row) : "";
   if (rows > 1) return `${isolated(name)} · ${whole.format(leaves)}`;
   return scene.kind[row] === INNER ? name : titleOf(store, scene, row);
@@ -238,7 +238,7 @@ export function tips(
  * @param {number} wide px
  * @param {{ size: number, merged: boolean }} options
  */
-function isSliver(store, scene, { row, rows }, wide, { size, merged }) {
+export function isSliver(store, scene, { row, rows }, wide, { size, merged }) {
   if (wide >= size) return false;
   if (merged) return rows > 1 || scene.kind[row] > LEAF;
   return scene.kind[row] === UNSEEN && store.name[scene.slot[row]] === null;
