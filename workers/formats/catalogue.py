@@ -222,12 +222,25 @@ def format_of(media_type: str | None, head: bytes) -> str:
         return binary
     text = text_format(head)
     if text is None:
+        if _is_tree(head):
+            raise unsupported(
+                "The content is a tree as text, not a dataset; import it by POST /v1/trees, and "
+                f"give its id where a hierarchy is an input. {_LISTED}"
+            )
         named = f" {shown(media_type)}" if media_type else ""
         raise unsupported(
             "The content is of no format known here, or of several possible ones, and its media "
             f"type{named} does not decide. {_LISTED} Text must be declared by its type."
         )
     return text
+
+
+def _is_tree(head: bytes) -> bool:
+    """Whether a file begins as Newick or Nexus do."""
+    from models.tree.dialects import contents
+
+    text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
+    return contents.text_format(text) is not None
 
 
 def require_reader(format: str) -> None:

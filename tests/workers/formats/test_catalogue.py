@@ -160,6 +160,19 @@ def test_an_empty_file_is_reported_as_empty(format: str, tmp_path: Path) -> None
     assert refused(catalogue.load, format, path, None, "features").code == "empty"
 
 
+@pytest.mark.parametrize(
+    "content",
+    [b"((ant,bee)insects,cat)r;\n", b"\xef\xbb\xbf(a,b);", b"#NEXUS\nbegin trees;\nend;\n"],
+)
+@pytest.mark.parametrize("media_type", [None, "application/octet-stream"])
+def test_a_tree_as_a_file_of_unknown_type_is_refused_with_the_way(
+    content: bytes, media_type: str | None
+) -> None:
+    error = refused(catalogue.format_of, media_type, content)
+    assert error.code == "unsupported-format"
+    assert "import it by POST /v1/trees" in str(error)
+
+
 def test_an_unknown_role_or_format_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "content"
     write("npy", path, MATRIX)
