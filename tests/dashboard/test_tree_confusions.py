@@ -42,6 +42,16 @@ def pairs(region: Locator) -> list[list[str]]:
     return [row.locator("th, td").all_inner_texts() for row in rows]
 
 
+def test_the_whole_tree_is_in_the_window(open_page: Open, tree: str) -> None:
+    """Beside a wide panel the bar of the tree has two lines."""
+    page = open_page(f"/trees/{tree}?tab=confusions", width=1440, height=900)
+    panel(page)
+    box = page.locator(".tree-main").bounding_box()
+    assert box is not None
+    assert 600 < box["height"]
+    assert box["y"] + box["height"] <= 900
+
+
 def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe: Axe) -> None:
     page = look(f"/trees/{tree}?tab=confusions")
     region = panel(page)
