@@ -138,3 +138,34 @@ test("arcs at the ground show what is folded, and only that", () => {
   assert.equal(ringOf().length, 0);
   assert.equal(ringOf({ fold: [1, 4, 7] }).length, 1);
 });
+
+/** A balanced tree of `n` named leaves: [name, height, child, child]. */
+const balanced = (n) =>
+  n === 1 ? ["leaf", 0] : [null, Math.log2(n), balanced(n >> 1), balanced(n - (n >> 1))];
+
+test("names that nodes were given are drawn, among many leaves too", () => {
+  const window = { width: 900, height: 700 };
+  for (const shape of ["circular", "rectangular", "icicle"]) {
+    for (const n of [64, 512, 2048]) {
+      const store = storeOf(balanced(n));
+      const slots = Array.from({ length: store.n }, (_, slot) => slot).slice(1);
+      const half = slots.find((slot) => store.leaves[slot] === n / 2);
+      const part = slots.find((slot) => store.leaves[slot] === n / 8);
+      const other = slots.findLast((slot) => store.leaves[slot] === n / 16);
+      [half, part, other].forEach((slot, at) => (store.name[slot] = `given ${at}`));
+      const scene = build(store, { ...WHOLE, scale: "auto" });
+      const room = { ...window, shape, theme: THEME, banded: false };
+      const frame = frameFor(store, scene, room);
+      const own = tint(scene, THEME, { by: "none" });
+      const view = { store, scene, frame, camera: home(), theme: THEME, tint: own };
+      const { texts } = compose(view).layers;
+      for (const at of [0, 1, 2]) {
+        const name = `given ${at}`;
+        assert.ok(
+          texts.some(({ whole }) => whole === name),
+          `${name} in ${shape} of ${n}`,
+        );
+      }
+    }
+  }
+});

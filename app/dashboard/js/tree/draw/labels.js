@@ -410,21 +410,21 @@ export function inner(
     const name = nameOf(store, scene, row);
     const [leaf] = name.split(", ", 1);
     if (!store.name[slot[row]] && begun.has(leaf)) continue;
-    const text = fitted(
-      name,
-      size,
-      Math.min(150, Math.max(44, place.round ? wide : 150)),
-      theme.family,
-      600,
-    );
+    const isGiven = Boolean(store.name[slot[row]]);
+    const room = place.round && !isGiven ? Math.min(150, Math.max(44, wide)) : 150;
+    const text = fitted(name, size, room, theme.family, 600);
     const w = width(text, size, theme.family, 600);
     // The first letters of a name alone say nothing.
-    if (!text || w < size || (text !== name && text.length < FEWEST_INNER)) continue;
-    const [x, y] = place.at(u[row], v[row]);
-    const [tx, ty] = place.round ? [x - w / 2, y - size * 0.9] : [x - w - 5, y - size * 0.75];
+    const fewest = isGiven ? FEWEST_LETTERS : FEWEST_INNER;
+    if (!text || w < size || (text !== name && text.length < fewest)) continue;
     const tall = 0.6 * size;
-    if (place.round && isBeyond(place, [tx, tx + w], [ty - tall, ty + tall])) continue;
-    if (!busy.take(tx - 2, ty - tall, w + 4, 2.1 * tall)) continue;
+    const spot = spots(place, place.at(u[row], v[row]), w, size, isGiven).find(
+      ([x, y]) =>
+        !isBeyond(place, [x, x + w], [y - tall, y + tall]) &&
+        busy.take(x - 2, y - tall, w + 4, 2.1 * tall),
+    );
+    if (!spot) continue;
+    const [tx, ty] = spot;
     begun.add(leaf);
     picture.text("texts", tx, ty, text, {
       size,
@@ -439,9 +439,38 @@ export function inner(
 }
 
 /**
+ * Where the name of a node may begin, the best place first; one that was given is looked for around
+ * the node, too.
+ *
+ * @param {Place} place
+ * @param {[x: number, y: number]} node
+ * @param {number} w of the name
+ * @param {number} size
+ * @param {boolean} isGiven
+ * @returns {[x: number, y: number][]}
+ */
+function spots(place, [x, y], w, size, isGiven) {
+  /** @type {[x: number, y: number][]} */
+  const around = place.round
+    ? [
+        [x - w / 2, y - 0.9 * size],
+        [x - w / 2, y + 0.9 * size],
+        [x - w - 5, y],
+        [x + 5, y],
+      ]
+    : [
+        [x - w - 5, y - 0.75 * size],
+        [x - w - 5, y + 0.75 * size],
+        [x + 5, y - 0.75 * size],
+        [x + 5, y + 0.75 * size],
+      ];
+  return isGiven ? around : around.slice(0, 1);
+}
+
+/**
  * Whether a corner of a box is beyond the ground, where tips have their labels.
  *
- * @param {RoundPlace} place
+ * @param {Place} place
  * @param {number[]} across
  * @param {number[]} down
  */
