@@ -36,9 +36,7 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
 class Checkpoint:
-    """The place where a long fit saves its state, so that the next attempt at the same job can
-    resume if the worker is lost. This one saves nothing.
-    """
+    """Where a long fit saves its state, so that the next attempt can resume. This one saves nothing."""
 
     def load(self) -> Arrays | None:
         """The state that an earlier attempt saved last; None where there is none."""

@@ -166,7 +166,7 @@ def test_unusable_spaces_are_named() -> None:
     with pytest.raises(UsageError, match="sums of squares would overflow") as caught:
         opened([good, bad])
     assert caught.value.code == "too-large"
-    assert caught.value.where == {"role": "features", "row": 3, "matrix": 1}
+    assert caught.value.where == {"role": "features", "row": 3, "column": 2, "matrix": 1}
     with pytest.raises(UsageError, match=r"Matrix 1 .* has the same row for all points"):
         opened([good, np.ones((30, 2))])
 
