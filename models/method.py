@@ -36,7 +36,7 @@ Shapes: TypeAlias = Mapping[str, tuple[int, ...]]
 
 
 class Checkpoint:
-    """Where a long fit saves its state, so that the next attempt can resume. This one saves nothing."""
+    """Where a long fit saves its state, from which the next attempt goes on; here nowhere."""
 
     def load(self) -> Arrays | None:
         """The state that an earlier attempt saved last; None where there is none."""
