@@ -213,6 +213,8 @@ def _one(role: str, value: object) -> Converted:
     if isinstance(value, (bytes, bytearray, memoryview)):
         raise InputError(role, f"bytes are no input; write a file and give its path; {_ACCEPTED}.")
     column = role in COLUMNS
+    if role == "labels" and (labelled := tables.labels_of(value)) is not None:
+        return _hinted(role, labelled)
     if frames.is_frame(value) and role in tables.ROLES:
         table = tables.table_of(role, value, _stacked)
         if isinstance(table, Payload):

@@ -67,6 +67,29 @@ def table_of(role: str, frame: Any, stack: Stack) -> Payload | npt.NDArray[Any]:
     return Payload(_json_lines(role, table), "application/x-ndjson", query)
 
 
+def labels_of(series: Any) -> Payload | None:
+    """A Series or a data frame of one column with an index of text, as a table with ids, by which
+    the service puts labels in the order of a tree or of features; None for anything else, and where
+    the index does not name each row."""
+    if is_of(series, "pandas", "DataFrame") and len(series.columns) == 1:
+        series = series.iloc[:, 0]
+    if not is_of(series, "pandas", "Series"):
+        return None
+    index = series.index.tolist()
+    values = columns.values_of(series)
+    if not index or not all(isinstance(label, str) and label for label in index):
+        return None
+    if len(set(index)) < len(index) or not all(isinstance(one, str | int | None) for one in values):
+        return None
+    if any(isinstance(one, bool) for one in values) or len({*map(type, values)} - {type(None)}) > 1:
+        return None
+    name = frames.text_of(series.name) if frames.has_text(series.name) else "label"
+    ids = _free(_index_name(series), [name])
+    query = {"id_column": ids, "label_column": name}
+    table = {ids: index, name: values}
+    return Payload(_json_lines("labels", table), "application/x-ndjson", query)
+
+
 def _names(role: str, labels: list[Any]) -> list[str]:
     """The names of the columns as text. Raises InputError where two are the same."""
     if any(isinstance(label, tuple) for label in labels):

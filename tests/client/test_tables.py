@@ -266,3 +266,33 @@ def test_a_file_has_the_options_of_a_table(tmp_path: Any) -> None:
 def test_the_catalogue_says_the_same_of_each_method() -> None:
     for method_id, method in built_in().items():
         assert facts_in(MethodBody.of(method).model_dump()) == METHODS[method_id]
+
+
+@pytest.mark.parametrize(
+    ("values", "index", "sent"),
+    [
+        (["a", "b"], ["x", "y"], [{"index": "x", "y": "a"}, {"index": "y", "y": "b"}]),
+        ([3, 1], ["x", "y"], [{"index": "x", "y": 3}, {"index": "y", "y": 1}]),
+        (["a", None], ["x", "y"], [{"index": "x", "y": "a"}, {"index": "y", "y": None}]),
+        (["a", "b"], [1, 0], None),
+        (["a", "b"], ["x", "x"], None),
+        (["a", "b"], ["x", ""], None),
+        ([["a", "b"], ["c"]], ["x", "y"], None),
+        ([0.5, 1.0], ["x", "y"], None),
+    ],
+)
+def test_labels_with_names_of_rows_are_a_table(
+    values: list[Any], index: list[Any], sent: list[dict[str, Any]] | None
+) -> None:
+    need("pandas")
+    import pandas as pd
+
+    series = pd.Series(values, index=index, name="y", dtype="object")
+    found = tables.labels_of(series)
+    if sent is None:
+        assert found is None
+        return
+    assert found is not None
+    assert found.query == {"id_column": "index", "label_column": "y"}
+    lines = found.read(0, found.content.length).decode().splitlines()
+    assert [json.loads(line) for line in lines] == sent

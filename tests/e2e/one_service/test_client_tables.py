@@ -156,3 +156,18 @@ def test_the_command_line(
     assert "who, width, height, group" in capsys.readouterr().out
     assert command("run", "hac", dataset, "--columns", "width", *url) == 2
     assert "has been uploaded" in capsys.readouterr().err
+
+
+def test_labels_in_another_order_are_matched_by_their_index(umbel: Umbel) -> None:
+    need("pandas")
+    import pandas as pd
+
+    tree = umbel.run("kmeans", features=pd.DataFrame(X, IDS, NAMES), n_clusters=2)
+    labels = pd.Series(["a"] * 10 + ["b"] * 10, index=IDS)
+    turned = labels.iloc[np.random.default_rng(4).permutation(20)]
+    evaluation = tree.evaluate(turned, metrics=["ari"])
+    assert evaluation["ari"] == 1
+    assert "'labels' were put in the order of the tree" in evaluation.warnings[0]
+    assert not tree.evaluate(labels, metrics=["ari"]).warnings
+    others = turned.set_axis([f"z{row}" for row in range(20)])
+    assert "No id of input 'labels'" in tree.evaluate(others, metrics=["ari"]).warnings[0]
