@@ -46,6 +46,10 @@ const groups = Array.from({ length: 8 }, (_, at) => [null, 1, [`a${at}`, 0], [`b
 test("what stands apart joins the others by a long branch", () => {
   const parts = words.apartSentence(storeOf([null, 10, [null, 2, ...groups], ["far", 0]]));
   assert.equal(textOf(parts), "far stands apart: it joins the others at height 10, of 10.");
+  // Without a name it is what the service calls it.
+  const bare = storeOf([null, 10, [null, 2, ...groups], [null, 0]]);
+  bare.called.fill("what it holds");
+  assert.match(textOf(words.apartSentence(bare)), /^what it holds stands apart/);
   // All leaves alike: none stands apart.
   assert.equal(words.apartSentence(storeOf([null, 1, ["a", 0], ["b", 0], ["c", 0], ["d", 0]])), null); // prettier-ignore
   assert.equal(words.apartSentence(storeOf([null, 2, ...groups])), null);

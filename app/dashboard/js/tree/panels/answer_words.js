@@ -101,7 +101,8 @@ export function apartSentence(store) {
   const usual = ofLeaves[ofLeaves.length >> 1] ?? 0;
   const whole = height[top] - store.low;
   if (best === NONE || !(longest >= TIMES * usual) || !(longest >= LEAST * whole)) return null;
-  const name = store.name[best] || leavesText(store, best) || `Node ${id[best]}`;
+  const name =
+    store.name[best] || store.called[best] || leavesText(store, best) || `Node ${id[best]}`;
   const joins = number(height[parent[best]]);
   return [
     { text: cut(name), node: id[best] },
