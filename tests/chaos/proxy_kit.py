@@ -40,13 +40,17 @@ class Proxy:
         self._call(self._abort())
 
     def close(self) -> None:
-        self._server.close()
-        self.cut_all()
+        self._call(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(5.0)
 
     def _call(self, coroutine):  # type: ignore[no-untyped-def]
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(10.0)
+
+    async def _end(self) -> None:
+        # A server is its loop's: closed by another thread it may be closed twice.
+        self._server.close()
+        await self._abort()
 
     async def _abort(self) -> None:
         for writer in self._writers:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.forms_kit import finished
 from tests.dashboard.planted import hash_of, pixels, settled, until
 from tests.e2e.client import Api, npy
 
@@ -110,7 +111,7 @@ def test_a_run_with_typed_paths(look: Open, api: Api, trained: dict[str, Any]) -
     weight.fill("0.5")
     weight.press("Tab")
     run.click()
-    page.get_by_role("heading", name="The tree").wait_for()
+    finished(page)
     job = api.client.get(f"/v1/jobs/{page.url.split('/')[-1]}").json()
     assert job["params"]["C"] == 0.5
     assert job["inputs"]["hierarchy"] == "inline"

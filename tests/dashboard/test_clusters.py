@@ -11,6 +11,7 @@ import pytest
 
 from models.numerics.sphere import draw_vmf
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.forms_kit import finished
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -216,6 +217,7 @@ def test_rows_that_must_be_of_length_1(look: Open, api: Api, blobs: dict[str, An
     page.get_by_role("button", name="Run Mixture").wait_for()
     assert page.get_by_label("Number of clusters").input_value() == "3"
     page.get_by_role("button", name="Run Mixture").click()
+    finished(page)
     clusters(page)
     page.get_by_text("l2", exact=True).wait_for()
 
@@ -231,6 +233,7 @@ def test_documents(look: Open, api: Api) -> None:
     assert page.locator("select[name=features]").count() == 0
     page.locator("select[name=documents]").select_option(documents)
     page.get_by_role("button", name="Run Mixture").click()
+    finished(page)
     text = clusters(page).inner_text()
     assert all(word in text for word in ("cat", "dog", "cow"))
     card = page.get_by_role("region", name="Place new rows")
