@@ -67,7 +67,7 @@ class Running:
             dict[str, Any] | None, Field(description="Parameters by name, as `methods` lists them")
         ] = None,
         preprocess: Annotated[
-            list[dict[str, Any]] | None, Field(description='Steps such as {"op": "standardize"}')
+            list[dict[str, Any]] | None, Field(description='Steps such as {"step": "standardize"}')
         ] = None,
         then: Annotated[
             str | None, Field(description="A second method, on the logits of the first")

@@ -158,7 +158,7 @@ def _run_method(
             help=texts(param),
         )
     steps = parser.add_argument_group("steps")
-    steps.add_argument("--preprocess", metavar="JSON", help='steps: [{"op": "standardize"}]')
+    steps.add_argument("--preprocess", metavar="JSON", help='steps: [{"step": "standardize"}]')
     steps.add_argument("--then", metavar="METHOD", help="a method for the logits of this one")
     steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
     steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -158,6 +159,15 @@ def test_an_assistant_uses_a_tree(service: Service, tmp_path: Path) -> None:
         )
         assert {row["method"] for row in compared["rows"]} == {"hac", "kmeans"}
         assert compared["best"]["ari"] in ("hac", "kmeans")
+
+        # The step that the tool's own description shows.
+        properties = {tool.name: tool for tool in (await client.list_tools()).tools}["run"]
+        shown = properties.input_schema["properties"]["preprocess"]["description"]
+        step = json.loads(shown.removeprefix("Steps such as "))
+        inputs = {"features": str(tmp_path / "held.npy")}
+        assert (await call("run", method="hac", inputs=inputs, preprocess=[step]))[
+            "n_points"
+        ] == 120
 
         pictured = await client.call_tool("picture", {"tree": tree, "k": 2, "px": 300})
         assert pictured.content[0].mime_type == "image/png"
