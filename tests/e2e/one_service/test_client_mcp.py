@@ -161,8 +161,8 @@ def test_an_assistant_uses_a_tree(service: Service, tmp_path: Path) -> None:
         assert compared["best"]["ari"] in ("hac", "kmeans")
 
         # The step that the tool's own description shows.
-        properties = {tool.name: tool for tool in (await client.list_tools()).tools}["run"]
-        shown = properties.input_schema["properties"]["preprocess"]["description"]
+        (run,) = (tool for tool in (await client.list_tools()).tools if tool.name == "run")
+        shown = run.input_schema["properties"]["preprocess"]["description"]
         step = json.loads(shown.removeprefix("Steps such as "))
         inputs = {"features": str(tmp_path / "held.npy")}
         assert (await call("run", method="hac", inputs=inputs, preprocess=[step]))[
