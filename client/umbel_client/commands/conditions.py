@@ -83,12 +83,11 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, float | None]:
     `{"n_moves": 2, "aspects": [{"aspect": "mass", "p_value": .1}]}` has `n_moves` and
     `mass.p_value`. True and False are 1 and 0; None stays. Cost: the size of the result.
     """
-    return dict(_figures(result, ""))
+    return dict(_figures(result))
 
 
-def _figures(result: Mapping[str, Any], before: str) -> Iterator[tuple[str, float | None]]:
-    # One level of mappings within mappings is what results have; deeper ones are followed, too.
-    waiting: list[tuple[str, Mapping[str, Any]]] = [(before, result)]
+def _figures(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
+    waiting: list[tuple[str, Mapping[str, Any]]] = [("", result)]
     while waiting:
         prefix, mapping = waiting.pop()
         for name, value in mapping.items():
