@@ -1,4 +1,4 @@
-# Umbel: API and workers from one image, not root, no compiler in it.
+# Umbel: API and workers from one image, not root; a compiler only in that for GPUs.
 #   docker build -t umbel .                                        PyTorch for the CPU where pip's
 #       index or PyTorch's own has it, else without: the build says which, and what waits for it
 #   docker build -t umbel --build-arg TORCH_INDEX=https://... .    another index of CPU wheels
@@ -28,6 +28,11 @@ COPY app app
 RUN /opt/umbel/bin/pip install --no-cache-dir --no-deps ./client .
 
 FROM python:3.11-slim
+# Triton compiles the caller of its kernels with it (`l2h` on a GPU).
+ARG CUDA=no
+RUN if [ "$CUDA" = yes ]; then apt-get update \
+    && apt-get install -y --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*; fi
 # Fonts for pictures of names in scripts that the service's own font lacks; installed they take 91 MB
 # (fonts-noto-cjk), 11 MB (fonts-noto-color-emoji) and 43 MB (fonts-noto-core: Indic, Thai, ...).
 ARG FONTS=

@@ -31,3 +31,12 @@ def test_threads_and_gradients_are_as_before_afterwards() -> None:
 def test_a_gpu_that_is_too_small_is_a_users_error() -> None:
     with pytest.raises(UsageError, match="Lower 'batch_size'"), computing(1):
         raise torch.OutOfMemoryError
+
+
+def test_sums_have_a_fixed_order_where_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
+    with computing(1):
+        assert torch.are_deterministic_algorithms_enabled()
+        assert torch.is_deterministic_algorithms_warn_only_enabled()
+    assert not torch.are_deterministic_algorithms_enabled()

@@ -12,11 +12,9 @@ pass, for a GPU with Triton.
 from __future__ import annotations
 
 import math
-import shutil
 import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
-from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
@@ -186,10 +184,10 @@ Lister = Callable[["Tensor", int, float, float, float], BlockLists]
 def quickest(x: Tensor) -> Lister:
     """The fastest lister for blocks like x.
 
-    This is the fused kernel if x is on a GPU and Triton and a C compiler are available to build it;
-    otherwise `listed`.
+    This is the fused kernel if x is on a GPU and Triton can build and run it there; otherwise
+    `listed`, which gives the same lists more slowly.
     """
-    if x.is_cuda and _builds():
+    if x.is_cuda and find_spec("triton") is not None:
         from models.methods.logits.merging import triton_gpu
 
         if triton_gpu.takes(x) and _agrees(triton_gpu.listed, x):
@@ -204,15 +202,27 @@ _agreed: dict[tuple[Lister, object, int], bool] = {}
 def _agrees(lister: Lister, x: Tensor) -> bool:
     """Whether `lister` lists the first rows of x as `listed` does; warns if it does not.
 
-    Checked once for each type and number of classes, since the kernel was compiled on this machine
-    and never ran before.
+    Checked once for each type and number of classes, since the kernel is compiled on this machine
+    and never ran before: there may be no compiler, or no folder to write to.
     """
     import torch
 
     case = lister, x.dtype, x.shape[1]
     if case not in _agreed:
         some, n_listed = x[:_PROBED], min(8, x.shape[1] - 1)
-        ours, theirs = (do(some, n_listed, 1.0, -math.inf, math.inf) for do in (listed, lister))
+        ours = listed(some, n_listed, 1.0, -math.inf, math.inf)
+        try:
+            theirs = lister(some, n_listed, 1.0, -math.inf, math.inf)
+        except (torch.OutOfMemoryError, KeyboardInterrupt):
+            raise
+        except Exception as error:  # whatever Triton, its compiler or its cache meets
+            _agreed[case] = False
+            warnings.warn(
+                f"the fused kernel cannot be built here and slower operations do its work: "
+                f"{type(error).__name__}: {str(error)[:200]}",
+                stacklevel=2,
+            )
+            return False
         _agreed[case] = torch.equal(ours.classes.int(), theirs.classes.int()) and all(
             torch.allclose(a.double(), b.double(), rtol=3 * TAIL_ERROR, atol=0.0)
             for a, b in ((ours.weight, theirs.weight), (ours.tail, theirs.tail))
@@ -220,8 +230,3 @@ def _agrees(lister: Lister, x: Tensor) -> bool:
         if not _agreed[case]:
             warnings.warn(f"the fused kernel is wrong for {case[1:]} and not used", stacklevel=2)
     return _agreed[case]
-
-
-@cache
-def _builds() -> bool:
-    return find_spec("triton") is not None and any(map(shutil.which, ("gcc", "clang")))

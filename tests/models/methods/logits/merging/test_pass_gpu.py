@@ -414,3 +414,21 @@ def test_a_kernel_that_lists_otherwise_is_not_used() -> None:
     assert pass_gpu._agrees(same, x)
     with pytest.warns(UserWarning, match="not used"):
         assert not pass_gpu._agrees(wrong, x)
+
+
+@pytest.mark.parametrize(
+    "error", [RuntimeError("Failed to find C compiler."), OSError(30, "Read-only file system")]
+)
+def test_a_kernel_that_cannot_be_built_is_not_used(error: Exception) -> None:
+    x = torch.randn(10, 7, generator=torch.Generator().manual_seed(0))
+    n_calls = 0
+
+    def broken(*args: Any) -> block_lists.BlockLists:
+        nonlocal n_calls
+        n_calls += 1
+        raise error
+
+    with pytest.warns(UserWarning, match=f"cannot be built here.*{type(error).__name__}"):
+        assert not pass_gpu._agrees(broken, x)
+    assert not pass_gpu._agrees(broken, x)
+    assert n_calls == 1
