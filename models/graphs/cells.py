@@ -1,34 +1,40 @@
 """The nearest neighbours of many rows, read block by block.
 
-An inverted file (Faiss) keeps each row in the cell of its nearest k-means centre, as its difference
-from that centre in half precision: 2 bytes a value. Each row is compared with the rows of its
-nearest cells, as many as are needed to find `RECALL` of the true neighbours of a sample, and at
-most `MOST_READ` rows. All rows of a block that read one cell are compared with it by one matrix
-product, which takes a seventh of the time of Faiss's own search, that scans the cells of each row.
-The distances to the neighbours found are then measured on the rows as given. Nothing is random: the
-same rows give the same neighbours.
+Each row lies in the cell of its nearest k-means centre (Faiss), as its difference from that centre
+in half precision: 2 bytes a value. Each row is compared with the rows of its nearest cells, as many
+as are needed to find `RECALL` of the true neighbours of a sample, and at most `MOST_READ` rows. All
+rows of a block that read one cell are compared with it by one matrix product, which takes a seventh
+of the time of Faiss's own search, that scans the cells of each row. The distances to the neighbours
+found are then measured on the rows as given.
+
+Nothing is random: the same rows give the same neighbours. Blocks of rows are pieces of a crew,
+first those of which the nearest cells are sought, then those of which the neighbours are; the
+blocks depend on the shape of the rows alone, so any number of workers gives the same bits.
 
 Five passes read the rows in order; the last one also takes the neighbours, in their order, once for
-each `AT_ONCE` values.
+each block.
 
-Cost: O(N D (cells + rows read)). Memory: N (2 D + 8) bytes for the cells, 2 N for each cell that a
-row reads, 8 N k for the neighbours, and blocks of about 1 GB.
+Cost: O(N D (cells + rows read)); all but the means, the centres and the sample is done by pieces.
+Memory: N (2 D + 8) bytes for the cells, which pieces share, 2 N for each cell that a row reads,
+8 N k for the neighbours, and blocks of about 1 GB.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from models.arrays import Array, Float, Int, Single, row_blocks
+from models.arrays import Array, Arrays, Float, Int, Single, row_blocks
 from models.graphs.lengths import Neighbours, lengths, others
 from models.inputs.checks import blocks, scattered, take
 from models.inputs.rows import Rows
 from models.numerics.distances import DistanceMetric
+from models.running.crew import SHARED, Alone, Crew, Piece
 from models.running.progress import Progress, subprogress
 
 RECALL = 0.98
@@ -38,7 +44,12 @@ MOST_READ = 20_000
 SAMPLE = 128
 
 AT_ONCE = 1 << 25
-"""Values of the rows whose neighbours are sought together."""
+"""Values of the rows whose neighbours are sought together, at most."""
+LEAST_BLOCKS = 8
+"""Blocks of rows whose neighbours are sought, at least, where each has `PART` values."""
+
+PART = 1 << 22
+"""Values of the rows that are read together."""
 
 TILE, GROUP = 1 << 21, 16
 """Distances that are computed in one call, and calls whose distances are in memory at a time."""
@@ -48,6 +59,9 @@ PER_CELL = 20
 
 SPARE = 4
 """Neighbours measured beyond the requested ones, since half precision may confuse their order."""
+
+SEED = 1234
+"""Of the draws of k-means."""
 
 TOP = 2.0**13
 """Magnitude of the largest value among the rows in cells: half precision ends at 2^16."""
@@ -73,6 +87,19 @@ def _most_cells(n_points: int) -> int:
     return min(n_cells, max(4, MOST_READ * n_cells // n_points))
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who computes blocks of rows.
+
+    crew : its pieces are answered by `piece`. facts, arrays : what these get besides, from which
+    whoever answers makes the rows.
+    """
+
+    crew: Crew
+    facts: Piece = field(default_factory=dict)
+    arrays: Arrays = field(default_factory=dict)
+
+
 def nearest_by_rows(
     rows: Rows,
     n_neighbors: int,
@@ -80,56 +107,186 @@ def nearest_by_rows(
     threads: int,
     progress: Progress,
     kind: type[np.floating] = np.float32,
+    sharing: Sharing | None = None,
 ) -> Neighbours:
     """Neighbours of distinct rows as of `FlatRows`; `n_neighbors` is below their number.
 
     kind : in which their distances are kept; float64 also where those would overflow in float32.
+    sharing : the crew that computes blocks of rows; None: this process alone.
     """
+    n_points = rows.shape[0]
+    facts: Piece = {"n_neighbors": n_neighbors, "metric": metric}
+    with _on_threads(threads):
+        frame = _Frame.of(rows, subprogress(progress, 0.0, 0.02))
+        progress(0.02, "neighbours", "making cells")
+        centres = _centres(rows, frame)
+        truth = _Truth.of(rows, frame, n_neighbors, subprogress(progress, 0.08, 0.12))
+        facts = {**facts, "n_read": _n_read(centres, truth, n_points)}
+        near = np.empty((n_points, facts["n_read"]), dtype=_kind_of_cells(len(centres)))
+        work = _Work(rows, facts, threads, sharing)
+        shared: Arrays = {**frame.arrays(), "centres": centres}
+        for block, found in work.done("fill", shared, subprogress(progress, 0.12, 0.37)):
+            near[block] = found["near"]
+        cells = _Cells.filled(rows, frame, centres, near, subprogress(progress, 0.37, 0.4))
+        shared = {**frame.arrays(), **cells.arrays(), "near": near}
+        del near, cells
+        index = np.empty((n_points, n_neighbors), dtype=np.int32)
+        kept = kind if frame.moderate else np.float64
+        distance: Array = np.empty((n_points, n_neighbors), dtype=kept)
+        for block, found in work.done("search", shared, subprogress(progress, 0.4, 1.0)):
+            index[block], distance[block] = found["index"], found["distance"]
+    return Neighbours(index, distance, truth.recall(distance, metric, rows))
+
+
+def piece(rows: Rows, given: Piece, threads: int, progress: Progress) -> Arrays:
+    """What `nearest_by_rows` hands to others: of some rows the nearest cells, or the neighbours.
+
+    rows : all of them, as `nearest_by_rows` has them.
+    """
+    shared, block = given[SHARED], slice(int(given["start"]), int(given["stop"]))
+    frame = _Frame.kept(shared)
+    with _on_threads(threads):
+        if given["task"] == "fill":
+            centres = np.asarray(shared["centres"])
+            return {"near": _nearest_cells(rows, frame, centres, block, given["n_read"], progress)}
+        return _neighbours(
+            rows,
+            given["metric"],
+            frame,
+            _Cells.kept(shared),
+            shared["near"],
+            block,
+            int(given["n_neighbors"]),
+            threads,
+            progress,
+        )
+
+
+@contextmanager
+def _on_threads(threads: int) -> Iterator[None]:
+    """Let Faiss compute on that many threads."""
     import faiss
 
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(threads)
     try:
-        return _nearest(rows, n_neighbors, metric, threads, progress, kind)
+        yield
     finally:
         faiss.omp_set_num_threads(before)
 
 
-def _nearest(
-    rows: Rows,
-    n_neighbors: int,
-    metric: DistanceMetric,
-    threads: int,
-    progress: Progress,
-    kind: type[np.floating],
-) -> Neighbours:
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The blocks of rows, and who computes them."""
+
+    rows: Rows
+    facts: Piece
+    threads: int
+    sharing: Sharing | None
+
+    def done(self, task: str, shared: Arrays, progress: Progress) -> Iterator[tuple[slice, Arrays]]:
+        """The rows of each block, with what `piece` finds for them."""
+        if self.sharing is None:
+            crew: Crew = Alone(self._here, progress=progress)
+            facts, arrays = self.facts, shared
+        else:
+            crew = self.sharing.crew
+            facts = {**self.facts, **self.sharing.facts}
+            arrays = {**shared, **self.sharing.arrays}
+        blocks = self._blocks()
+        pieces = [{"task": task, "start": at.start, "stop": at.stop, **facts} for at in blocks]
+        for number, found in crew.compute(pieces, arrays):
+            yield blocks[number], found
+
+    def _here(self, given: Piece, progress: Progress) -> Arrays:
+        return piece(self.rows, given, self.threads, progress)
+
+    def _blocks(self) -> list[slice]:
+        """Whole parts, as `_Frame.parts` reads them, so that no block depends on the others."""
+        n_points, n_columns = self.rows.shape
+        part = max(1, PART // n_columns)
+        at_once = min(AT_ONCE, n_points * n_columns // LEAST_BLOCKS)
+        step = part * max(1, at_once // (part * n_columns))
+        return [slice(at, min(at + step, n_points)) for at in range(0, n_points, step)]
+
+
+def _centres(rows: Rows, frame: _Frame) -> Single:
+    """(n_cells, D) the centres of the cells, from a sample."""
     import faiss
 
     n_points, n_columns = rows.shape
-    frame = _Frame.of(rows, subprogress(progress, 0.0, 0.02))
-    cells = _Cells(frame, n_points, n_columns)
-    progress(0.02, "neighbours", "making cells")
-    cells.make(rows)
-    truth = _Truth.of(rows, frame, n_neighbors, subprogress(progress, 0.08, 0.12))
-    near = cells.fill(rows, cells.needed(truth), subprogress(progress, 0.12, 0.4))
-    n_found = min(n_neighbors + SPARE, n_points - 1)
-    index = np.empty((n_points, n_neighbors), dtype=np.int32)
-    kept = kind if frame.moderate else np.float64
-    distance: Array = np.empty((n_points, n_neighbors), dtype=kept)
+    n_cells = _n_cells(n_points)
+    chosen = np.random.default_rng(0).choice(
+        n_points, min(n_points, PER_CELL * n_cells), replace=False
+    )
+    means = faiss.Kmeans(n_columns, n_cells, niter=6, min_points_per_centroid=1, seed=SEED)
+    means.train(frame.single(np.asarray(take(rows, np.sort(chosen)))))
+    return np.asarray(means.centroids)
+
+
+def _n_read(centres: Single, truth: _Truth, n_points: int) -> int:
+    """How many cells a row must read for `RECALL`, or may."""
+    most = _most_cells(n_points)
+    search = _flat_index(centres).search
+    _, near = search(truth.here, most)
+    _, cell = search(truth.there, 1)
+    there = near[:, :, None] == cell.reshape(len(near), 1, -1)
+    recall = np.cumsum(there.mean(axis=(0, 2)))
+    return min(most, max(4, int(np.searchsorted(recall, RECALL)) + 1))
+
+
+def _nearest_cells(
+    rows: Rows, frame: _Frame, centres: Single, block: slice, n_read: int, progress: Progress
+) -> Array:
+    """(n, n_read) the cells nearest to the rows of a block."""
+    near = np.empty((block.stop - block.start, n_read), dtype=_kind_of_cells(len(centres)))
+    search = _flat_index(centres).search
+    for part, values in frame.parts(rows, progress, "filling cells", block):
+        near[part.start - block.start : part.stop - block.start] = search(values, n_read)[1]
+    return near
+
+
+def _kind_of_cells(n_cells: int) -> type[np.integer]:
+    return np.uint16 if n_cells <= 1 << 16 else np.int32
+
+
+def _flat_index(centres: Single) -> Any:
+    import faiss
+
+    index: Any = faiss.IndexFlatL2(centres.shape[1])
+    index.add(np.ascontiguousarray(centres))
+    return index
+
+
+def _neighbours(
+    rows: Rows,
+    metric: DistanceMetric,
+    frame: _Frame,
+    cells: _Cells,
+    near: Array,
+    block: slice,
+    n_neighbors: int,
+    threads: int,
+    progress: Progress,
+) -> Arrays:
+    """index, distance : (n, n_neighbors) of the rows of a block."""
+    import faiss
+
+    n_found = min(n_neighbors + SPARE, rows.shape[0] - 1)
     # Each call on one thread, so that their number changes no digit, and none spins for others.
     faiss.omp_set_num_threads(1)
     with ThreadPoolExecutor(threads, "cells", faiss.omp_set_num_threads, (1,)) as pool:
-        for block in row_blocks(n_points, n_columns, AT_ONCE):
-            begin, end = (0.4 + 0.6 * at / n_points for at in (block.start, block.stop))
-            within = subprogress(progress, begin, end, f"{block.start:,} of {n_points:,}")
-            values = rows.read(block.start, block.stop)
-            numbers = cells.search(frame.single(values), near[block], n_found + 1, pool, within)
-            numbers = np.sort(others(numbers, block.start), axis=1)
-            measured = _measured(rows, values, numbers, metric, pool)
-            order = np.argsort(measured, axis=1, kind="stable")[:, :n_neighbors]
-            index[block] = np.take_along_axis(numbers, order, axis=1)
-            distance[block] = np.take_along_axis(measured, order, axis=1)
-    return Neighbours(index, distance, truth.recall(distance, metric, rows))
+        values = rows.read(block.start, block.stop)
+        within = subprogress(progress, 0.0, 0.9)
+        numbers = cells.search(frame.single(values), near[block], n_found + 1, pool, within)
+        numbers = np.sort(others(numbers, block.start), axis=1)
+        progress(0.9, "neighbours", "measuring")
+        measured = _measured(rows, values, numbers, metric, pool)
+    order = np.argsort(measured, axis=1, kind="stable")[:, :n_neighbors]
+    return {
+        "index": np.take_along_axis(numbers, order, axis=1).astype(np.int32),
+        "distance": np.take_along_axis(measured, order, axis=1),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +309,13 @@ class _Frame:
         top = max(float((high - mean).max()), float((mean - low).max()))
         return cls(mean, TOP / (top or 1.0))
 
+    @classmethod
+    def kept(cls, arrays: Arrays) -> _Frame:
+        return cls(np.asarray(arrays["mean"]), float(arrays["scale"][0]))
+
+    def arrays(self) -> Arrays:
+        return {"mean": self.mean, "scale": np.array([self.scale])}
+
     @property
     def moderate(self) -> bool:
         """Whether single precision has room for the squares of values and of their differences."""
@@ -165,11 +329,15 @@ class _Frame:
         single: Single = moved.astype(np.float32, copy=False)
         return single
 
-    def parts(self, rows: Rows, progress: Progress, message: str) -> Iterator[tuple[slice, Single]]:
-        """All rows moved and scaled, in blocks for matrix products."""
-        for block in row_blocks(*rows.shape, 1 << 22):
-            progress(block.start / rows.shape[0], "neighbours", message)
-            yield block, self.single(rows.read(block.start, block.stop))
+    def parts(
+        self, rows: Rows, progress: Progress, message: str, within: slice | None = None
+    ) -> Iterator[tuple[slice, Single]]:
+        """All rows, or those of a block, moved and scaled, in parts for matrix products."""
+        first, last = (0, rows.shape[0]) if within is None else (within.start, within.stop)
+        for part in row_blocks(last - first, rows.shape[1], PART):
+            progress(part.start / (last - first), "neighbours", message)
+            start, stop = first + part.start, first + part.stop
+            yield slice(start, stop), self.single(rows.read(start, stop))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,56 +377,45 @@ class _Truth:
         return float(found.mean())
 
 
+@dataclass(frozen=True, slots=True)
 class _Cells:
-    """Rows in the cells of an inverted file."""
+    """Rows in cells.
 
-    def __init__(self, frame: _Frame, n_points: int, n_columns: int) -> None:
-        import faiss
+    centres : (n_cells, D). start : (n_cells + 1,) where the rows of a cell begin. number, code :
+    (N,) and (N, D) the number of a row, and its difference from its centre in half precision.
+    """
 
-        self._frame, self._n_points = frame, n_points
-        self.n_cells = _n_cells(n_points)
-        self._centres = faiss.IndexFlatL2(n_columns)
-        self._index = faiss.IndexIVFScalarQuantizer(
-            self._centres, n_columns, self.n_cells, faiss.ScalarQuantizer.QT_fp16
-        )
-        lists: Any = self._index.invlists
-        self._lists: Any = faiss.downcast_InvertedLists(lists)
+    centres: Single
+    start: Int
+    number: Array
+    code: Array
 
-    def make(self, rows: Rows) -> None:
-        """Find the centres from a sample."""
-        n_rows = min(self._n_points, PER_CELL * self.n_cells)
-        chosen = np.random.default_rng(0).choice(self._n_points, n_rows, replace=False)
-        parameters = self._index.cp
-        parameters.niter, parameters.min_points_per_centroid = 6, 1
-        self._index.train(self._frame.single(np.asarray(take(rows, np.sort(chosen)))))
+    @classmethod
+    def filled(
+        cls, rows: Rows, frame: _Frame, centres: Single, near: Array, progress: Progress
+    ) -> _Cells:
+        """The rows, each in the cell `near[:, 0]`."""
+        cell = near[:, 0]
+        number = np.argsort(cell, kind="stable").astype(np.int32)
+        place = np.empty(len(cell), dtype=np.int32)
+        place[number] = np.arange(len(cell), dtype=np.int32)
+        start = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=len(centres)))])
+        code = np.empty(rows.shape, dtype=np.float16)
+        for block, part in frame.parts(rows, progress, "filling cells"):
+            code[place[block]] = part - centres[cell[block]]
+        return cls(centres, start, number, code)
 
-    def needed(self, truth: _Truth) -> int:
-        """How many cells a row must read for `RECALL`, or may."""
-        most = _most_cells(self._n_points)
-        _, near = self._centres.search(truth.here, most)
-        _, cell = self._centres.search(truth.there, 1)
-        there = near[:, :, None] == cell.reshape(len(near), 1, -1)
-        recall = np.cumsum(there.mean(axis=(0, 2)))
-        return min(most, max(4, int(np.searchsorted(recall, RECALL)) + 1))
+    @classmethod
+    def kept(cls, arrays: Arrays) -> _Cells:
+        return cls(*(np.asarray(arrays[name]) for name in ("centres", "start", "number", "code")))
 
-    def fill(self, rows: Rows, n_read: int, progress: Progress) -> Array:
-        """Put the rows into their cells; (N, n_read) the cells nearest to each row."""
-        import faiss
-
-        kind = np.uint16 if self.n_cells <= 1 << 16 else np.int32
-        near = np.empty((self._n_points, n_read), dtype=kind)
-        message, first, second = "filling cells", (0.0, 0.9), (0.9, 1.0)
-        for block, part in self._frame.parts(rows, subprogress(progress, *first), message):
-            near[block] = self._centres.search(part, n_read)[1]
-        # Lists that grow would take up to twice their size.
-        for cell, size in enumerate(np.bincount(near[:, 0], minlength=self.n_cells).tolist()):
-            self._lists.resize(cell, size)
-            self._lists.resize(cell, 0)
-        for block, part in self._frame.parts(rows, subprogress(progress, *second), message):
-            own = near[block, 0].astype(np.int64)
-            pointers = faiss.swig_ptr(part), None, faiss.swig_ptr(own)
-            self._index.add_core(len(part), *pointers)
-        return near
+    def arrays(self) -> Arrays:
+        return {
+            "centres": self.centres,
+            "start": self.start,
+            "number": self.number,
+            "code": self.code,
+        }
 
     def search(
         self,
@@ -273,9 +430,9 @@ class _Cells:
         n_read = near.shape[1]
         while (lacking := np.flatnonzero(numbers[:, -1] < 0)).size:
             # Their cells hold too few rows.
-            n_read = min(4 * n_read, self.n_cells)
+            n_read = min(4 * n_read, len(self.centres))
             some = rows[lacking]
-            _, wider = self._centres.search(some, n_read)
+            _, wider = _flat_index(self.centres).search(some, n_read)
             numbers[lacking] = self._searched(
                 some, wider, n_nearest, pool, subprogress(progress, 1.0, 1.0)
             )
@@ -291,12 +448,13 @@ class _Cells:
     ) -> Int:
         import faiss
 
+        n_cells = len(self.centres)
         order = np.argsort(near, axis=None, kind="stable") // near.shape[1]
-        start = np.concatenate([[0], np.cumsum(np.bincount(near.ravel(), minlength=self.n_cells))])
-        size = [self._lists.list_size(cell) for cell in range(self.n_cells)]
+        start = np.concatenate([[0], np.cumsum(np.bincount(near.ravel(), minlength=n_cells))])
+        size = np.diff(self.start).tolist()
         tasks = [
             (cell, order[start[cell] + part.start : start[cell] + part.stop])
-            for cell in range(self.n_cells)
+            for cell in range(n_cells)
             if size[cell]
             for part in row_blocks(start[cell + 1] - start[cell], size[cell], TILE)
         ]
@@ -304,7 +462,7 @@ class _Cells:
         def compare(task: tuple[int, Int]) -> tuple[Int, Single, Int]:
             cell, own = task
             number, there = self._read(cell)
-            here = rows[own] - self._centres.reconstruct(cell)
+            here = rows[own] - self.centres[cell]
             return own, faiss.pairwise_distances(here, there), number
 
         heap = faiss.ResultHeap(len(rows), n_nearest)
@@ -317,12 +475,8 @@ class _Cells:
 
     def _read(self, cell: int) -> tuple[Int, Single]:
         """(n,) and (n, D) the numbers of a cell's rows, and their differences from its centre."""
-        import faiss
-
-        size, lists = self._lists.list_size(cell), self._lists
-        numbers = faiss.rev_swig_ptr(lists.get_ids(cell), size).copy()
-        codes = faiss.rev_swig_ptr(lists.get_codes(cell), size * lists.code_size)
-        return numbers, codes.view(np.float16).reshape(size, -1).astype(np.float32)
+        own = slice(self.start[cell], self.start[cell + 1])
+        return self.number[own].astype(np.int64), self.code[own].astype(np.float32)
 
 
 def _measured(

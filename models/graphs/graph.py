@@ -18,13 +18,15 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
-from models.arrays import Array, Float, Int, Int32, Single, row_blocks
-from models.graphs.cells import nearest_by_rows
+from models.arrays import Array, Arrays, Float, Int, Int32, Single, row_blocks
+from models.graphs import cells
+from models.graphs.cells import Sharing, nearest_by_rows
 from models.graphs.lengths import between
 from models.graphs.neighbours import nearest
 from models.inputs.checks import blocks, distinct, scattered
 from models.inputs.rows import ChosenRows, Rows
 from models.numerics.distances import FLAT, DistanceMetric, FlatRows, flat
+from models.running.crew import SHARED, Crew, Piece
 from models.running.progress import Progress, silent, subprogress
 
 MOST_COMPARED = 2 * 10**9
@@ -91,10 +93,14 @@ def neighbour_graph(
     metric: DistanceMetric,
     threads: int,
     progress: Progress,
+    crew: Crew | None = None,
+    flat_by: DistanceMetric | None = None,
 ) -> Graph:
     """The connected graph of `n_neighbors` nearest neighbours.
 
     points : (N, D); `Rows`, for metrics of `FLAT`, are read block by block.
+    crew : its pieces are answered by `graph_piece`; None: this process alone.
+    flat_by : the metric by which `points` were made flat; None: they are the rows as given.
     """
     progress(0.0, "neighbours", "looking for equal points")
     first, place = distinct(points)
@@ -104,15 +110,19 @@ def neighbour_graph(
         part = np.zeros(1, np.int64)
         return Graph(first, place, none, np.empty(0), 0, 0.0, part, None, by_rows)
     n_near = min(n_neighbors, first.size - 1)
+    sharing = None
+    if crew is not None and crew.n_pieces > 1:
+        chosen = {} if first.size == points.shape[0] else {"chosen": first}
+        sharing = Sharing(crew, {"flat_by": flat_by or metric}, chosen)
     rows: Array | Rows
     if isinstance(points, Rows):
         rows = FlatRows(points, metric)
         rows = rows if first.size == points.shape[0] else ChosenRows(rows, first)
         within = subprogress(progress, 0.0, 0.99)
-        near = nearest_by_rows(rows, n_near, metric, threads, within)
+        near = nearest_by_rows(rows, n_near, metric, threads, within, sharing=sharing)
     else:
         nodes = points if first.size == len(points) else points[first]
-        near = nearest(nodes, n_near, metric, threads, progress)
+        near = nearest(nodes, n_near, metric, threads, progress, sharing)
         rows = flat(nodes, metric) if metric in FLAT else nodes
     scale, recall = float(near.distance.mean(dtype=np.float64)), near.recall
     ends, length = _undirected(near.index, near.distance)
@@ -128,6 +138,14 @@ def neighbour_graph(
         key = np.lexsort((ends[:, 1], ends[:, 0]))
         ends, length = ends[key], length[key]
     return Graph(first, place, ends, length, n_near, scale, alone, recall, by_rows)
+
+
+def graph_piece(rows: Rows, given: Piece, threads: int, progress: Progress) -> Arrays:
+    """What the crew of `neighbour_graph` computes. rows : (N, D) the features as they are."""
+    part: Rows = FlatRows(rows, given["flat_by"])
+    if "chosen" in given[SHARED]:
+        part = ChosenRows(part, np.asarray(given[SHARED]["chosen"]))
+    return cells.piece(part, given, threads, progress)
 
 
 def _undirected(index: Int32, distance: Float | Single) -> tuple[Int32, Float | Single]:

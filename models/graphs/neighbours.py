@@ -15,10 +15,10 @@ import numpy as np
 
 from models.arrays import Array, Int, row_blocks
 from models.errors import UsageError
-from models.graphs.cells import nearest_by_rows
+from models.graphs.cells import Sharing, nearest_by_rows
 from models.graphs.lengths import Neighbours, between, nearest_of_all, others
 from models.inputs.rows import ArrayRows
-from models.numerics.distances import COUNTED, FLAT, DistanceMetric, flat
+from models.numerics.distances import COUNTED, FLAT, DistanceMetric, FlatRows, flat
 from models.running.progress import Progress
 
 EXACT_POINTS = 10_000
@@ -27,9 +27,16 @@ MOST_POINTS_EXACT = 50_000
 
 
 def nearest(
-    points: Array, n_neighbors: int, metric: DistanceMetric, threads: int, progress: Progress
+    points: Array,
+    n_neighbors: int,
+    metric: DistanceMetric,
+    threads: int,
+    progress: Progress,
+    sharing: Sharing | None = None,
 ) -> Neighbours:
     """Neighbours of distinct points; `n_neighbors` is below their number.
+
+    sharing : who searches cells; None: this process alone.
 
     Raises UsageError for a metric without an index on more than `MOST_POINTS_EXACT` points, and
     where a distance is not defined.
@@ -42,11 +49,19 @@ def nearest(
         else:
             index = _by_all_pairs(values, n_neighbors, metric, threads, progress)
         return _measured(points, index, metric, None)
-    rows = flat(points, metric)
     if len(points) <= EXACT_POINTS:
+        rows = flat(points, metric)
         index = _by_all_pairs(rows, n_neighbors, "euclidean", threads, progress)
         return _measured(rows, index, metric, None)
-    return nearest_by_rows(ArrayRows(rows), n_neighbors, metric, threads, progress, np.float64)
+    return nearest_by_rows(
+        FlatRows(ArrayRows(points), metric),
+        n_neighbors,
+        metric,
+        threads,
+        progress,
+        np.float64,
+        sharing,
+    )
 
 
 def require_index(n_points: int, metric: DistanceMetric) -> None:

@@ -73,10 +73,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.arrays import Float, Int, row_blocks
+from models.arrays import Arrays, Float, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
-from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.graph import Graph, graph_piece, neighbour_graph
 from models.graphs.measured import (
     ITEMS_INPUT,
     bytes_of_measured,
@@ -125,7 +125,8 @@ from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Params, Weights
 from models.running import memory
 from models.running.cost import Cost
-from models.running.progress import subprogress
+from models.running.crew import Piece
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 
@@ -388,6 +389,11 @@ class HAC(Method[HACParams]):
             warnings=notes if pairs is None else (*pairs.warnings, *notes),
         )
 
+    def _piece(
+        self, data: Data, params: HACParams, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        return graph_piece(data.rows("features"), piece, threads, progress)
+
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest point; every probability is 1."""
         pairs = kept(model)
@@ -461,10 +467,7 @@ class _Merged:
 
 def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> _Merged:
     """Merges along the graph of nearest neighbours."""
-    rule, metric, points = _rule(values, params)
-    graph = neighbour_graph(
-        points, params.n_neighbors, metric, run.threads, subprogress(run.progress, 0.05, 0.5)
-    )
+    rule, points, graph = _graph(values, params, run)
     merges, height = agglomerate(
         graph, rule, points if rule in BY_CENTRE else None, subprogress(run.progress, 0.5, 0.95)
     )
@@ -483,10 +486,7 @@ def _constrained(
     progress = subprogress(run.progress, 0.05, 0.95)
     by_edges = constraints
     if params.connectivity == "knn":
-        _, metric, points = _rule(values, params)
-        graph = neighbour_graph(
-            points, params.n_neighbors, metric, run.threads, subprogress(run.progress, 0.05, 0.5)
-        )
+        _, _, graph = _graph(values, params, run)
         progress = subprogress(run.progress, 0.5, 0.95)
         by_edges = constraints.with_graph(_edges_of_points(graph))
         metrics = _facts(graph)
@@ -509,6 +509,20 @@ def _constrained(
     height = raised(height, level)
     metrics |= {"n_groups": float(constraints.n_groups), "n_forced": float((level > 0).sum())}
     return _Merged(merges, height, metrics, warnings + merge_warnings(level, height, constraints))
+
+
+def _graph(
+    values: npt.NDArray[Any], params: HACParams, run: Run
+) -> tuple[GraphRule, npt.NDArray[Any], Graph]:
+    """As `_rule`, with the graph of nearest neighbours."""
+    rule, metric, points = _rule(values, params)
+    # Blocks of 16 bits a value would be made flat in single precision, the whole is in double.
+    crew = run.crew if values.dtype.itemsize > 2 else None
+    progress = subprogress(run.progress, 0.05, 0.5)
+    graph = neighbour_graph(
+        points, params.n_neighbors, metric, run.threads, progress, crew, params.distance
+    )
+    return rule, points, graph
 
 
 def _rule(

@@ -53,10 +53,10 @@ from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from models.arrays import Array, Float, Int, Int32, Single, row_blocks
+from models.arrays import Array, Arrays, Float, Int, Int32, Single, row_blocks
 from models.clusters import lloyd
 from models.graphs.cells import bytes_to_find
-from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.graph import Graph, graph_piece, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
 from models.graphs.neighbours import EXACT_POINTS, require_index
 from models.inputs.checks import require_point_rows
@@ -81,6 +81,7 @@ from models.numerics.distances import FLAT, DistanceMetric, presence_warnings
 from models.parameters import Params
 from models.running import memory
 from models.running.cost import Cost
+from models.running.crew import Piece
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
@@ -175,6 +176,7 @@ class SCC(Method[SCCParams]):
                 params.metric,
                 run.threads,
                 subprogress(run.progress, 0.05, 0.6),
+                run.crew,
             )
             warnings = graph.warnings(params.n_neighbors) + warnings
         metrics = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
@@ -220,6 +222,11 @@ class SCC(Method[SCCParams]):
         ends, length = row_edges(graph)
         each = np.arange(graph.place.size)
         return replace(graph, first=each, place=each, ends=ends.astype(np.int32), length=length)
+
+    def _piece(
+        self, data: Data, params: SCCParams, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        return graph_piece(data.rows("features"), piece, threads, progress)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest point; every probability is 1."""

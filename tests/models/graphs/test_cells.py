@@ -30,6 +30,7 @@ def all_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cells, "RECALL", 1.0)
     monkeypatch.setattr(cells, "SAMPLE", 1 << 20)
     monkeypatch.setattr(cells, "AT_ONCE", 300)
+    monkeypatch.setattr(cells, "PART", 100)
 
 
 @pytest.mark.usefixtures("all_found")
