@@ -8,7 +8,7 @@ of the time of Faiss's own search, that scans the cells of each row. The distanc
 found are then measured on the rows as given.
 
 Nothing is random: the same rows give the same neighbours. Blocks of rows are pieces of a crew,
-first those of which the nearest cells are sought, then those of which the neighbours are; the
+once to find the nearest cells, once to find the neighbours; the
 blocks depend on the shape of the rows alone, so any number of workers gives the same bits.
 
 Five passes read the rows in order; the last one also takes the neighbours, in their order, once for
@@ -61,7 +61,7 @@ SPARE = 4
 """Neighbours measured beyond the requested ones, since half precision may confuse their order."""
 
 SEED = 1234
-"""Of the draws of k-means."""
+"""The seed of k-means."""
 
 TOP = 2.0**13
 """Magnitude of the largest value among the rows in cells: half precision ends at 2^16."""
@@ -332,7 +332,7 @@ class _Frame:
     def parts(
         self, rows: Rows, progress: Progress, message: str, within: slice | None = None
     ) -> Iterator[tuple[slice, Single]]:
-        """All rows, or those of a block, moved and scaled, in parts for matrix products."""
+        """All rows, or the rows of a block, moved and scaled, in parts for matrix products."""
         first, last = (0, rows.shape[0]) if within is None else (within.start, within.stop)
         for part in row_blocks(last - first, rows.shape[1], PART):
             progress(part.start / (last - first), "neighbours", message)
