@@ -7,9 +7,9 @@ rows of a block that read one cell are compared with it by one matrix product, w
 of the time of Faiss's own search, that scans the cells of each row. The distances to the neighbours
 found are then measured on the rows as given.
 
-Nothing is random: the same rows give the same neighbours. Blocks of rows are pieces of a crew,
-once to find the nearest cells, once to find the neighbours; the
-blocks depend on the shape of the rows alone, so any number of workers gives the same bits.
+Nothing is random: the same rows give the same neighbours. Blocks of rows are pieces of a crew, once
+to find the nearest cells, once to find the neighbours; the blocks depend on the shape of the rows
+alone, so any number of workers gives the same bits.
 
 Five passes read the rows in order; the last one also takes the neighbours, in their order, once for
 each block.
