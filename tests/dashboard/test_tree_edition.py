@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
 from tests.dashboard.conftest import Axe, Open, Pages
 from tests.e2e.conftest import Service
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 #   0 plant
 #   ├── 1 flower ── 2 rose, 3 tulip, 4 lily
@@ -30,6 +33,13 @@ def editions(client: httpx.Client, tree: str) -> list[dict[str, Any]]:
 def children(client: httpx.Client, tree: str, edition: str, node: int) -> list[int]:
     shown = {"edition": edition}
     return list(client.get(f"/v1/trees/{tree}/nodes/{node}", params=shown).json()["children"])
+
+
+def select(page: Page, node: int) -> None:
+    """Select a node by the address of the page."""
+    page.evaluate(
+        "node => { location.hash = location.hash.replace(/node=\\d+/, `node=${node}`); }", node
+    )
 
 
 def test_nodes_are_changed_and_changes_undone(
@@ -74,10 +84,10 @@ def test_nodes_are_changed_and_changes_undone(
     # Siblings are merged.
     client = service.client
     for node in (2, 4):
-        page.evaluate(
-            "node => { location.hash = location.hash.replace(/node=\\d+/, `node=${node}`); }", node
-        )
-        panel.locator(".edition-node-name", has_text={2: "rose", 4: "lily"}[node]).wait_for()
+        select(page, node)
+        heading = panel.locator(".edition-node-name")
+        # The whole name: another of the nodes is “bulbs & roses”.
+        heading.get_by_text({2: "rose", 4: "lily"}[node], exact=True).wait_for()
         panel.get_by_role("button", name="Choose to merge").click()
     panel.get_by_role("button", name="Merge 2 nodes").click()
     panel.locator(".edition-node-name", has_text="Node 8").wait_for()
@@ -106,6 +116,28 @@ def test_nodes_are_changed_and_changes_undone(
     assert (
         client.get(f"/v1/editions/{edition['id']}").json()["revision"] == other.json()["revision"]
     )
+
+
+def test_a_button_is_pressed_though_the_panel_changes_meanwhile(
+    open_page: Open, service: Service, tree: str
+) -> None:
+    made = service.client.post(f"/v1/trees/{tree}/editions", json={}).json()
+    page = open_page(f"/trees/{tree}?node=2&tab=edit&edition={made['id']}")
+    panel = page.get_by_role("region", name="Edit and share")
+    heading = panel.locator(".edition-node-name")
+
+    def select_and_wait(node: int, name: str) -> None:
+        select(page, node)
+        heading.get_by_text(name, exact=True).wait_for()
+
+    for node, name in ((2, "rose"), (4, "lily"), (3, "tulip")):
+        select_and_wait(node, name)
+        panel.get_by_role("button", name="Choose to merge").click()
+    panel.get_by_role("button", name="Merge 3 nodes").hover()
+    page.mouse.down()
+    select_and_wait(1, "flower")
+    page.mouse.up()
+    panel.get_by_text("These are all that lie under that node").wait_for()
 
 
 @pytest.mark.slow

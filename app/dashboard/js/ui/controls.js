@@ -24,6 +24,18 @@ export function button(label, { kind = "", iconName, onclick, ...attributes } = 
 }
 
 /**
+ * Change the words of a button that has some. Its element stays: where it is replaced between press and
+ * release, the browser fires no click.
+ *
+ * @param {HTMLButtonElement} element
+ * @param {string} label
+ */
+export function relabel(element, label) {
+  const words = element.querySelector("span");
+  if (words && words.textContent !== label) words.textContent = label;
+}
+
+/**
  * @typedef {HTMLDivElement & {
  *   control: HTMLElement,
  *   setError(message: Child): void,

@@ -2,7 +2,7 @@
 // merged or dissolved.
 
 import { aborted, hasStatus, messageOf } from "../../net/problem.js";
-import { button, field } from "../../ui/controls.js";
+import { button, field, relabel } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
 import { plural } from "../../ui/format.js";
 import * as model from "../model/edition.js";
@@ -25,6 +25,8 @@ export function editionNode(view, { change }) {
   let siblings = [];
   /** @type {{ id: number, parent: number | null, name: string | null }[]} Chosen to be merged. */
   let chosen = [];
+  /** What the list of them shows. */
+  let listed = chosen;
   /** What the form was filled with. */
   let filled = "";
 
@@ -93,14 +95,17 @@ export function editionNode(view, { change }) {
     hint.hidden = details !== null;
     body.hidden = details === null;
     merging.hidden = chosen.length === 0;
-    replace(
-      list,
-      chosen.map((each) =>
-        el("li", {}, each.name ? bdi(each.name) : `Node ${each.id}`, " ", remover(each.id)),
-      ),
-    );
-    replace(merge, el("span", {}, `Merge ${plural(chosen.length, "node")}`));
-    few.hidden = true;
+    if (chosen !== listed) {
+      listed = chosen;
+      replace(
+        list,
+        chosen.map((each) =>
+          el("li", {}, each.name ? bdi(each.name) : `Node ${each.id}`, " ", remover(each.id)),
+        ),
+      );
+      few.hidden = true;
+    }
+    relabel(merge, `Merge ${plural(chosen.length, "node")}`);
     if (!details) return;
     const { id, parent, children, collapsed } = details;
     const marks = model.marksOf(details);
@@ -111,7 +116,7 @@ export function editionNode(view, { change }) {
     down.disabled = at < 0 || at === siblings.length - 1;
     const isInner = children.length > 0 && parent !== null;
     collapse.disabled = dissolve.disabled = !isInner;
-    replace(collapse, el("span", {}, collapsed ? "Expand" : "Collapse"));
+    relabel(collapse, collapsed ? "Expand" : "Collapse");
     choose.disabled = parent === null;
     choose.setAttribute("aria-pressed", String(chosen.some((each) => each.id === id)));
   };
