@@ -66,7 +66,7 @@ def shown(text: str | int, limit: int = 80) -> str:
     Letters and signs of every script stay as they are. What a reader cannot see, or what would
     change the text around it, is escaped: controls, line breaks, signs of direction, surrogates,
     unassigned code points, fillers, and a combining mark that has no letter before it. A number
-    stays as it is.
+    is written plainly.
     """
     if isinstance(text, int):
         return str(text)

@@ -286,7 +286,7 @@ def field_errors(
 
 
 def _part(part: str | int) -> str:
-    """A part of a pointer in a message: quoted only where it would not be seen as it is."""
+    """A part of a pointer in a message: quoted where it holds what cannot be seen."""
     quoted = shown(part)
     return str(part) if quoted == f"'{part}'" else quoted
 
