@@ -14,6 +14,7 @@ from pydantic_core import to_json
 
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
+from models.errors import shown
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, distances
@@ -244,7 +245,7 @@ def _check_table(dataset: Dataset, role: str) -> None:
         lacks = role_of(role).wants == "matrix" and not features(columns)
         what, how = "columns of numbers", "choose them with ?columns="
     if lacks:
-        there_are = ", ".join(f"{column.name!r} ({column.type})" for column in columns[:20])
+        there_are = ", ".join(f"{shown(column.name)} ({column.type})" for column in columns[:20])
         raise _refused(
             "wrong-role",
             role,

@@ -27,7 +27,7 @@ from starlette.middleware.gzip import GZipResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.problems import Refused, respond
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from workers.formats.packed import Coding, Unpacker
 
 SHORTEST = 1024
@@ -188,8 +188,8 @@ def _compressed_etags(headers: Mapping[str, str]) -> frozenset[str]:
 def _refusal(scope: Scope, coding: str) -> ASGIApp:
     refused = Refused(
         "unsupported-format",
-        f"The body is compressed by {coding[:40]!r} (Content-Encoding); accepted are gzip, zstd "
-        "and identity. Formats such as Parquet and npz are compressed by themselves.",
+        f"The body is compressed by {shown(coding, 40)} (Content-Encoding); accepted are gzip, "
+        "zstd and identity. Formats such as Parquet and npz are compressed by themselves.",
     )
     request_id = scope.get("state", {}).get("request_id")
     return respond(request_id, refused.problem, {"Accept-Encoding": "gzip, zstd"})

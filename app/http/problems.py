@@ -21,7 +21,7 @@ from starlette.routing import compile_path
 
 from app.http.addresses import path_of
 from app.http.problem_schemas import ProblemBody
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from workers.errors import (
     Damaged,
     OverLimit,
@@ -139,7 +139,7 @@ class Refused(HTTPException):
 
 def not_found(what: str, name: str) -> Refused:
     """404 for what does not exist and for what belongs to another tenant."""
-    return Refused("not-found", f"There is no {what} {name!r}.")
+    return Refused("not-found", f"There is no {what} {shown(name)}.")
 
 
 def refused_at(code: str, detail: str, *pointer: str | int) -> Refused:
@@ -280,9 +280,15 @@ def field_errors(
         for pointer, sentences in details.items()
     ]
     first = entries[0]
-    where = ".".join(str(part) for part in first["pointer"]) or "the body"
+    where = ".".join(map(_part, first["pointer"])) or "the body"
     more = f" ({len(entries) - 1} more in `errors`)" if len(entries) > 1 else ""
     return f"{where}: {first['detail']}{more}", entries
+
+
+def _part(part: str | int) -> str:
+    """A part of a pointer in a message: quoted where it holds what cannot be seen."""
+    quoted = shown(part)
+    return str(part) if quoted == f"'{part}'" else quoted
 
 
 def _sentence(error: Any) -> str:

@@ -9,6 +9,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from app.http.problems import Refused
+from models.errors import shown
 
 
 async def refuse_unknown(request: Request) -> None:
@@ -24,7 +25,7 @@ async def refuse_unknown(request: Request) -> None:
     for name in unknown:
         near = get_close_matches(name, accepted, 1)
         meant = f" Did you mean {near[0]!r}?" if near else ""
-        details.append(f"This path has no query parameter {name[:80]!r}; {there_are}.{meant}")
+        details.append(f"This path has no query parameter {shown(name)}; {there_are}.{meant}")
     entries = [
         {"detail": detail, "pointer": ["query", name[:80]]}
         for name, detail in zip(unknown, details, strict=True)

@@ -23,7 +23,7 @@ from app.pictures.palette import Palette, Theme, style
 from app.pictures.pictured_tree import PicturedTree, take
 from app.pictures.strips import Column
 from models.arrays import Int
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.tree.categories import Categories
 from models.tree.leaf_ranges import leaf_counts
 from models.tree.tree import Tree
@@ -112,7 +112,7 @@ def svg(
 def _require_one_of(name: str, value: Any, known: tuple[str, ...]) -> None:
     if value not in known:
         raise UsageError(
-            f"Parameter {name!r} is {str(value)[:40]!r}; it is one of {', '.join(known)}.",
+            f"Parameter {name!r} is {shown(str(value), 40)}; it is one of {', '.join(known)}.",
             code="wrong-parameter",
             parameter=name,
         )

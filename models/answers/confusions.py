@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import Float, Int
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed, shown
 from models.tree.labels import Labels
 from models.tree.leaf_ranges import spans
 from models.tree.named import NamedNodes
@@ -167,7 +166,7 @@ def _leaves(tree: Tree, labels: Labels) -> Int:
     names = [name for name in tree.name[leaves].tolist() if name is not None]
     text = texts[int(np.flatnonzero(lost)[0])]
     raise UsageError(
-        f"Label {text[:80]!r} names no leaf of the tree, or several; its leaves are "
+        f"Label {shown(text)} names no leaf of the tree, or several; its leaves are "
         f"{listed(names)}. A label is a leaf's name, its path of names, or the number of a class, "
         f"0 to {len(leaves) - 1}.",
         code="wrong-input",

@@ -37,8 +37,7 @@ from models.calibration.node_sets import class_scores
 from models.calibration.options import CalibrationTerms
 from models.calibration.quantiles import fewest_rows
 from models.calibration.risk import RiskCurve, cost_losses, distance_losses
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed
 from models.numerics.softmax import log_softmax
 from models.running import memory
 from models.running.progress import Progress, silent

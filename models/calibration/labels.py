@@ -22,8 +22,7 @@ from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int
 from models.calibration.calibration import probability_blocks
 from models.calibration.climbing import ClassTree
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed, shown
 from models.inputs.label_sets import LabelSets
 from models.tree.named import SEVERAL, NamedNodes
 from models.tree.tree import Tree
@@ -138,7 +137,7 @@ def label_classes(labels: LabelSets, tree: Tree, node: Int) -> Int:
             why = "is an inner node of the tree"
         known = [f"node {at}" if tree.name[at] is None else tree.name[at] for at in node.tolist()]
         raise UsageError(
-            f"Label {labels.names[number][:80]!r} at row {row} (counted from 0) {why}; "
+            f"Label {shown(labels.names[number])} at row {row} (counted from 0) {why}; "
             f"{wrong.size} label(s) are no class. Classes are {listed(known)}: a label is the name "
             f"of one, its path of names, or its number from 0 to {node.shape[0] - 1}.",
             code="unknown-label",

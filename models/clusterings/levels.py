@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Int
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed, shown
 from models.inputs.items import ItemColumn, ItemTable
 from models.tree.cluster_names import cluster_names
 from models.tree.cut import cut
@@ -74,7 +73,7 @@ def of_table(table: ItemTable, wanted: Sequence[str] | None) -> tuple[list[Level
     warnings: list[str] = []
     columns = _requested(table, wanted) if wanted is not None else _found(table, warnings)
     if len(columns) < FEWEST:
-        named = "".join(f": {column.name[:80]!r}" for column in columns)
+        named = "".join(f": {shown(column.name)}" for column in columns)
         raise UsageError(
             f"Input {ROLE!r} has {len(columns)} column(s) of labels{named}; {FEWEST} or more are "
             "needed, a column for each level.",
@@ -92,7 +91,7 @@ def of_table(table: ItemTable, wanted: Sequence[str] | None) -> tuple[list[Level
         if level.noise:
             n_noise = int((level.code == level.n_clusters).sum())
             warnings.append(
-                f"Level {level.name[:80]!r}: {n_noise:,} row(s) have no label (missing, -1, or a "
+                f"Level {shown(level.name)}: {n_noise:,} row(s) have no label (missing, -1, or a "
                 f"text such as NA or {NOISE!r}); they are the cluster {NOISE!r} of that level."
             )
     return levels, warnings
@@ -140,12 +139,12 @@ def _requested(table: ItemTable, wanted: Sequence[str]) -> list[ItemColumn]:
     twice = [name for place, name in enumerate(wanted) if name in wanted[:place]]
     if twice:
         raise UsageError(
-            f"'levels' names {twice[0][:80]!r} twice.", code="wrong-input", parameter="levels"
+            f"'levels' names {shown(twice[0])} twice.", code="wrong-input", parameter="levels"
         )
     for name in wanted:
         if name not in by_name:
             raise UsageError(
-                f"'levels' names {name[:80]!r}, which is no column; the columns are "
+                f"'levels' names {shown(name)}, which is no column; the columns are "
                 f"{listed(list(by_name), _MOST_SHOWN)}.",
                 code="wrong-input",
                 parameter="levels",
@@ -170,7 +169,7 @@ def _found(table: ItemTable, warnings: list[str]) -> list[ItemColumn]:
         if len(largest) > 1:
             raise UsageError(
                 f"Input {ROLE!r} has several sets of columns whose names differ in a number alone, "
-                f"such as {largest[0][0].name[:80]!r} and {largest[1][0].name[:80]!r}; name the "
+                f"such as {shown(largest[0][0].name)} and {shown(largest[1][0].name)}; name the "
                 "columns that are levels in 'levels'.",
                 code="wrong-input",
                 role=ROLE,
@@ -233,7 +232,7 @@ def _require_labels(column: ItemColumn) -> None:
     reason = _no_labels(column)
     if reason is not None:
         raise UsageError(
-            f"Column {column.name[:80]!r} {reason}; labels are whole numbers or texts. Name the "
+            f"Column {shown(column.name)} {reason}; labels are whole numbers or texts. Name the "
             "columns of labels in 'levels'.",
             code="wrong-input",
             role=ROLE,
@@ -264,7 +263,7 @@ def _level(column: ItemColumn) -> Level:
     if longest > LONGEST_LABEL:
         long = next(place for place, text in enumerate(texts) if len(text) > LONGEST_LABEL)
         raise UsageError(
-            f"Column {column.name[:80]!r} has a text of {len(texts[long]):,} characters at row "
+            f"Column {shown(column.name)} has a text of {len(texts[long]):,} characters at row "
             f"{int(np.argmax(code == long))} (counted from 0); a label has at most "
             f"{LONGEST_LABEL}.",
             code="too-large",
@@ -278,7 +277,7 @@ def _level(column: ItemColumn) -> Level:
     level = _present(column.name, [*(texts[place] for place in kept), NOISE], number[code], True)
     if not level.n_clusters:
         raise UsageError(
-            f"Column {column.name[:80]!r} has a label for no row.", code="wrong-input", role=ROLE
+            f"Column {shown(column.name)} has a label for no row.", code="wrong-input", role=ROLE
         )
     return level
 
@@ -322,7 +321,7 @@ def _ordered(levels: list[Level], warnings: list[str]) -> list[Level]:
     for coarse, fine in pairwise(ordered):
         if fine.n_clusters < coarse.n_clusters:
             warnings.append(
-                f"Level {fine.name[:80]!r} has fewer clusters ({fine.n_clusters:,}) than the level "
-                f"before it, {coarse.name[:80]!r} ({coarse.n_clusters:,})."
+                f"Level {shown(fine.name)} has fewer clusters ({fine.n_clusters:,}) than the level "
+                f"before it, {shown(coarse.name)} ({coarse.n_clusters:,})."
             )
     return ordered

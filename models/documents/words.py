@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.running.progress import Progress, silent
 
 StopWords = Literal["none", "english"]
@@ -184,5 +184,5 @@ def _nothing_left(n_documents: int, counted: Counter[str], min_count: int) -> st
     word, n = max(counted.items(), key=lambda entry: (entry[1], entry[0]))
     return (
         f"{what}in which no word occurs 'min_count' = {min_count} times; the most frequent one, "
-        f"{word[:80]!r}, occurs {n} time(s)."
+        f"{shown(word)}, occurs {n} time(s)."
     )

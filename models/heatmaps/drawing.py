@@ -18,7 +18,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 
 from models.arrays import Array, Float, Int, Matrix
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.graphs.measured import Measured
 from models.heatmaps.measured import means_of_pairs
 from models.heatmaps.options import MOST_ROWS, HeatmapTerms
@@ -443,7 +443,7 @@ def _hidden(values: Array, columns: Int, names: Sequence[str] | None) -> tuple[s
     if not hidden.size:
         return ()
     first = int(columns[hidden[0]])
-    name = first if names is None else repr(names[first])
+    name = first if names is None else shown(names[first])
     return (
         f"{hidden.size} column(s), the first of them {name}, differ by less than one step of the "
         "whole range, so that they have one colour: 'scale' 'standard' shows each on its own.",

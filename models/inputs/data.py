@@ -12,8 +12,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.errors import EmptyValue, UsageError
-from models.errors import listed as listed
+from models.errors import EmptyValue, UsageError, listed
 from models.inputs.exact import first_rounded, require_exact, rounded
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets

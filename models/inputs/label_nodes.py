@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Int
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed, shown
 from models.inputs.label_sets import LabelSets
 from models.tree.build import from_parents
 from models.tree.named import SEVERAL, NamedNodes
@@ -36,7 +35,7 @@ def label_nodes(labels: LabelSets, hierarchy: Tree) -> Int:
             known = [str(name) for name in hierarchy.name.tolist() if name is not None]
             why = "means several nodes" if node == SEVERAL else "is no node"
             raise UsageError(
-                f"Label {name[:80]!r} at row {row} (counted from 0) {why} of the hierarchy, whose "
+                f"Label {shown(name)} at row {row} (counted from 0) {why} of the hierarchy, whose "
                 f"nodes are {listed(known)}. A label is the name of one node, or its path of names "
                 f"such as 'animal/cat/lion'.{_SLASH if '/' in name else ''}",
                 code="wrong-input",

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
-from models.errors import UsageError
+from models.errors import UsageError, shown
 
 if TYPE_CHECKING:
     pass
@@ -139,7 +139,7 @@ def _named(labels: LabelSets, names: list[str]) -> LabelSets:
     numbers = [number_of.get(name, -1) for name in labels.names]
     wrong = [name for name, number in zip(labels.names, numbers, strict=True) if number < 0]
     if wrong or len(set(names)) < len(names):
-        what = f"label {wrong[0][:80]!r} is none of them" if wrong else "a name occurs twice"
+        what = f"label {shown(wrong[0])} is none of them" if wrong else "a name occurs twice"
         raise UsageError(
             f"Input 'names' has {len(names)} names, one for each of the labels 0, 1, ...; {what}.",
             code="wrong-input",

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from models.arrays import Float
+from models.errors import listed
 from models.inputs.checks import Points, blocks
-from models.inputs.data import listed
 from models.inputs.frames import sampled, typical
 from models.inputs.rows import Rows
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.data import Data
 from models.inputs.known_clusters import Contradiction, Groups, Known, contradictions, known
 
@@ -107,7 +107,7 @@ def _sentence(each: Contradiction, names: list[str], must: Int, cannot: Int) -> 
     if each.pair is None:
         (first, *_, last), (row, *_, other) = each.groups, each.links
         what = (
-            f"row {row} is labelled {names[first][:80]!r} and row {other} {names[last][:80]!r}, "
+            f"row {row} is labelled {shown(names[first])} and row {other} {shown(names[last])}, "
             "yet they are one cluster"
         )
     else:
@@ -118,7 +118,7 @@ def _sentence(each: Contradiction, names: list[str], must: Int, cannot: Int) -> 
     steps = []
     for group, (before, after) in zip(inner, pairwise(each.links), strict=True):
         if group < len(names):
-            steps.append(f"{before} and {after} are labelled {names[group][:80]!r}")
+            steps.append(f"{before} and {after} are labelled {shown(names[group])}")
         else:
             pair = group - len(names)
             steps.append(f"{before} and {after} are linked ({MUST!r}, pair {pair})")
@@ -143,7 +143,7 @@ def _numbered(pairs: npt.NDArray[np.object_], role: str, names: list[str]) -> In
                 raise _refused(
                     role,
                     pair,
-                    f"names {end[:80]!r} at row {pair} (counted from 0), "
+                    f"names {shown(end)} at row {pair} (counted from 0), "
                     "which is the name of no row; names are of the input 'names', "
                     "without it the rows' numbers from 0",
                 )
@@ -151,7 +151,7 @@ def _numbered(pairs: npt.NDArray[np.object_], role: str, names: list[str]) -> In
                 raise _refused(
                     role,
                     pair,
-                    f"names {end[:80]!r} at row {pair} (counted from 0), "
+                    f"names {shown(end)} at row {pair} (counted from 0), "
                     "which is the name of several rows; give their numbers",
                 )
     flat = [row_of[str(end)] for end in pairs.ravel().tolist()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Mask
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.items import ItemColumn
 
 if TYPE_CHECKING:
@@ -54,13 +54,13 @@ def meeting(column: ItemColumn, condition: Condition) -> Mask:
     """
     takes = _TAKES.get(column.kind)
     if takes is None:
-        raise _refused(f"Column {column.name[:60]!r} holds images, which no condition is about.")
+        raise _refused(f"Column {shown(column.name)} holds images, which no condition is about.")
     ranged = column.kind in ("number", "date")
     if not (condition.is_range or condition.is_of_text) or (
         condition.is_of_text if ranged else condition.is_range
     ):
         raise _refused(
-            f"Column {column.name[:60]!r} is a {column.kind}; its condition takes {takes}."
+            f"Column {shown(column.name)} is a {column.kind}; its condition takes {takes}."
         )
     if column.kind == "number":
         return _between(column.values, _number(condition.low), _number(condition.high))
@@ -133,7 +133,7 @@ def _number(text: str | None) -> float | None:
     except ValueError:
         number = np.nan
     if not np.isfinite(number):
-        raise _refused(f"An end of the range is {text[:40]!r}, which is not a finite number.")
+        raise _refused(f"An end of the range is {shown(text, 40)}, which is not a finite number.")
     return number
 
 
@@ -151,7 +151,8 @@ def _moment(text: str | None, *, last: bool = False) -> datetime | None:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
     except (ValueError, OverflowError):
         raise _refused(
-            f"An end of the range is {text[:40]!r}; a date is written YYYY-MM-DD, or as RFC 3339."
+            f"An end of the range is {shown(text, 40)}; a date is written YYYY-MM-DD, or as RFC "
+            "3339."
         ) from None
 
 

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int, Matrix
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed, shown
 from models.inputs.frames import Frame
 from models.inputs.label_sets import LabelSets
 from models.inputs.rows import Rows
@@ -130,7 +129,7 @@ def _no_leaf(hierarchy: Tree, lost: list[str]) -> UsageError:
     n_such = Counter(names)[label]
     why = "names no leaf" if n_such == 0 else f"names {n_such} leaves"
     return UsageError(
-        f"Label {label[:80]!r} {why} of the hierarchy; its leaves are {listed(names)}. A label "
+        f"Label {shown(label)} {why} of the hierarchy; its leaves are {listed(names)}. A label "
         "names one leaf, or gives its path of names such as 'animal/cat/lion'.",
         code="wrong-input",
         role="hierarchy",

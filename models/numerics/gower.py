@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from models.arrays import Float
-from models.errors import UsageError, listed
+from models.errors import UsageError, listed, shown
 from models.inputs.items import ItemColumn, ItemTable
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class GowerColumn:
         return self.kind != "category"
 
     def described(self) -> str:
-        part = f"{self.name[:80]!r} as {self.kind}"
+        part = f"{shown(self.name)} as {self.kind}"
         if self.scaled and self.low == self.high:
             part += " of one value"
         if self.weight != 1.0:
@@ -72,7 +72,7 @@ class GowerColumn:
             if column.values.null_count == len(column.values):
                 return np.full(len(column.values), np.nan)
             raise UsageError(
-                f"Column {self.name[:80]!r} of input {ROLE!r} holds values of the kind "
+                f"Column {shown(self.name)} of input {ROLE!r} holds values of the kind "
                 f"{column.kind!r}; the model was fitted on the kind {self.kind!r}.",
                 code="wrong-input",
                 role=ROLE,
@@ -91,7 +91,7 @@ class GowerColumn:
             and len(column.values) > column.values.null_count
         ):
             raise UsageError(
-                f"Column {self.name[:80]!r} of input {ROLE!r} holds values of the kind "
+                f"Column {shown(self.name)} of input {ROLE!r} holds values of the kind "
                 f"{column.kind!r}; the model was fitted on categories.",
                 code="wrong-input",
                 role=ROLE,
@@ -124,7 +124,7 @@ class Gower:
         for name in weights:
             if name not in names:
                 raise UsageError(
-                    f"'weights' has the column {name[:80]!r}, which input {ROLE!r} does not have: "
+                    f"'weights' has the column {shown(name)}, which input {ROLE!r} does not have: "
                     f"{listed(names)}.",
                     code="wrong-parameter",
                     parameter="weights",
@@ -136,17 +136,17 @@ class Gower:
             if column.kind in ("text", "image"):
                 if column.name in weights:
                     raise UsageError(
-                        f"'weights' has the column {column.name[:80]!r} of input {ROLE!r}, which "
+                        f"'weights' has the column {shown(column.name)} of input {ROLE!r}, which "
                         f"holds the kind {column.kind!r} and is not compared; numbers, categories "
                         "and dates are.",
                         code="wrong-parameter",
                         parameter="weights",
                     )
-                left.append(f"{column.name[:80]!r} ({column.kind})")
+                left.append(f"{shown(column.name)} ({column.kind})")
             elif weight == 0:
-                left.append(f"{column.name[:80]!r} (weight 0)")
+                left.append(f"{shown(column.name)} (weight 0)")
             elif missing == len(column.values):
-                left.append(f"{column.name[:80]!r} (no value)")
+                left.append(f"{shown(column.name)} (no value)")
             else:
                 taken.append(_taken(column, weight))
         if not taken:
@@ -174,7 +174,7 @@ class Gower:
         for column in self.columns:
             if column.name not in held:
                 raise UsageError(
-                    f"Input {ROLE!r} has no column {column.name[:80]!r}, which the model was "
+                    f"Input {ROLE!r} has no column {shown(column.name)}, which the model was "
                     "fitted on.",
                     code="wrong-input",
                     role=ROLE,
@@ -241,12 +241,12 @@ class Gower:
                 n_odd = int(((row < 0) | (row > 1)).sum()) if column.low < column.high else 0
                 if n_odd:
                     notes.append(
-                        f"Column {column.name[:80]!r}: {n_odd:,} value(s) lie outside the range of "
+                        f"Column {shown(column.name)}: {n_odd:,} value(s) lie outside the range of "
                         "the fit, by which their differences are divided all the same."
                     )
             elif n_odd := int((row == -1).sum()):
                 notes.append(
-                    f"Column {column.name[:80]!r}: {n_odd:,} value(s) are no categories of the "
+                    f"Column {shown(column.name)}: {n_odd:,} value(s) are no categories of the "
                     "fit and differ from all of them."
                 )
         return tuple(notes)

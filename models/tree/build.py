@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree
+from models.errors import InvalidTree, shown
 from models.tree.parents import along, under
 from models.tree.tree import Kind, Tree, sizes
 from models.tree.walk import leaves_in_order
@@ -169,7 +169,9 @@ def from_parents(
     columns = {key: np.asarray(column) for key, column in (extra or {}).items()}
     for key, column in {"height": heights, "name": names, **columns}.items():
         if column.ndim == 0 or len(column) != n_nodes:
-            raise InvalidTree(f"Column {key!r} does not have one row for each of {n_nodes} nodes.")
+            raise InvalidTree(
+                f"Column {shown(key)} does not have one row for each of {n_nodes} nodes."
+            )
     called = range(n_nodes) if labels is None else labels
     order = _parents_first(above, called)
     _check_heights(above, heights, monotone, called)
@@ -218,7 +220,7 @@ def _parents_first(
     if unknown.size:
         node = called[int(unknown[0])]
         raise InvalidTree(
-            f"Node {node!a} has the parent {int(parent[unknown[0]])}, which does not exist.",
+            f"Node {shown(node)} has the parent {int(parent[unknown[0]])}, which does not exist.",
             node=node,
         )
     roots = np.flatnonzero(parent == -1)
@@ -228,7 +230,8 @@ def _parents_first(
     if roots.size > 1:
         node = called[int(roots[1])]
         raise InvalidTree(
-            f"Nodes {called[root]!a} and {node!a} both have no parent; a tree has one root.",
+            f"Nodes {shown(called[root])} and {shown(node)} both have no parent; a tree has one "
+            "root.",
             node=node,
         )
     if root == 0 and (parent[1:] < np.arange(1, n_nodes)).all():
@@ -249,7 +252,7 @@ def _parents_first(
         # Jumps of at least n_nodes edges that miss the root end on the cycle itself.
         node = called[int(jump[lost[0]])]
         raise InvalidTree(
-            f"Node {node!a} is its own ancestor: the parents form a cycle.", node=node
+            f"Node {shown(node)} is its own ancestor: the parents form a cycle.", node=node
         )
     return np.argsort(depth, kind="stable")
 
@@ -263,12 +266,12 @@ def _check_heights(
     odd = np.flatnonzero(~np.isfinite(height))
     if odd.size:
         node = called[int(odd[0])]
-        raise InvalidTree(f"The height of node {node!a} is not finite.", node=node)
+        raise InvalidTree(f"The height of node {shown(node)} is not finite.", node=node)
     falls = np.flatnonzero((parent >= 0) & (height > height[parent]))
     if monotone and falls.size:
         node = called[int(falls[0])]
         raise InvalidTree(
-            f"Node {node!a} lies higher than its parent in a tree that claims to be monotone.",
+            f"Node {shown(node)} lies higher than its parent in a tree that claims to be monotone.",
             node=node,
         )
 

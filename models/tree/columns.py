@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree
+from models.errors import InvalidTree, shown
 from models.tree.json_fields import json_text
 from models.tree.tree import Tree
 
@@ -41,7 +41,9 @@ def to_table(tree: Tree) -> pa.Table:
     columns = list(arrays.values())
     for key, column in tree.extra.items():
         if key in OWN:
-            raise InvalidTree(f"A tree cannot have an extra column {key!r}: every node has one.")
+            raise InvalidTree(
+                f"A tree cannot have an extra column {shown(key)}: every node has one."
+            )
         array, form = _to_arrow(np.asarray(column))
         columns.append(array)
         fields.append(pa.field(key, array.type, metadata={"form": form} if form else None))
@@ -133,7 +135,7 @@ def _from_arrow(column: pa.ChunkedArray, field: pa.Field) -> npt.NDArray[Any]:
 def _numbers(table: pa.Table, name: str, dtype: type[np.generic]) -> npt.NDArray[Any]:
     column = table.column(name)
     if column.null_count:
-        raise InvalidTree(f"The column {name!r} has nulls.")
+        raise InvalidTree(f"The column {shown(name)} has nulls.")
     values: npt.NDArray[Any] = column.to_numpy().astype(dtype, copy=False)
     return values
 

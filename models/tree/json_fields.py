@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree, UsageError
+from models.errors import InvalidTree, UsageError, shown
 from models.tree.tree import Tree
 
 FIELDS = ("id", "parent", "name", "height", "size", "children")
@@ -32,7 +32,9 @@ def columns_as_text(
     """
     taken = sorted(set(tree.extra) & set(FIELDS))
     if taken:
-        raise UsageError(f"A tree cannot have an extra column {taken[0]!r}: every node has one.")
+        raise UsageError(
+            f"A tree cannot have an extra column {shown(taken[0])}: every node has one."
+        )
     columns: dict[str, Column] = {
         "id": _row_numbers(tree.n_nodes) if ids is None else _texts(np.asarray(ids))
     }
@@ -137,7 +139,7 @@ def _column(key: str, values: list[Any]) -> npt.NDArray[Any]:
     column[:] = values
     if not types <= {str, type(None)}:
         _require_shallow(key, values)
-    require_text(values, f"The field {key!a}")
+    require_text(values, f"The field {shown(key)}")
     return column
 
 
@@ -145,7 +147,7 @@ def _require_shallow(key: str, values: list[Any]) -> None:
     level = 0
     while values:
         if level > MAX_LEVELS:
-            raise InvalidTree(f"The field {key!a} is nested past {MAX_LEVELS} levels.")
+            raise InvalidTree(f"The field {shown(key)} is nested past {MAX_LEVELS} levels.")
         level += 1
         inside = [value for value in values if isinstance(value, list | dict)]
         values = [

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree, UsageError, listed
+from models.errors import InvalidTree, UsageError, listed, shown
 from models.tree.build import from_merges
 from models.tree.dialects.rounding import counted, forgiven, risen
 from models.tree.json_fields import require_text
@@ -229,11 +229,11 @@ def _whole_numbers(value: object, field: str) -> npt.NDArray[np.int64]:
     rows = value if isinstance(value, list) else []
     flat = [item for row in rows for item in (row if isinstance(row, list) else [row])]
     if not flat or any(type(item) is not int or abs(item) > 1 << 53 for item in flat):
-        raise InvalidTree(f"The field {field!r} of an hclust holds whole numbers.")
+        raise InvalidTree(f"The field {shown(field)} of an hclust holds whole numbers.")
     try:
         return np.array(rows, dtype=np.int64)
     except ValueError:
-        raise InvalidTree(f"The rows of {field!r} of an hclust differ in length.") from None
+        raise InvalidTree(f"The rows of {shown(field)} of an hclust differ in length.") from None
 
 
 def _merges(tree: Tree) -> tuple[npt.NDArray[np.int64], int]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree, UsageError, listed
+from models.errors import InvalidTree, UsageError, listed, shown
 from models.tree.build import from_parents, levels_below
 from models.tree.dialects import fields, rounding
 from models.tree.dialects.support import KEYS
@@ -398,6 +398,4 @@ def _height(value: Any, own: int | str) -> float:
 
 
 def _short(value: Any) -> str:
-    """A user's value made safe for a message: plain ASCII, shortened."""
-    text = ascii(value) if isinstance(value, str | int) else f"of type {type(value).__name__}"
-    return text if len(text) <= 80 else text[:77] + "..."
+    return shown(value) if isinstance(value, str | int) else f"of type {type(value).__name__}"

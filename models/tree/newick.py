@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree
+from models.errors import InvalidTree, shown
 from models.tree.build import from_parents
 from models.tree.dialects import rounding
 from models.tree.dialects.annotations import (
@@ -397,7 +397,7 @@ def _length(kind: str, part: str, at: int) -> float:
     except ValueError:
         length = math.nan
     if not math.isfinite(length):
-        raise _error(f"A branch length must be a finite number, not {part[:40]!r}", at)
+        raise _error(f"A branch length must be a finite number, not {shown(part, 40)}", at)
     return length
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import InvalidTree, listed
+from models.errors import InvalidTree, listed, shown
 from models.tree import newick
 from models.tree.columns import texts
 from models.tree.dialects.annotations import Comments
@@ -145,7 +145,7 @@ def _commands(text: str, place: int, outside: Comments) -> Iterator[tuple[list[s
             words.append(part)
     if words:
         raise InvalidTree(
-            f"The command {words[0][:40]!r} does not end with ';': the text ends at character "
+            f"The command {shown(words[0], 40)} does not end with ';': the text ends at character "
             f"{len(text) + 1}.",
             position=len(text) + 1,
         )
@@ -162,7 +162,7 @@ def _translations(words: list[str], at: int) -> dict[str, str]:
         if pair:
             if len(pair) != 2:
                 raise InvalidTree(
-                    f"TRANSLATE pairs a token and a name; one entry is {' '.join(pair)[:80]!r} "
+                    f"TRANSLATE pairs a token and a name; one entry is {shown(' '.join(pair))} "
                     f"(the command begins at character {at + 1}).",
                     position=at + 1,
                 )

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from workers.formats.facts import Bounds
-from workers.formats.refusals import broken, shown, unsupported
+from workers.formats.refusals import broken, unsupported
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
-from workers.formats.refusals import broken, missing, shown
+from workers.formats.refusals import broken, missing
 from workers.formats.tables import NUMBER, LabelRows, Table, text_array
 
 MAX_LINE = 16 << 20

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import UsageError
+from models.errors import UsageError, listed, shown
 from models.inputs.exact import LARGEST, is_kept, rounded
 from models.roles import Want
 from workers.formats.arrow_types import is_list, is_number, is_text, plain, plain_type
 from workers.formats.facts import Bounds, Facts, Member, choose
 from workers.formats.gaps import Gaps
-from workers.formats.refusals import broken, listed, missing, shown, unsupported
+from workers.formats.refusals import broken, missing, unsupported
 from workers.formats.tables import (
     Columns,
     LabelRows,
@@ -403,7 +403,7 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
             if len(chosen) > 1:
                 raise UsageError(
                     f"Column {shown(field.name)} holds lists and stands beside others; choose it "
-                    f"with ?member=. The table has {listed(batches.schema.names)}.",
+                    f"with ?member=. The table has {listed(batches.schema.names, 20)}.",
                     code="member-needed",
                 )
             kind = plain_type(kind.value_type)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
 from models.roles import Want, role_of
 from models.running import packages
@@ -44,7 +44,7 @@ from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.gaps import Gaps
 from workers.formats.raw import Content, Layout
 from workers.formats.recognition import refuse_foreign, text_format
-from workers.formats.refusals import listed, shown, unsupported
+from workers.formats.refusals import unsupported
 from workers.formats.tables import Columns, Indicator, Table
 
 __all__ = [
@@ -389,7 +389,7 @@ def _member(
 def _no_features(columns: Sequence[Column], role: str) -> UsageError:
     return UsageError(
         f"Input {role!r} must be a matrix of numbers; no column of the table is a "
-        f"feature. It has {listed([f'{column.name} ({column.type})' for column in columns])}.",
+        f"feature. It has {listed([f'{column.name} ({column.type})' for column in columns], 20)}.",
         code="wrong-input",
         role=role,
     )

@@ -32,10 +32,8 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
-from models.errors import UsageError
-from models.inputs.data import listed as named
+from models.errors import UsageError, listed, shown
 from workers.formats.csv_dialect import AS_FOUND, Written
-from workers.formats.refusals import listed, shown
 
 Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
 ColumnRole: TypeAlias = Literal["feature", "id", "label", "text", "weight"]
@@ -243,7 +241,7 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
     if labels and len(own) > len(labels):
         yield (
             f"Numbers with decimals are no labels, so that they are among the features: "
-            f"{named(labels, _MOST_NAMED)}. Choose the features with ?columns=."
+            f"{listed(labels, _MOST_NAMED)}. Choose the features with ?columns=."
         )
 
 
@@ -267,7 +265,7 @@ def _apart(columns: Sequence[Column], choice: Choice) -> tuple[str, ...]:
     for column in apart:
         if column.role is None:
             unused.setdefault(_PLURAL[column.type], []).append(column.name)
-    parts += [f"left out: {named(names, _MOST_NAMED)} ({what})" for what, names in unused.items()]
+    parts += [f"left out: {listed(names, _MOST_NAMED)} ({what})" for what, names in unused.items()]
     return (
         f"Columns that are not among the features: {'; '.join(parts)}. Choose others with "
         "?columns= (features), ?id_column=, ?label_column= and ?text_column=.",
@@ -295,7 +293,7 @@ def _chosen(seen: Sequence[Seen], choice: Choice) -> dict[str, ColumnRole]:
         if name not in by_name:
             raise UsageError(
                 f"The table has no column {shown(name)}.{_near(name, list(by_name))} It has "
-                f"{listed(list(by_name))}.",
+                f"{listed(list(by_name), 20)}.",
                 code="wrong-input",
             )
         if name in role_of:

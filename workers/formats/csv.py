@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.exact import LARGEST, is_kept, rounded
 from models.roles import Want
 from workers.formats import batches, roles
@@ -39,7 +39,7 @@ from workers.formats.csv_text import (
 )
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.gaps import WRITTEN, Gaps
-from workers.formats.refusals import broken, missing, shown
+from workers.formats.refusals import broken, missing
 from workers.formats.tables import (
     NOT_FINITE,
     NUMBER,

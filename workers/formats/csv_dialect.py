@@ -32,8 +32,8 @@ from typing import IO, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
-from models.errors import UsageError
-from workers.formats.refusals import broken, listed
+from models.errors import UsageError, listed
+from workers.formats.refusals import broken
 from workers.formats.tables import NUMBER, is_empty, is_number
 
 MAX_LINE = 16 << 20
@@ -125,10 +125,10 @@ class Dialect:
             own.setdefault(self.styles[at], []).append(names[at])
         notes = []
         if "percent" in own:
-            notes.append(f"Percentages were divided by 100 in {listed(own['percent'])}.")
+            notes.append(f"Percentages were divided by 100 in {listed(own['percent'], 20)}.")
         if "truth" in own:
             notes.append(
-                f"True and yes were read as 1, false and no as 0 in {listed(own['truth'])}."
+                f"True and yes were read as 1, false and no as 0 in {listed(own['truth'], 20)}."
             )
         return tuple(notes)
 

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from models.errors import UsageError
+from models.errors import UsageError, listed, shown
 from workers.formats.csv_dialect import MAX_LINE, Dialect
 from workers.formats.facts import Bounds, Member, choose
-from workers.formats.refusals import broken, listed, missing, shown
+from workers.formats.refusals import broken, missing
 from workers.formats.tables import WrittenColumn, WrittenPairs, is_number
 
 HEADERS = frozenset(
@@ -184,7 +184,9 @@ def position_of(dialect: Dialect, member: str | None) -> int:
     if dialect.n_columns == 1:
         return 0
     names = (
-        f"It has {listed(dialect.names)}." if dialect.names else "It has no header to choose by."
+        f"It has {listed(dialect.names, 20)}."
+        if dialect.names
+        else "It has no header to choose by."
     )
     raise UsageError(
         f"One column is needed and the CSV file has {dialect.n_columns}: choose one with ?member=, "

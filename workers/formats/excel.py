@@ -18,13 +18,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.roles import Want
 from workers.formats import archives, batches, sheet_sizes
 from workers.formats.archives import ArchiveKind
 from workers.formats.batches import Batches
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
-from workers.formats.refusals import broken, shown, unsupported
+from workers.formats.refusals import broken, unsupported
 from workers.formats.tables import Table, is_empty
 
 MEDIA_TYPES = {

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from workers.formats.column_roles import Column
 from workers.formats.csv_dialect import AS_FOUND, Written
-from workers.formats.refusals import shown
 
 _MOST_LISTED = 20
 

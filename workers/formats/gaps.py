@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
+from models.errors import shown
 from models.inputs.data import FILLED_BY
 from models.preprocess.steps import by_column, empty_values
-from workers.formats.refusals import shown
 from workers.formats.tables import NOTHING
 
 WRITTEN = tuple(

@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import UsageError, listed, shown
 from models.roles import Want
 from workers.formats import batches, hdf5, npz
 from workers.formats.batches import Batches
 from workers.formats.column_roles import Seen
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
-from workers.formats.refusals import broken, listed, shown, unsupported
+from workers.formats.refusals import broken, unsupported
 from workers.formats.tables import Columns, Table, require_filled
 
 MEDIA_TYPES = ("application/x-hdf5", "application/x-hdf", "application/x-h5ad")
@@ -239,24 +239,24 @@ def _notes(
     if len(members) > 1 and member is None:
         notes.append(
             f"The AnnData file has {len(members)} matrices "
-            f"({listed([each.name for each in members])}); {shown(matrix)} is read, ?member= "
+            f"({listed([each.name for each in members], 20)}); {shown(matrix)} is read, ?member= "
             "chooses another."
         )
     unread = [shown(name) for name in _UNREAD if _is_filled(root, name)]
     own = {"__categories", hdf5.attribute(var, "_index") or "_index"}
     columns = [name for name in hdf5.names(var) if name not in own]
     if columns:
-        unread.append(f"the columns of var ({listed(columns)})")
+        unread.append(f"the columns of var ({listed(columns, 20)})")
     if unread:
         notes.append(f"Not read of the AnnData file: {', '.join(unread)}.")
     if odd:
         notes.append(
-            f"Left out of the AnnData file, being of kinds that are not read: {listed(odd)}."
+            f"Left out of the AnnData file, being of kinds that are not read: {listed(odd, 20)}."
         )
     if renamed:
         notes.append(
             "Columns of obs that are called as a column of the matrix are read as obs/NAME: "
-            f"{listed(renamed)}."
+            f"{listed(renamed, 20)}."
         )
     return tuple(notes)
 

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.running import packages
 from workers.formats.facts import Bounds
-from workers.formats.refusals import broken, shown, unsupported
+from workers.formats.refusals import broken, unsupported
 from workers.formats.tables import require_dtype
 
 MAGIC = b"\x89HDF\r\n\x1a\n"

@@ -12,13 +12,13 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.items.images import ACCEPTED, MOST_BYTES, require_image
 from models.roles import Want
 from workers.formats import archives
 from workers.formats.archives import ArchiveKind
 from workers.formats.facts import DEFAULT, Bounds, Facts
-from workers.formats.refusals import shown, unsupported
+from workers.formats.refusals import unsupported
 from workers.formats.tables import NamedColumns, Table
 
 if TYPE_CHECKING:

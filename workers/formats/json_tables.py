@@ -15,8 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from models.errors import UsageError
-from workers.formats.refusals import shown
+from models.errors import UsageError, shown
 from workers.formats.tables import require_distinct
 
 Row: TypeAlias = dict[str, Any]

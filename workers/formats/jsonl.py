@@ -13,10 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
-from workers.formats.refusals import shown
 from workers.formats.tables import Lists, Table
 
 MAX_LINE = 16 << 20

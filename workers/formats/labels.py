@@ -23,12 +23,12 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Int, Mask
-from models.errors import UsageError
+from models.errors import UsageError, listed
 from models.inputs.label_sets import LabelSets
 from models.inputs.notes import note
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
-from workers.formats.refusals import described, listed, refused
+from workers.formats.refusals import described, refused
 from workers.formats.tables import LabelRows, text_array
 
 MOST_COLUMNS = 10_000_000
@@ -52,7 +52,7 @@ def of_dense(
     array: npt.NDArray[Any], role: str, names: Sequence[str] | None = None
 ) -> npt.NDArray[Any] | LabelSets:
     """The labels of an indicator, as `of_indicator`; says so in a note. Raises UsageError as it."""
-    called = "their numbers" if names is None else f"the header: {listed(names)}"
+    called = "their numbers" if names is None else f"the header: {listed(names, 20)}"
     note(
         f"The {role} are a one-hot or indicator matrix of {len(array):,} rows x "
         f"{array.shape[1]:,} columns: its columns are read as the classes, named by {called}."

@@ -17,10 +17,10 @@ from typing import NoReturn
 import numpy as np
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
-from workers.formats.refusals import broken, shown
+from workers.formats.refusals import broken
 from workers.formats.tables import LabelRows, Table
 
 _BLOCK = 16 << 20

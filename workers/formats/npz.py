@@ -16,12 +16,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from models.errors import shown
 from models.roles import Want
 from workers.formats import archives, npy
 from workers.formats.archives import ArchiveKind
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.raw import Layout
-from workers.formats.refusals import CONVERT, broken, shown, unsupported
+from workers.formats.refusals import CONVERT, broken, unsupported
 from workers.formats.tables import Table, dtype_name, require_filled
 
 _HEAD = 12_000

@@ -1,10 +1,8 @@
-"""The errors that several readers share, and how foreign text is quoted in them."""
+"""The errors that several readers share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from models.errors import UsageError
+from models.errors import UsageError, shown
 
 CONVERT = (
     "Pickled content is never opened. Save plain arrays instead: numpy.save(file, array, "
@@ -54,17 +52,6 @@ def subject(role: str | None) -> str:
 def where(role: str | None, **place: int) -> dict[str, str | int]:
     """The machine-readable place of an error."""
     return {"role": role, **place} if role else {**place}
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """Foreign names made safe for a message, the first `most` of them."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown(name) for name in names[:most]) + more
-
-
-def shown(text: str, limit: int = 60) -> str:
-    """A foreign text made safe for a message: quoted, escaped and shortened."""
-    return ascii(text if len(text) <= limit else text[:limit] + "...")
 
 
 def refused(what: str, role: str | None, code: str = "wrong-input", **place: int) -> UsageError:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
 from models.inputs.exact import LARGEST, is_kept, rounded
 from models.inputs.items import ItemTable
@@ -27,7 +27,7 @@ from workers.formats import columns, distances, edges, items, labels
 from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
 from workers.formats.gaps import gaps_of
-from workers.formats.refusals import described, listed, missing, refused, shown
+from workers.formats.refusals import described, missing, refused
 from workers.formats.tables import (
     Columns,
     Indicator,
@@ -394,7 +394,7 @@ def _require_written(cells: WrittenColumn, role: str | None) -> None:
 def _several_columns(columns: Columns, role: str) -> UsageError:
     return UsageError(
         f"Input {role!r} must be one column; the table has {len(columns.names)}: choose one with "
-        f"?member=. It has {listed(columns.names)}.",
+        f"?member=. It has {listed(columns.names, 20)}.",
         code="member-needed",
         role=role,
     )

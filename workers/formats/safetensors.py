@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.rows import widened
 from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.raw import Content, Layout, LocalContent, mapped
-from workers.formats.refusals import broken, shown, unsupported
+from workers.formats.refusals import broken, unsupported
 from workers.formats.tables import Table, require_filled
 
 MAX_HEADER = 16 << 20

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.exact import LARGEST, is_kept, rounded
 from workers.formats import (
     arrow,
@@ -35,7 +35,7 @@ from workers.formats.batches import Batches
 from workers.formats.column_roles import Kind, Seen
 from workers.formats.csv_dialect import Dialect, dialect_of
 from workers.formats.facts import Bounds
-from workers.formats.refusals import missing, shown
+from workers.formats.refusals import missing
 from workers.formats.tables import Lists, is_empty, require_distinct
 
 if TYPE_CHECKING:

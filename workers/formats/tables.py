@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.items import MOST_COLUMNS
-from workers.formats.refusals import missing, shown, unsupported
+from workers.formats.refusals import missing, unsupported
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from models.errors import InvalidTree, listed
+from models.errors import InvalidTree, listed, shown
 from models.inputs.data import Data
 from models.tree.dialects.contents import text_format
 from models.tree.tree import Tree
@@ -100,15 +100,15 @@ def read_tree(format_id: str, path: Path) -> Tree:
     if format_id != "json" and bare[:2] == '"(' and bare[-1] == '"':
         # Newick as one cell of a table.
         text = bare[1:-1].replace('""', '"')
-    shown, document = _recognised(format_id, text)
-    if shown == format_id:
-        return _read_document(document) if shown == "json" else _read_text(shown, text)
+    form, document = _recognised(format_id, text)
+    if form == format_id:
+        return _read_document(document) if form == "json" else _read_text(form, text)
     try:
-        tree = _read_document(document) if shown == "json" else _read_text(shown, text)
+        tree = _read_document(document) if form == "json" else _read_text(form, text)
     except InvalidTree as error:
-        detail = f"The content looks like {NAMES[shown]}. {error.detail}"
+        detail = f"The content looks like {NAMES[form]}. {error.detail}"
         raise InvalidTree(detail, **error.where) from error
-    sentence = f"The content is {NAMES[shown]}, not {NAMES[format_id]}, and was read as that."
+    sentence = f"The content is {NAMES[form]}, not {NAMES[format_id]}, and was read as that."
     return replace(tree, warnings=(sentence, *tree.warnings))
 
 
@@ -116,9 +116,9 @@ def _recognised(format_id: str, text: str) -> tuple[str, Any]:
     """The format of a text that was sent as another, and the JSON document if it is one."""
     from workers.formats import json as json_format
 
-    shown = text_format(text)
-    if shown is not None:
-        return shown, None
+    form = text_format(text)
+    if form is not None:
+        return form, None
     if format_id == "json":
         return "json", json_format.decode(text)
     lead = text.lstrip()
@@ -163,10 +163,10 @@ def _read_document(document: Any) -> Tree:
     from models.tree.dialects import separators
 
     if isinstance(document, str):
-        shown = text_format(document)
-        if shown is None:
+        form = text_format(document)
+        if form is None:
             raise InvalidTree("The JSON is a text that is neither Newick nor Nexus.")
-        return _read_text(shown, document)
+        return _read_text(form, document)
     if isinstance(document, list) and document:
         if all(isinstance(item, str) for item in document):
             return class_paths.read("\n".join(_one_line_each(document)))
@@ -191,7 +191,9 @@ def _one_line_each(names: list[str]) -> list[str]:
     require_text(names, "A class path")
     odd = [name for name in names if "\n" in name or not name]
     if odd:
-        raise InvalidTree(f"A class path has no line breaks and is not empty; one is {odd[0]!a}.")
+        raise InvalidTree(
+            f"A class path has no line breaks and is not empty; one is {shown(odd[0])}."
+        )
     return names
 
 
@@ -217,10 +219,10 @@ def _wrapped(document: dict[str, Any], key: str) -> Tree:
     text = document[key]
     if key == "tree" and "placements" in document:
         text = _EDGE_NUMBERS.sub(lambda match: match[1] or "", text)
-    shown = text_format(text)
-    if shown is None:
-        raise InvalidTree(f"The field {key!r} of the document is neither Newick nor Nexus.")
-    tree = _read_text(shown, text)
+    form = text_format(text)
+    if form is None:
+        raise InvalidTree(f"The field {shown(key)} of the document is neither Newick nor Nexus.")
+    tree = _read_text(form, text)
     others = sorted(document.keys() - {key})
     if not others:
         return tree

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from models.errors import shown
 from models.inputs.items import ItemColumn, ItemTable
 from models.items import aggregates, rankings
 from models.items.facts import facts
@@ -81,7 +82,7 @@ def _attached(
         options, of_fit, source, tree, placed, folder, subprogress(progress, 0.6, 1.0)
     )
     strange = [
-        f"Column {column.name[:60]!r} has {column.n_not_finite:,} numbers that are not finite; "
+        f"Column {shown(column.name)} has {column.n_not_finite:,} numbers that are not finite; "
         "they are missing values."
         for column in items.columns
         if column.n_not_finite

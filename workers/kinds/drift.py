@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from models.arrays import Int
 from models.drift.options import DriftTerms
-from models.errors import UsageError
+from models.errors import UsageError, listed
 from models.inputs.label_sets import LabelSets, label_sets
 from models.running.progress import Progress
 from models.tree.cluster_names import cluster_names
@@ -176,9 +176,7 @@ def _new_labels(labels: Mapping[str, LabelSets]) -> list[str]:
     new = sorted(after - before)
     if not new:
         return []
-    shown = ", ".join(repr(name[:80]) for name in new[:MOST_NAMED])
-    rest = f" and {len(new) - MOST_NAMED} more" if len(new) > MOST_NAMED else ""
-    return [f"Labels that only the batch has: {shown}{rest}."]
+    return [f"Labels that only the batch has: {listed(new, MOST_NAMED)}."]
 
 
 def _moves(found: Drift, tree: Tree, label_names: Sequence[str]) -> pa.Table:

@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from models.errors import UsageError
-from models.inputs.data import Value, listed
+from models.errors import UsageError, listed, shown
+from models.inputs.data import Value
 from models.inputs.notes import note
 from models.method import Method
 from models.preprocess.pipeline import parsed
@@ -139,7 +139,7 @@ def _ids_in(source: Source, name: str) -> list[str] | None:
     except UsageError as error:
         if source.choice.id is not None or error.code not in ("missing-value", "wrong-input"):
             raise
-        note(f"The rows have no ids from column {name[:80]!r}: {error.detail}")
+        note(f"The rows have no ids from column {shown(name)}: {error.detail}")
         return None
     return ids
 
@@ -150,8 +150,8 @@ def _require_distinct(ids: Sequence[str], name: str, role: str) -> None:
         first = row_of.setdefault(text, row)
         if first != row:
             raise UsageError(
-                f"Column {name!r} of input {role!r} has the id {text[:80]!r} at row {first} and at "
-                f"row {row} (counted from 0); ids must differ.",
+                f"Column {shown(name)} of input {role!r} has the id {shown(text)} at row {first} "
+                f"and at row {row} (counted from 0); ids must differ.",
                 code="wrong-input",
                 role=role,
                 row=row,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Int
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.data import Value
 from models.inputs.label_sets import LabelSets
 from models.inputs.notes import note
@@ -69,8 +69,8 @@ def _order(ids: Sequence[str], own: Sequence[str], first: str, other: Ided) -> I
     row_of = {text: row for row, text in enumerate(own)}
     if row_of.keys().isdisjoint(ids):
         note(
-            f"No id of input {other.role!r} (column {other.column!r}, {own[0][:80]!r} at row 0) is "
-            f"one of {first} ({ids[0][:80]!r} at row 0): their rows are taken in order."
+            f"No id of input {other.role!r} (column {shown(other.column)}, {shown(own[0])} at row "
+            f"0) is one of {first} ({shown(ids[0])} at row 0): their rows are taken in order."
         )
         return None
     rows = [row_of.get(text, -1) for text in ids]
@@ -79,9 +79,10 @@ def _order(ids: Sequence[str], own: Sequence[str], first: str, other: Ided) -> I
         row = next(row for row, text in enumerate(own) if text not in known)
         lacks = ids[rows.index(-1)]
         raise UsageError(
-            f"Input {other.role!r} has the id {own[row][:80]!r} at row {row}, column "
-            f"{other.column!r} (counted from 0), which {first} has not; it lacks {lacks[:80]!r} of "
-            f"row {rows.index(-1)} there. Rows are matched by their ids, which must be the same.",
+            f"Input {other.role!r} has the id {shown(own[row])} at row {row}, column "
+            f"{shown(other.column)} (counted from 0), which {first} has not; it lacks "
+            f"{shown(lacks)} of row {rows.index(-1)} there. Rows are matched by their ids, which "
+            "must be the same.",
             code="wrong-input",
             role=other.role,
             row=row,
@@ -97,7 +98,7 @@ def _taken(value: Any, order: Int, first: str, other: Ided) -> Value:
         row = int(np.flatnonzero(order != np.arange(len(order)))[0])
         raise UsageError(
             f"The rows of input {other.role!r} are in another order than in {first}, by the "
-            f"ids of column {other.column!r}; row {row} (counted from 0) is the first that "
+            f"ids of column {shown(other.column)}; row {row} (counted from 0) is the first that "
             "differs. Sort one of them.",
             code="wrong-input",
             role=other.role,
@@ -105,7 +106,7 @@ def _taken(value: Any, order: Int, first: str, other: Ided) -> Value:
         )
     note(
         f"The rows of input {other.role!r} were put in the order of {first} by their ids (column "
-        f"{other.column!r})."
+        f"{shown(other.column)})."
     )
     if isinstance(value, list):
         return [value[row] for row in order.tolist()]

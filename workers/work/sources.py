@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from models.errors import UsageError
+from models.errors import UsageError, listed, shown
 from models.inputs.data import Data, Earlier, Value
 from models.registry import method
 from models.roles import role_of
@@ -19,7 +19,6 @@ from workers.artifacts import results
 from workers.formats.column_roles import Choice, Column, features
 from workers.formats.column_roles import of_role as column_of
 from workers.formats.facts import DEFAULT, Bounds
-from workers.formats.refusals import listed
 from workers.stores.objects.blobs import Link
 from workers.work import row_order
 
@@ -197,9 +196,9 @@ def _require_no_list(source: Source) -> None:
     if not role_of(source.role).square or len(own) != 1 or len(others) < 2:
         return
     raise UsageError(
-        f"Input {source.role!r} has a value a row in column {own[0]!r} beside {listed(others)}, as "
-        "a list of pairs; accepted are a square matrix and, of distances, the condensed one alone "
-        "(?columns=), in the order of scipy.spatial.distance.pdist.",
+        f"Input {source.role!r} has a value a row in column {shown(own[0])} beside "
+        f"{listed(others)}, as a list of pairs; accepted are a square matrix and, of distances, "
+        "the condensed one alone (?columns=), in the order of scipy.spatial.distance.pdist.",
         code="wrong-shape",
         role=source.role,
     )

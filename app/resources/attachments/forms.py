@@ -14,6 +14,7 @@ from app.http.forms import Chunks, Form, npy_chunks
 from app.http.json_parts import shortened
 from app.http.problems import Refused, not_found, refused_at
 from app.http.tables import TABLE
+from models.errors import shown
 from models.inputs.items import ItemColumn, ItemTable
 from models.items import aggregates, rankings
 from models.items.conditions import Condition, meeting_all
@@ -136,7 +137,7 @@ class Attached:
         if not values:
             raise Refused(
                 "not-found",
-                f"Column {own.name[:60]!r} is a column of {own.kind}s without values of nodes; "
+                f"Column {shown(own.name)} is a column of {own.kind}s without values of nodes; "
                 "`of_nodes` of a column says whether it has.",
             )
         return pa.table({"node": np.arange(self.tree.n_nodes), **values})

@@ -15,6 +15,7 @@ import numpy as np
 from app.http.problems import Refused, refused_at
 from app.resources.statements.schemas import ContradictionBody, Points, Statement
 from models.arrays import Int
+from models.errors import shown
 from models.inputs.known_clusters import Contradiction, Groups, Known, contradictions, known
 from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
@@ -161,13 +162,13 @@ def _text(statement: Statement) -> str:
         for part in statement.parts
     ]
     more = f" and {len(parts) - _FEW} more" if len(parts) > _FEW else ""
-    shown = _joined(parts) if not more else ", ".join(parts[:_FEW]) + more
-    named = "" if statement.name is None else f" {statement.name[:80]!r}"
+    whole = _joined(parts) if not more else ", ".join(parts[:_FEW]) + more
+    named = "" if statement.name is None else f" {shown(statement.name)}"
     if statement.apart is not None:
-        return f"{shown} are apart"
+        return f"{whole} are apart"
     if statement.known is not None or len(parts) == 1:
-        return f"{shown} is{named or ' one cluster'}"
-    return f"{shown} are one{',' if named else ''}{named}"
+        return f"{whole} is{named or ' one cluster'}"
+    return f"{whole} are one{',' if named else ''}{named}"
 
 
 def _joined(texts: Sequence[str]) -> str:

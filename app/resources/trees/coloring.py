@@ -14,7 +14,7 @@ import numpy.typing as npt
 from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, not_found
 from app.resources.trees.item_columns import REFERENCE, files_of
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.label_sets import LabelSets, at_most_one
 from models.tree.categories import Categories, of_cut, of_labels
 from models.tree.labels import Labels, labels
@@ -149,7 +149,7 @@ def _cut(color_by: str, word: str, value: str) -> dict[str, Any]:
     elif re.fullmatch(whole, value) and (word == "level" or int(value)):
         return {"k" if word == "cluster" else "level": int(value)}
     raise UsageError(
-        f"Parameter 'color_by' is {color_by[:80]!r}; it takes 'cluster:<k>' with k from 1, "
+        f"Parameter 'color_by' is {shown(color_by)}; it takes 'cluster:<k>' with k from 1, "
         "'height:<h>' with a number, 'level:<n>' with n from 0, or the id of a dataset of labels.",
         code="wrong-parameter",
         parameter="color_by",
@@ -175,7 +175,7 @@ def _numbered(service: Service, dataset: Dataset, tree: Tree) -> tuple[Labels, t
     warnings: tuple[str, ...] = ()
     if dataset.format == "csv" and len(values) - 1 in (tree.n_points, tree.n_leaves):
         warnings = (
-            f"The first line of the labels, {str(values[0])[:80]!r}, is taken for a header.",
+            f"The first line of the labels, {shown(str(values[0]))}, is taken for a header.",
         )
         values = values[1:]
     if len(values) not in (tree.n_points, tree.n_leaves):

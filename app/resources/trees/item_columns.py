@@ -14,6 +14,7 @@ import numpy as np
 from app.http.dependencies import Service
 from app.http.problems import refused_at
 from app.pictures.strips import MOST_STRIPS, Column
+from models.errors import shown
 from workers.artifacts import items
 from workers.model import sibling
 
@@ -58,7 +59,7 @@ def _column(service: Service, tenant: str, tree_id: str, name: str) -> Column:
     if match is None:
         raise refused_at(
             "invalid-request",
-            f"'strips' has {name[:80]!r}; it takes columns such as 'at_X.2': the id of an "
+            f"'strips' has {shown(name)}; it takes columns such as 'at_X.2': the id of an "
             "attachment, a dot and the number of a column.",
             "strips",
         )
@@ -69,7 +70,7 @@ def _column(service: Service, tenant: str, tree_id: str, name: str) -> Column:
     if file is None or number >= len(columns):
         raise refused_at(
             "unknown-input",
-            f"Tree {tree_id!r} has no column {name!r} attached; "
+            f"Tree {tree_id!r} has no column {shown(name)} attached; "
             f"GET /v1/trees/{tree_id}/attachments lists its attachments.",
             "strips",
         )
@@ -79,8 +80,8 @@ def _column(service: Service, tenant: str, tree_id: str, name: str) -> Column:
     if not values:
         raise refused_at(
             "invalid-request",
-            f"Column {name!r} is one of kind {facts['kind']!r} without values of nodes; a strip "
-            "shows numbers, dates or categories that have them (`of_nodes`).",
+            f"Column {shown(name)} is one of kind {facts['kind']!r} without values of nodes; a "
+            "strip shows numbers, dates or categories that have them (`of_nodes`).",
             "strips",
         )
     known = {

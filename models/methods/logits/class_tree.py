@@ -37,7 +37,8 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Arrays
-from models.inputs.data import Data, listed
+from models.errors import listed
+from models.inputs.data import Data
 from models.method import Fitted, Paper, Run, Shapes
 from models.methods.logits.classes.given import class_names, logit_matrix, n_classes
 from models.methods.logits.classes.of_logits import OfLogits, model_of

@@ -31,7 +31,8 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Arrays, Int
-from models.inputs.data import Data, listed
+from models.errors import listed
+from models.inputs.data import Data
 from models.levels.suggested_cuts import MOST_CLUSTERS, P_VALUE
 from models.method import Fitted, Paper, Run, Shapes
 from models.methods.logits.classes.given import class_names, logit_matrix, n_classes

@@ -11,8 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from models.arrays import Int, Mask
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed, shown
 from models.inputs.label_sets import LabelSets
 from models.tree import walk
 from models.tree.named import NONE, SEVERAL, NamedNodes
@@ -161,7 +160,7 @@ def _nodes_of(labels: LabelSets, tree: Tree) -> tuple[Int, list[str]]:
             first = int(np.argmax(labels.code == number))
             row = int(np.searchsorted(labels.start, first, side="right")) - 1
             raise UsageError(
-                f"Label {name[:80]!r} at row {row} (counted from 0) means several nodes of the "
+                f"Label {shown(name)} at row {row} (counted from 0) means several nodes of the "
                 "classifier's tree; write its path of names, such as 'animal/cat/lion'.",
                 code="wrong-input",
                 role="labels",

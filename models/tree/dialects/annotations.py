@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float
-from models.errors import listed
+from models.errors import listed, shown
 from models.tree.dialects.support import KEYS, scaled
 
 NAME = "name"
@@ -128,14 +128,14 @@ class Comments:
             if column is None and kept:
                 values = np.full(n_nodes, np.nan)
                 values[list(kept)] = list(kept.values())
-                where = key if key == _BRACKET else f"the annotation {key!r}"
+                where = key if key == _BRACKET else f"the annotation {shown(key)}"
                 column, sentence = scaled(values, where)
                 warnings.append(sentence)
                 if column is not None:
                     if len(kept) < len(of_node):
                         warnings.append(
-                            f"The annotation {key!r} of {len(of_node) - len(kept)} leaf or leaves "
-                            "was left out."
+                            f"The annotation {shown(key)} of {len(of_node) - len(kept)} leaf or "
+                            "leaves was left out."
                         )
                     continue
             self._left_out[key] += len(of_node)

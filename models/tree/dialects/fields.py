@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Float, Int
-from models.errors import InvalidTree, listed
+from models.errors import InvalidTree, listed, shown
 from models.tree.dialects import rounding
 from models.tree.dialects.support import KEYS, scaled
 
@@ -60,7 +60,7 @@ def children_of(node: Node, called: str) -> tuple[str | None, list[Any]]:
         if value:
             found.append((key, value))
     if len(found) > 1:
-        keys = " and ".join(repr(key) for key, _ in found)
+        keys = " and ".join(shown(key) for key, _ in found)
         raise InvalidTree(f"There are children of {called} under {keys}; one list is accepted.")
     sides = [node[side] for side in SIDES if type(node.get(side)) is dict]
     if found or not sides:
@@ -90,7 +90,7 @@ def require_no_hidden_children(root: Node) -> None:
     for key, value in root.items():
         if _are_objects(value):
             raise InvalidTree(
-                f"The root has no children, but objects under {key[:80]!a}; children are read from "
+                f"The root has no children, but objects under {shown(key)}; children are read from "
                 f"{', '.join(map(repr, CHILDREN))}."
             )
 
@@ -147,7 +147,7 @@ def heights_by_length(
         number = _number(value)
         if number is None:
             raise InvalidTree(
-                f"The field {key!r} of node {_short(called[row])} is not a finite number.",
+                f"The field {shown(key)} of node {shown(called[row])} is not a finite number.",
                 node=called[row],
             )
         lengths[row] = number
@@ -155,16 +155,16 @@ def heights_by_length(
         return (
             lengths,
             key,
-            (f"The field {key!r} was read as the height, since it is 0 at leaves.",),
+            (f"The field {shown(key)} was read as the height, since it is 0 at leaves.",),
         )
-    warnings = [f"Branch lengths were read from the field {key!r}."]
+    warnings = [f"Branch lengths were read from the field {shown(key)}."]
     missing = np.isnan(lengths) & (parent >= 0)
     if missing.any():
-        warnings.append(f"{int(missing.sum())} node(s) have no {key!r}; 1 was taken.")
+        warnings.append(f"{int(missing.sum())} node(s) have no {shown(key)}; 1 was taken.")
     root = parent < 0
     own = lengths[root]
     if np.isfinite(own).all() and own.any():
-        warnings.append(f"The root's {key!r}, {float(own[0]):g}, was left out.")
+        warnings.append(f"The root's {shown(key)}, {float(own[0]):g}, was left out.")
     lengths[missing] = 1.0
     lengths[root] = 0.0
     lengths, n_forgiven = rounding.forgiven(lengths)
@@ -172,7 +172,7 @@ def heights_by_length(
     if negative.size:
         row = int(negative[0])
         raise InvalidTree(
-            f"The field {key!r} of node {_short(called[row])} is negative ({lengths[row]:g}), "
+            f"The field {shown(key)} of node {shown(called[row])} is negative ({lengths[row]:g}), "
             "which no height allows.",
             node=called[row],
         )
@@ -209,13 +209,13 @@ def support_of(
         ]
         if odd and known == "support":
             raise InvalidTree(
-                f"The support of node {_short(called[odd[0]])} is not a finite number.",
+                f"The support of node {shown(called[odd[0]])} is not a finite number.",
                 node=called[odd[0]],
             )
         column = np.array([math.nan if number is None else number for number in numbers])
         if odd or np.isnan(column).all():
             continue
-        shares, sentence = scaled(column, f"the field {key!r}")
+        shares, sentence = scaled(column, f"the field {shown(key)}")
         plain = known == "support" and shares is column
         return shares, key, () if plain else (sentence,)
     return None
@@ -275,8 +275,3 @@ def _from_root(lengths: Float, parent: Int) -> Float:
             distance = distance + distance[jump]
             jump = jump[jump]
     return distance
-
-
-def _short(value: int | str) -> str:
-    text = ascii(value)
-    return text if len(text) <= 80 else text[:77] + "..."

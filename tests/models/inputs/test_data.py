@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import UsageError
-from models.inputs.data import Data, doubled, listed, require_finite
+from models.errors import UsageError, listed
+from models.inputs.data import Data, doubled, require_finite
 from models.tree.build import from_merges
 
 TREE = from_merges([0], [1], [1.0])

@@ -226,7 +226,7 @@ def test_errors_locate_wrong_classes(
         ("@relation r\n@attribute x hierarchical a//b", "invalid-file", "empty part", 2),
         ("@relation r\nx,y", "invalid-file", "'x,y' where @attribute or @data", 2),
         ("@relation r\n@attribute x real\n@attribute x real", "invalid-file", "same name", None),
-        ("@relation r\n@attribute x \xff", "unsupported-format", "'\\xff'", 2),
+        ("@relation r\n@attribute x \xff", "unsupported-format", "'ÿ'", 2),
     ],
 )
 def test_errors_locate_wrong_declarations(

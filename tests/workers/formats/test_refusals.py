@@ -1,28 +1,8 @@
-"""Error messages: how they name the input, locate the fault and quote foreign text."""
+"""Error messages: how they name the input and locate the fault."""
 
 from __future__ import annotations
 
-import pytest
-
-from workers.formats.refusals import listed, missing, shown
-
-
-@pytest.mark.parametrize(
-    ("text", "quoted"),
-    [
-        ("a'b", '"a\'b"'),
-        ("\x1b[31m\n", "'\\x1b[31m\\n'"),
-        ("\u202e", "'\\u202e'"),
-        ("x" * 61, f"'{'x' * 60}...'"),
-    ],
-)
-def test_foreign_text_is_quoted_escaped_and_shortened(text: str, quoted: str) -> None:
-    assert shown(text) == quoted
-
-
-def test_the_first_names_are_listed() -> None:
-    assert listed(["a", "b"]) == "'a', 'b'"
-    assert listed(["a", "b", "c"], most=2) == "'a', 'b' and 1 more"
+from workers.formats.refusals import missing
 
 
 def test_a_missing_value_is_located_as_far_as_known() -> None:

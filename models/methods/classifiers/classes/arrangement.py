@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Int, Mask
-from models.errors import UsageError
-from models.inputs.data import listed
+from models.errors import UsageError, listed
 from models.inputs.label_nodes import label_nodes, with_own_leaves
 from models.inputs.label_sets import LabelSets
 from models.tree.build import from_partition

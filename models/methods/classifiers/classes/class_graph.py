@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Int
-from models.errors import UsageError
+from models.errors import UsageError, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class ClassGraph:
         if loops.size:
             row = int(loops[0])
             raise UsageError(
-                f"Input 'graph' joins {ends[row, 0][:80]!r} to itself at row {row} (counted from "
+                f"Input 'graph' joins {shown(ends[row, 0])} to itself at row {row} (counted from "
                 "0); an edge has two different ends.",
                 code="wrong-input",
                 role="graph",

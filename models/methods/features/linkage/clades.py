@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Int, Int32
-from models.errors import UsageError
-from models.inputs.data import Data, listed
+from models.errors import UsageError, listed, shown
+from models.inputs.data import Data
 from models.tree.parents import children, nearest, places, places_of, under
 from models.tree.tree import Tree
 
@@ -127,7 +127,7 @@ class Clades:
         apart = inside[of_place[inside] != number]
         rows = [int(self.row[place]) for place in (outward[0], outside[0], apart[0])]
         name = self.name[node]
-        what = f"node {name[:80]!r}" if name else "a node"
+        what = f"node {shown(name)}" if name else "a node"
         raise UsageError(
             f"Inputs 'must_link' and {ROLE!r} contradict each other: pairs link row {rows[0]} to "
             f"row {rows[1]} (counted from 0), but {what} of the known tree has rows {rows[0]} and "
@@ -203,7 +203,7 @@ def known_clades(data: Data, names: list[str]) -> tuple[Clades | None, tuple[str
         if name is None:
             raise _refused(f"has a leaf without a name (node {node}); leaves bear names of rows")
         if name in leaf_of:
-            raise _refused(f"has two leaves of the name {str(name)[:80]!r}")
+            raise _refused(f"has two leaves of the name {shown(str(name))}")
         leaf_of[name] = node
     leaf = np.array([leaf_of.get(name, -1) for name in names], dtype=np.int64)
     present = set(names)

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from models.arrays import Int, Mask
-from models.errors import UsageError
-from models.inputs.data import Data, listed
+from models.errors import UsageError, listed
+from models.inputs.data import Data
 from models.inputs.label_nodes import label_nodes, with_own_leaves
 from models.inputs.label_sets import LabelSets
 from models.methods.labelled.supervision.known import read_single

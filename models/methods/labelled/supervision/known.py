@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import Array, Float, Int
-from models.errors import UsageError
-from models.inputs.data import Data, listed
+from models.errors import UsageError, listed, shown
+from models.inputs.data import Data
 from models.inputs.known_clusters import Known
 from models.inputs.label_sets import LabelSets, label_sets
 from models.inputs.pairs import CANNOT, MUST, join, read_pairs
@@ -50,7 +50,7 @@ class Labels:
         if single:
             notes.append(
                 f"{len(single)} known cluster(s) have a single row, which shows no spread: "
-                f"{', '.join(repr(name[:80]) for name in single[:5])}."
+                f"{', '.join(shown(name) for name in single[:5])}."
             )
         return tuple(notes)
 

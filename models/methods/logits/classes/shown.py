@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import Float, Int
-from models.inputs.data import listed
+from models.errors import listed
 from models.methods.logits.classes.parameters import LogitsParams
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Array, Arrays, Float, Int
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Model
@@ -271,7 +271,7 @@ def _time(text: str, row: int) -> int:
         time = datetime.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(
-            f"Input {ROLE!r} has {text[:60]!r} at row {row} (counted from 0), which is not a time "
+            f"Input {ROLE!r} has {shown(text)} at row {row} (counted from 0), which is not a time "
             "of ISO 8601; accepted are integers, numbers and times like 2024-05-31 or "
             "2024-05-31T12:00:00Z.",
             code="wrong-input",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import Field
 
+from models.errors import shown
 from models.method import Input, Shapes
 from models.methods.tasks.regression.table import Table
 from models.parameters import Params, Seed
@@ -75,7 +76,7 @@ def task_warnings(table: Table, fitted: Table) -> tuple[str, ...]:
 
 def _tasks(tasks: list[int | str]) -> str:
     """The subject of a message about these tasks: the first few, and the number of the others."""
-    names = ", ".join(repr(task)[:80] for task in tasks[:5])
+    names = ", ".join(shown(task) for task in tasks[:5])
     more = f" and {len(tasks) - 5} more" if len(tasks) > 5 else ""
     return f"Task(s) {names}{more} have"
 

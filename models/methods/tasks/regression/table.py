@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from models.arrays import Array, Float, Int, Mask
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.checks import require_columns, require_squares
 from models.inputs.data import Data, Value, require_finite
 
@@ -185,10 +185,10 @@ def tasks_of(data: Data, known: list[int | str], n_rows: int) -> Int:
     bad = np.flatnonzero(number < 0)
     if bad.size:
         row = int(bad[0])
-        names = ", ".join(repr(task) for task in known[:5]) + (", ..." if len(known) > 5 else "")
+        names = ", ".join(shown(task) for task in known[:5]) + (", ..." if len(known) > 5 else "")
         raise UsageError(
-            f"Input 'tasks' has {column[row]!r} at row {row} (counted from 0), a task that the "
-            f"model was not fitted on; it knows {names}.",
+            f"Input 'tasks' has {shown(column[row])} at row {row} (counted from 0), a task that "
+            f"the model was not fitted on; it knows {names}.",
             code="unknown-task",
             role="tasks",
             row=row,
