@@ -64,7 +64,7 @@ class Most:
             spread = _spread_of_sparse(sample)
         else:
             half = sample.astype(np.float64) / 2
-            middle = np.sort(half, axis=0)[(len(half) - 1) // 2]
+            middle = _median(half)
             spread = float(typical(np.abs(half - middle)).max(initial=0.0))
         return cls(middle, spread) if 0 < FARTHEST * spread < np.inf else None
 
@@ -89,28 +89,35 @@ class Most:
         if points.shape[1] != self.middle.size:
             return None
         room, most = FARTHEST * self.spread, float(np.abs(self.middle).max(initial=0.0))
+        if isinstance(points, sp.csr_array):
+            if _largest(points.data) / 2 + most <= room:
+                return None
+            apart = np.abs(points.data / 2.0 - self.middle[points.indices])
+            place = int(np.argmax(apart > room))
+            row = int(np.searchsorted(points.indptr, place, side="right")) - 1
+            found = Far(row, int(points.indices[place]), float(apart[place]) / self.spread)
+            return found if apart[place] > room else None
         for block, part in blocks(points):
-            values = part.data if isinstance(part, sp.csr_array) else part
-            if not values.size:
+            assert isinstance(part, np.ndarray)
+            if _largest(part) / 2 + most <= room:
                 continue
-            if max(float(values.max()), -float(values.min())) / 2 + most <= room:
-                continue
-            if isinstance(part, sp.csr_array):
-                found = self._first_stored(part, room)
-            else:
-                apart = np.abs(part / 2.0 - self.middle)
-                place = int(np.argmax(apart > room))
-                row, column = divmod(place, apart.shape[1])
-                found = (row, column, float(apart[row, column]))
-            if found[2] > room:
-                return Far(block.start + found[0], found[1], found[2] / self.spread)
+            apart = np.abs(part / 2.0 - self.middle)
+            row, column = divmod(int(np.argmax(apart > room)), apart.shape[1])
+            if apart[row, column] > room:
+                return Far(block.start + row, column, float(apart[row, column]) / self.spread)
         return None
 
-    def _first_stored(self, part: sp.csr_array, room: float) -> tuple[int, int, float]:
-        apart = np.abs(part.data / 2.0 - self.middle[part.indices])
-        place = int(np.argmax(apart > room))
-        row = int(np.searchsorted(part.indptr, place, side="right")) - 1
-        return row, int(part.indices[place]), float(apart[place])
+
+def _largest(values: Array) -> float:
+    """The largest magnitude; 0 of none."""
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
+
+
+def _median(rows: Float) -> Float:
+    """(D,) the lower median of each column."""
+    middle = (len(rows) - 1) // 2
+    lower: Float = np.partition(rows, middle, axis=0)[middle]
+    return lower
 
 
 def _spread_of_sparse(rows: sp.csr_array) -> float:
@@ -197,17 +204,20 @@ def _group_warnings(points: Points) -> tuple[str, ...]:
     among them."""
     sample = take(points, scattered_places(points.shape[0]))
     if isinstance(sample, sp.csr_array):
+        size = np.abs(sample.data[sample.data != 0])
+        if not size.size or size.max() < size.min() * FARTHEST / 4:
+            return ()
         sample = sample[:, np.unique(sample.indices)].toarray()
     rows = sample.astype(np.float64) / 2
     if not np.isfinite(rows).all():
         return ()
-    ordered = np.sort(rows, axis=0)
-    rows -= ordered[(len(rows) - 1) // 2]
+    rows -= _median(rows)
     reach = np.abs(rows).max(axis=0)
     widest = float(reach.max(initial=0.0))
     # Without a column that is narrow, or has narrow gaps where it is widest, none lie so close.
-    gaps = np.diff(ordered[:, int(reach.argmax())])
-    narrow = min(reach[reach > 0].min(initial=widest), gaps[gaps > 0].min(initial=widest))
+    gaps = np.diff(np.sort(rows[:, int(reach.argmax())]))
+    gaps = gaps[gaps > 0]
+    narrow = min(reach[reach > 0].min(initial=widest), np.median(gaps) if gaps.size else widest)
     if not narrow * FARTHEST / 4 < widest < np.inf:
         return ()
     rows = np.unique(rows / widest, axis=0)

@@ -26,6 +26,9 @@ WIDEST = 1e12
 FEWEST = 20
 """Fewer rows are in sequence by chance."""
 
+FEWEST_STORED = 5
+"""Columns with fewer stored values are equal by chance."""
+
 
 def odd_columns(
     features: object, names: Sequence[str] | None, id_like: Callable[[str], bool]
@@ -120,7 +123,7 @@ def _of_sparse(features: sp.csr_array, likely: set[int]) -> _Found:
     draw = np.random.default_rng(0).random(n_rows)
     row = np.repeat(np.arange(n_rows), np.diff(features.indptr))[stored]
     sums = np.bincount(column, draw[row] * (value / top), n_columns)
-    many = np.flatnonzero((count >= FEWEST) & (varies | (count < n_rows)))
+    many = np.flatnonzero((count >= FEWEST_STORED) & (varies | (count < n_rows)))
     _, number, times = np.unique(sums[many], return_inverse=True, return_counts=True)
     twins = _equal(features, many[times[number] > 1])
     mean = np.bincount(column, value / top, n_columns) / n_rows
