@@ -20,7 +20,7 @@ from models.answers.confusions import Confusions
 from models.arrays import Array, Arrays, Float, Int, Mask
 from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes
-from models.inputs.far_rows import far_row_warnings
+from models.inputs.far_rows import most_of, note_new_rows
 from models.inputs.frames import with_room
 from models.parameters import Params
 from models.running import memory, packages
@@ -219,9 +219,9 @@ class Method(ABC, Generic[P]):
         "pictures" of nodes where rows are images, "confusions" of classes, and "ball" where points
         lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
-    needs : optional packages (`models.running.packages`) of a fit.
-    needs_of_values : packages that single values of parameters need besides, by parameter and
-        value; `device` "cuda" has its own.
+    needs : optional packages (`models.running.packages`) of a fit. needs_of_values : those that
+        single values of parameters need besides, by parameter and value; `device` "cuda" has its
+        own.
     advice : what to use instead, for the message that refuses data that are too large.
     cost : how long a fit is expected to take; None: that is not known, so it may be long.
     resumes : whether it uses `Run.checkpoint`.
@@ -350,9 +350,10 @@ class Method(ABC, Generic[P]):
             fitted = self._fit(data, params, run)
         tree = fitted.tree.validate()
         progress(1.0, "done")
-        doubled_names = doubled(tree.name[tree.leaves].tolist())
-        far = () if self.classifies else far_row_warnings(data)
-        return replace(fitted, warnings=(*fitted.warnings, *far, *doubled_names))
+        names = doubled(tree.name[tree.leaves].tolist())
+        kept, far = ({}, ()) if self.classifies else most_of(data)
+        model = fitted.model and Model({**fitted.model.arrays, **kept}, fitted.model.facts)
+        return replace(fitted, model=model, warnings=(*fitted.warnings, *far, *names))
 
     @final
     def piece(
@@ -387,7 +388,9 @@ class Method(ABC, Generic[P]):
                 code="cannot-predict",
             )
         with packages.refusing(f"Method {self.id!r}", parameter="method"):
-            return self._predict(model, tree, self._with_room(data))
+            placed = self._predict(model, tree, self._with_room(data))
+        note_new_rows(model.arrays, data)
+        return placed
 
     @final
     def logits(self, model: Model, data: Data) -> Array:
@@ -395,7 +398,9 @@ class Method(ABC, Generic[P]):
         if "logits" not in self.outputs:
             raise UsageError(f"Method {self.id!r} gives no logits.", code="cannot-predict")
         self._check_inputs(data, predicting=True)
-        return self._logits(model, self._with_room(data))
+        logits = self._logits(model, self._with_room(data))
+        note_new_rows(model.arrays, data)
+        return logits
 
     @final
     def transform(self, model: Model, data: Data) -> Array:
@@ -417,6 +422,7 @@ class Method(ABC, Generic[P]):
                 code="unusable-input",
                 row=int(far[0]),
             )
+        note_new_rows(model.arrays, data)
         return transformed
 
     @final
@@ -500,7 +506,7 @@ class Method(ABC, Generic[P]):
                 )
 
     def paths(self, model: Model) -> ClusterPaths | None:
-        """Hook: the paths of the model's clusters over time; None where they do not move."""
+        """Hook: the paths of clusters over time; None where they do not move."""
         return None
 
     def stretches(self, model: Model) -> FeatureStretches | None:
@@ -508,10 +514,7 @@ class Method(ABC, Generic[P]):
         return None
 
     def pictures(self, model: Model) -> NodePictures | None:
-        """Hook: images of the nodes of the model's tree; None where it has none.
-
-        Not called unless `outputs` has "pictures".
-        """
+        """Hook: images of the nodes of the model's tree, where `outputs` has "pictures"."""
         return None
 
     def ball(self, model: Model, data: Data) -> Array:
@@ -523,15 +526,11 @@ class Method(ABC, Generic[P]):
         raise NotImplementedError(f"method {self.id!r} places no points in a ball")
 
     def confusions(self, model: Model, tree: Tree) -> Confusions | None:
-        """Hook: which classes of the model's tree are taken for which; None where that is unknown.
-
-        Not called unless `outputs` has "confusions".
-        """
+        """Hook: which classes are taken for which, where `outputs` has "confusions"; or None."""
         return None
 
     def class_scores(self, model: Model, data: Data) -> ClassScores | None:
-        """Hook: the scores of classes in new rows, where no rows x classes need be in memory for
-        them; see `models.calibration.class_rows`."""
+        """Hook: scores of classes in new rows, where rows x classes need not be in memory."""
         return None
 
     def ungrown(self, data: Data) -> Data | None:

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Float, Int, Matrix
+from models.arrays import Array, Float, Int, Matrix, row_blocks
 from models.clusters.placing import by_size, normalize, permute, reorder
 from models.clusters.seeding import seeds
 from models.inputs.checks import Points, as_floats, blocks, require_usable
@@ -196,14 +196,17 @@ def spherical(features: Points, centers: Float) -> Spherical:
 
 def nearest(model: Model, features: Points) -> tuple[Int, Float]:
     """Cluster and log posterior of new rows, from a model with `Spherical.arrays`."""
-    squared = squared_distances(features, model.arrays["centers"])
+    squared = squared_distances(features, model.arrays["centers"], less_least=True)
     return squared.argmin(axis=1), log_posterior(squared, float(model.arrays["variance"][0]))
 
 
-def squared_distances(features: Points, centers: Float) -> Float:
+def squared_distances(features: Points, centers: Float, *, less_least: bool = False) -> Float:
     """(n_points, n_clusters) squared Euclidean distances in float64, by blocks of rows.
 
-    |x|^2 - 2 x.c + |c|^2 with both moved to the centres' mean, where dense, so that little cancels.
+    |x|^2 - 2 x.c + |c|^2 with both moved to the centres' mean, where dense, so that little cancels;
+    beside centres that seem to be one, squares of differences. less_least : of rows so far away
+    that the centres seem to be one, less the least one, which the centres alone then decide.
+
     Raises UsageError naming the first value that is not finite, and for squares that overflow.
     """
     n_points, n_features = features.shape
@@ -213,6 +216,8 @@ def squared_distances(features: Points, centers: Float) -> Float:
     origin = np.zeros(n_features) if sparse else np.sort(centers, axis=0).mean(axis=0)
     moved = centers - origin
     length = np.einsum("kd,kd->k", moved, moved)
+    widest = float(length.max(initial=0.0))
+    cancels = _seem_one(moved, length)
     for block, part in blocks(features, len(centers)):
         rows, squared = part.astype(np.float64), out[block]
         own = _lengths(rows, origin)
@@ -227,7 +232,43 @@ def squared_distances(features: Points, centers: Float) -> Float:
         squared += own[:, None]
         squared += length
         np.maximum(squared, 0.0, out=squared)
+        if cancels:
+            doubtful = squared.min(axis=1) < CANCELS * (own + widest)
+            _by_differences(part, np.flatnonzero(doubtful), centers, squared)
+        far = np.flatnonzero(CANCELS * own > widest) if less_least and len(centers) > 1 else ()
+        if len(far):
+            # |x|^2 is left out: beside it, all else would be rounding.
+            squared[far] = length - 2.0 * (rows[far] @ moved.T)
+            squared[far] -= squared[far].min(axis=1)[:, None]
     return out
+
+
+CANCELS = 2.0**-40
+"""Squared distances below this share of the squares that they are the difference of are rounding;
+centres whose squares are below this share of a row's seem to be one to it."""
+
+
+def _seem_one(centers: Float, length: Float) -> bool:
+    """Whether some centres are so near to each other, for how far others lie, that products cannot
+    tell them apart. O(K^2 D)."""
+    room = CANCELS * float(length.max(initial=0.0))
+    for block in row_blocks(*(2 * (len(centers),))):
+        apart = length[block, None] + length - 2.0 * (centers[block] @ centers.T)
+        apart[np.arange(len(apart)), np.arange(block.start, block.stop)] = np.inf
+        if apart.min(initial=np.inf) < room:
+            return True
+    return False
+
+
+def _by_differences(part: Matrix, rows: Int, centers: Float, squared: Float) -> None:
+    """Put into some rows of squared distances the sums of squares of differences."""
+    for some in row_blocks(rows.size, centers.shape[1]):
+        at = rows[some]
+        wide = part[at].toarray() if isinstance(part, sp.csr_array) else part[at]
+        wide = wide.astype(np.float64)
+        for k, center in enumerate(centers):
+            apart = wide - center
+            squared[at, k] = np.einsum("nd,nd->n", apart, apart)
 
 
 def total_inertia(features: Points, centers: Float) -> float:

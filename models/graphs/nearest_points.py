@@ -23,6 +23,7 @@ from models.errors import UsageError
 from models.graphs.lengths import lengths, nearest_of_all
 from models.inputs.checks import as_floats, require_role, require_squares, require_width
 from models.inputs.data import Data, require_finite
+from models.inputs.far_rows import far_warnings
 from models.inputs.rows import ArrayRows, Rows
 from models.method import Model, Predictions
 from models.numerics.distances import (
@@ -56,7 +57,9 @@ class PointSearch:
         require_squares(self._points)
         self._origin = self._points.mean(axis=0, dtype=np.float64)
         self._width = min(n_neighbors + SPARE, len(points))
-        if metric in COUNTED:
+        # Products lose the distances between other points beside far ones.
+        self._by_differences = metric == "euclidean" and bool(far_warnings(self._points))
+        if metric in COUNTED or self._by_differences:
             return
         # These depend on the origin.
         if metric in ("braycurtis", "canberra"):
@@ -99,7 +102,7 @@ class PointSearch:
 
     def _candidates(self, rows: Array) -> Int:
         """(M, width) points among which the nearest are."""
-        if self._metric in COUNTED:
+        if self._metric in COUNTED or self._by_differences:
             return nearest_of_all(rows, self._points, self._width, self._metric)
         return np.asarray(self._search.kneighbors(self._centred(rows), return_distance=False))
 

@@ -265,13 +265,13 @@ def _kind(dtype: np.dtype[Any]) -> np.dtype[Any]:
 def scattered_rows(points: Points) -> Float:
     """(at most 255, D) rows from everywhere; of sparse ones (n, 1) the values that are stored."""
     if isinstance(points, sp.csr_array):
-        stored: Float = points.data[_scattered(points.nnz), None].astype(np.float64)
+        stored: Float = points.data[scattered_places(points.nnz), None].astype(np.float64)
         return stored
-    taken: Float = np.asarray(take(points, _scattered(points.shape[0]))).astype(np.float64)
+    taken: Float = np.asarray(take(points, scattered_places(points.shape[0]))).astype(np.float64)
     return taken
 
 
-def _scattered(n: int) -> Int:
+def scattered_places(n: int) -> Int:
     """At most 255 places of n, rising: all, or such that few stretches or steps would miss most."""
     most = _STRETCHES * _LENGTH
     if n <= most:

@@ -2,16 +2,19 @@
 wide that no other counts.
 
 They are sought in a sample, and those found there are compared with all rows. O(sample), and a pass
-over the rows where something was found.
+over the rows where something was found. Of sparse rows all stored values are looked at, a few times
+each; columns with few of them, which are equal by chance, are not called so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
-from models.arrays import Float
+from models.arrays import Float, Int
 from models.errors import listed
 from models.inputs.checks import Points, blocks
 from models.inputs.frames import sampled, typical
@@ -23,60 +26,134 @@ WIDEST = 1e12
 FEWEST = 20
 """Fewer rows are in sequence by chance."""
 
+FEWEST_STORED = 5
+"""Columns with fewer stored values are equal by chance."""
+
 
 def odd_columns(
     features: object, names: Sequence[str] | None, id_like: Callable[[str], bool]
 ) -> tuple[str, ...]:
-    """One sentence for each kind of odd columns of a dense matrix, of one alone whether it varies.
+    """One sentence for each kind of odd columns of a matrix, of one alone whether it varies.
 
     names : of the columns; None: their numbers, from 0. id_like : whether a name is that of ids.
     """
-    if not isinstance(features, (np.ndarray, Rows)) or len(features.shape) != 2:
+    if not isinstance(features, (np.ndarray, Rows, sp.csr_array)) or len(features.shape) != 2:
         return ()
     n_rows, n_columns = features.shape
     if n_columns < 1 or n_rows < 2:
         return ()
-    sample = sampled(features)
-    if not np.isfinite(sample).all():
-        return ()
-    name = [str(at) if names is None else names[at] for at in range(n_columns)]
-    constant = _everywhere(features, _constant(sample), _constant)
+    likely = {at for at in range(n_columns) if id_like(names[at])} if names else set()
+    if isinstance(features, sp.csr_array):
+        if not np.isfinite(features.data).all():
+            return ()
+        found = _of_sparse(features, likely)
+    else:
+        sample = sampled(features)
+        if not np.isfinite(sample).all():
+            return ()
+        found = _of_dense(features, sample, likely)
+
+    def named(columns: Sequence[int]) -> str:
+        return listed([str(at) if names is None else names[at] for at in columns])
+
     notes = []
-    if len(constant) == n_columns:
+    if len(found.constant) == n_columns:
         return ("No row differs from another: every column has one value.",)
     if n_columns == 1:
         return ()
-    if constant:
-        notes.append(f"{len(constant)} column(s) have one value: {_named(constant, name)}.")
-    twins = _everywhere(features, [at for at in _twins(sample) if at not in constant], _twins)
-    if twins:
+    if found.constant:
+        notes.append(f"{len(found.constant)} column(s) have one value: {named(found.constant)}.")
+    if found.twins:
         notes.append(
-            f"{len(twins)} column(s) equal one before them, and so count twice: "
-            f"{_named(twins, name)}."
+            f"{len(found.twins)} column(s) equal one before them, and so count twice: "
+            f"{named(found.twins)}."
         )
-    ids = []
-    if n_rows >= FEWEST:
-        likely = {each for each in range(n_columns) if names and id_like(name[each])}
-        ids = _everywhere(features, _rising(sample, likely), lambda rows: _rising(rows, likely))
-    if ids:
+    if found.ids:
         notes.append(
-            f"{len(ids)} column(s) look like numbers of the rows and are measured as features: "
-            f"{_named(ids, name)}. Leave them out, or choose ids by ?id_column=."
+            f"{len(found.ids)} column(s) look like numbers of the rows and are measured as "
+            f"features: {named(found.ids)}. Leave them out, or choose ids by ?id_column=."
         )
-    reach = typical(np.abs(sample / 2 - np.sort(sample / 2, axis=0)[(len(sample) - 1) // 2]))
-    widest = int(reach.argmax())
-    others = np.delete(reach, widest)
-    if (others > 0).any() and reach[widest] / WIDEST > others.max():
+    widest = int(found.reach.argmax())
+    others = np.delete(found.reach, widest)
+    if (others > 0).any() and found.reach[widest] / WIDEST > others.max():
         notes.append(
-            f"Column {_named([widest], name)} spreads more than {WIDEST:.0e} times as much as any "
+            f"Column {named([widest])} spreads more than {WIDEST:.0e} times as much as any "
             'other, so that it alone counts. `preprocess: [{"step": "standardize"}]` gives all one '
             "spread."
         )
     return tuple(notes)
 
 
-def _named(columns: Sequence[int], name: Sequence[str]) -> str:
-    return listed([name[at] for at in columns])
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The columns of one value, equal to one before, and that number the rows; (D,) the spread of
+    each."""
+
+    constant: list[int]
+    twins: list[int]
+    ids: list[int]
+    reach: Float
+
+
+def _of_dense(features: Points, sample: Float, likely: set[int]) -> _Found:
+    constant = _everywhere(features, _constant(sample), _constant)
+    twins: list[int] = []
+    ids: list[int] = []
+    reach = typical(np.abs(sample / 2 - np.sort(sample / 2, axis=0)[(len(sample) - 1) // 2]))
+    if sample.shape[1] > len(constant):
+        twins = _everywhere(features, [at for at in _twins(sample) if at not in constant], _twins)
+    if features.shape[0] >= FEWEST:
+        ids = _everywhere(features, _rising(sample, likely), lambda rows: _rising(rows, likely))
+    return _Found(constant, twins, ids, reach)
+
+
+def _of_sparse(features: sp.csr_array, likely: set[int]) -> _Found:
+    """O(stored values + D)."""
+    n_rows, n_columns = features.shape
+    stored = features.data != 0
+    column, value = features.indices[stored], features.data[stored].astype(np.float64)
+    count = np.bincount(column, minlength=n_columns)
+    one = np.zeros(n_columns)
+    one[column] = value
+    varies = np.zeros(n_columns, dtype=bool)
+    varies[column[value != one[column]]] = True
+    constant = np.flatnonzero(~varies & ((count == 0) | (count == n_rows)))
+    # Equal columns have equal sums of products with any numbers of the rows, to the last bit.
+    top = float(np.abs(value).max(initial=0.0)) or 1.0
+    draw = np.random.default_rng(0).random(n_rows)
+    row = np.repeat(np.arange(n_rows), np.diff(features.indptr))[stored]
+    sums = np.bincount(column, draw[row] * (value / top), n_columns)
+    many = np.flatnonzero((count >= FEWEST_STORED) & (varies | (count < n_rows)))
+    _, number, times = np.unique(sums[many], return_inverse=True, return_counts=True)
+    twins = _equal(features, many[times[number] > 1])
+    mean = np.bincount(column, value / top, n_columns) / n_rows
+    squares = np.bincount(column, (value / top - mean[column]) ** 2, n_columns)
+    reach = np.sqrt((squares + (n_rows - count) * mean**2) / n_rows)
+    reach[constant] = 0.0
+    ids: list[int] = []
+    if n_rows >= FEWEST:
+        # Of numbers that rise at most one is 0, which need not be stored.
+        full = np.flatnonzero((count >= n_rows - 1) & varies)
+        own = {at for at, of in enumerate(full.tolist()) if of in likely}
+        first = features[:FEWEST][:, full].toarray().astype(np.float64)
+        rising = full[_rising(first, own)] if full.size else full
+        own = {at for at, of in enumerate(rising.tolist()) if of in likely}
+        part = features[:, rising].toarray().astype(np.float64)
+        ids = [int(rising[at]) for at in _rising(part, own)] if rising.size else []
+    return _Found(constant.tolist(), twins, ids, reach)
+
+
+def _equal(features: sp.csr_array, columns: Int) -> list[int]:
+    """The columns among these that equal one before them."""
+    if not columns.size:
+        return []
+    part = sp.csc_array(features[:, columns])
+    part.sum_duplicates()
+    part.eliminate_zeros()
+    ends = zip(part.indptr[:-1], part.indptr[1:], strict=True)
+    first: dict[bytes, int] = {}
+    keys = [part.indices[a:b].tobytes() + part.data[a:b].tobytes() for a, b in ends]
+    return [int(columns[at]) for at, key in enumerate(keys) if first.setdefault(key, at) != at]
 
 
 def _everywhere(

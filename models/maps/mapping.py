@@ -22,7 +22,8 @@ from models.arrays import Array, Matrix, Single
 from models.errors import UsageError
 from models.graphs.neighbours import nearest
 from models.inputs.checks import blocks, distinct, require_squares
-from models.inputs.data import require_finite
+from models.inputs.data import Data, require_finite
+from models.inputs.far_rows import most_of
 from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.maps.kept import neighbours_kept
@@ -86,6 +87,7 @@ def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progres
     where the package of the map is not installed.
     """
     n_columns = rows.shape[1]
+    _, far = most_of(Data({"features": rows}))
     if isinstance(rows, sp.csr_array):
         rows = components(rows, min(terms.n_components, *rows.shape), terms.seed, progress).points
     if terms.by == "pca":
@@ -93,7 +95,7 @@ def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progres
         progress(0.9, "measuring")
         kept = neighbours_kept(rows, plane.points, terms.seed)
         positions, notes = _in_single(plane)
-        return PointMap(positions, n_columns, plane.explained, kept, notes)
+        return PointMap(positions, n_columns, plane.explained, kept, (*notes, *far))
     _require_memory(rows.shape, terms)
     points = _reduced(rows, terms, subprogress(progress, 0.0, 0.1))
     first, place = distinct(points)
@@ -113,7 +115,7 @@ def mapped(rows: Matrix | Rows, terms: MapTerms, threads: int, progress: Progres
     measured = flat(unique, terms.metric)
     kept = neighbours_kept(measured, positions, terms.seed)
     whole = positions.astype(np.float32)[place]
-    return PointMap(whole, n_columns, None, kept, warnings)
+    return PointMap(whole, n_columns, None, kept, (*warnings, *far))
 
 
 def _in_single(plane: Components) -> tuple[Single, tuple[str, ...]]:

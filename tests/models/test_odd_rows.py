@@ -16,8 +16,7 @@ from models.arrays import Array
 from models.errors import UsageError
 from models.heatmaps.drawing import heatmap
 from models.heatmaps.options import HeatmapTerms
-from models.inputs.data import Data
-from models.inputs.far_rows import FARTHEST, far_row_warnings
+from models.inputs.far_rows import FARTHEST, far_warnings
 from models.inputs.rows import ArrayRows
 from models.items.placement import placement
 from models.items.rankings import ranked, vectors
@@ -170,13 +169,13 @@ def test_small_rows_are_refused() -> None:
 def test_far_rows_are_named() -> None:
     rows = np.tile(ROWS, (100, 1))
     for given in (rows, rows.astype(np.float32), ArrayRows(rows), np.ones((5, 2)), rows[:1]):
-        assert far_row_warnings(Data({"features": given})) == ()
+        assert far_warnings(given) == ()
     rows[4321, 2] = -6 * FARTHEST
     for given in (rows, rows.astype(np.float32), ArrayRows(rows), rows * 1e-30, rows + 2.0**30):
-        (note,) = far_row_warnings(Data({"features": given}))
+        (note,) = far_warnings(given)
         assert note.startswith("Row 4321 lies 4e+06 times as far away as most rows, in column 2 ")
     rows[4000] = np.nan
-    assert len(far_row_warnings(Data({"features": rows}))) <= 1
+    assert len(far_warnings(rows)) <= 1
 
 
 def test_the_far_row_itself_is_a_cluster() -> None:

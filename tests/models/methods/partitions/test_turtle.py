@@ -57,7 +57,7 @@ def test_two_spaces_are_used_together() -> None:
     second_space = (turned + rng.normal(size=turned.shape))[:, :6].astype(np.float16)
     fitted = fit((features, second_space), n_clusters=5)
     assert together(fitted, own) > 0.99
-    assert sorted(fitted.model.arrays) == ["bias", "weights_0", "weights_1"]
+    assert fitted.model.arrays.keys() >= {"bias", "weights_0", "weights_1"}
     assert fitted.model.arrays["weights_1"].shape == (6, 5)
     assert fitted.metrics["entropy"] == pytest.approx(2 * np.log(5), abs=0.05)
 
