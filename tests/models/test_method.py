@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.errors import UsageError
+from models.errors import Cancelled, UsageError
 from models.inputs.data import Data
 from models.method import Fitted, handed_on
 from models.registry import method
@@ -55,6 +55,16 @@ def test_what_does_not_fit_is_refused(first: str, second: str, reason: str) -> N
     with pytest.raises(UsageError, match=reason) as caught:
         handed_on(method(first), method(second))
     assert caught.value.code == "wrong-input"
+
+
+@pytest.mark.parametrize("end", [0.0, 1.0])
+def test_cancel_is_obeyed_at_either_end_of_a_fit(end: float) -> None:
+    def cancel(fraction: float, stage: str, message: str = "") -> None:
+        if fraction == end:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        method("kmeans").fit(Data({"features": ROWS}), method("kmeans").Params(), cancel)
 
 
 def test_rows_are_transformed_as_those_of_the_fit() -> None:

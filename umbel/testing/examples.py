@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.spatial.distance import pdist, squareform
 
-from models.arrays import Int
+from models.arrays import Arrays, Int
 from models.inputs.data import Data
 from models.inputs.items import ItemColumn, ItemTable
 from models.method import Fitted, Method
@@ -82,15 +82,15 @@ def ways(method: Method[Any], values: Mapping[str, Any]) -> list[tuple[str, ...]
 class Observed:
     """A fit on the example, whose arrays could not be written, and what was seen of it.
 
-    data : the inputs afterwards. fractions, stages : of its progress. n_states : how often it saved
-    a checkpoint.
+    data : the inputs afterwards. fractions, stages : of its progress. states : what it saved as
+    checkpoints.
     """
 
     fitted: Fitted
     data: Data
     fractions: list[float]
     stages: set[str]
-    n_states: int
+    states: list[Arrays]
 
 
 class Example:
@@ -144,7 +144,7 @@ class Example:
 
         checkpoint = MemoryCheckpoint()
         fitted = self.method.fit(data, self.params(), watch, checkpoint=checkpoint)
-        return Observed(fitted, data, fractions, stages, len(checkpoint.states))
+        return Observed(fitted, data, fractions, stages, checkpoint.states)
 
 
 def examples_of(*methods: Method[Any], **values: Any) -> list[Example]:

@@ -85,7 +85,7 @@ class CorrMNL(Classifier[CorrMNLParams]):
     several_labels = False
     resumes = True
     advice = "Use fewer features ('preprocess' with svd or pca), or 'hblr'."
-    example = {"n_samples": 20, "burn_in": 30}
+    example = {"n_samples": 10, "burn_in": 10}
 
     def _memory(self, shapes: Shapes, params: CorrMNLParams) -> int:
         if len(shapes.get("features", ())) != 2:

@@ -81,8 +81,8 @@ class DeepECT(Method[DeepECTParams]):
         "n_clusters": 3,
         "hidden_sizes": [8],
         "embedding_size": 2,
-        "pretrain_epochs": 20,
-        "epochs": 10,
+        "pretrain_epochs": 8,
+        "epochs": 5,
         "learning_rate": 0.01,
     }
 

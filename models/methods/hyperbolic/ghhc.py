@@ -112,7 +112,7 @@ class GHHC(Method[GHHCParams]):
         "'loss': 'sigmoid', for very many nodes."
     )
     resumes = True
-    example = {"n_internal": 9, "max_iter": 100, "n_init": 2}
+    example = {"n_internal": 9, "max_iter": 30, "n_init": 2}
 
     def opens_sockets(self, params: Mapping[str, Any]) -> bool:
         return int(params.get("processes", 1)) > 1

@@ -102,8 +102,8 @@ class GHHCGlove(Method[GHHCGloveParams]):
     example = {
         "n_internal": 9,
         "n_dimensions": 10,
-        "n_passes": 20,
-        "max_iter": 100,
+        "n_passes": 8,
+        "max_iter": 30,
         "n_init": 2,
     }
 

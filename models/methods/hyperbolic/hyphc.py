@@ -75,7 +75,7 @@ class HypHC(Method[HypHCParams]):
     placing = "the leaf of the most similar point of the fit"
     advice = "Lower 'batch_size', or give 'features' instead of a matrix."
     resumes = True
-    example = {"max_iter": 100, "n_init": 2, "batch_size": 256}
+    example = {"max_iter": 30, "n_init": 2, "batch_size": 256}
 
     def _memory(self, shapes: Shapes, params: HypHCParams) -> int:
         role = next((role for role in self.one_of if role in shapes), None)

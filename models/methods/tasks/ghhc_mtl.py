@@ -65,7 +65,7 @@ class GHHCMTL(Method[GHHCMTLParams]):
     placing = "the leaf of its task"
     advice = "Use a sample of the rows, or fewer features (`preprocess`)."
     resumes = True
-    example = {"sharing": 10.0, "max_iter": 50, "n_init": 2}
+    example = {"sharing": 10.0, "max_iter": 15, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCMTLParams) -> int:
         return bytes_of_table(shapes)
