@@ -127,16 +127,26 @@ class WorkerSettings(BaseSettings):
     redis_url: str = Field(
         "", description="redis://, rediss:// (TLS), unix:// or sentinel:// address of Redis."
     )
-    store_url: str = Field("", description="file:///folder or s3://bucket/prefix.")
+    store_url: str = Field(
+        "",
+        description="file:///folder, s3://bucket/prefix, gs://bucket/prefix or "
+        "az://container/prefix.",
+    )
     s3_endpoint: str | None = Field(None, description="Address of an S3 store that is not AWS.")
+    gs_endpoint: str | None = Field(
+        None, description="Address of a store for gs:// that is not Google's."
+    )
+    az_endpoint: str | None = Field(
+        None, description="Address of a store for az:// that is not the account's on Azure."
+    )
     scratch_dir: Path = Field(
         Path(tempfile.gettempdir()) / "umbel", description="Where attempts are written first."
     )
-    cache_bytes: int = Field(20 << 30, ge=0, description="Bound on downloads kept from S3.")
+    cache_bytes: int = Field(20 << 30, ge=0, description="Bound on downloads kept from a bucket.")
     stream_bytes: int = Field(
         1 << 30,
         ge=0,
-        description="A larger object on S3 is not downloaded if it is only read by rows.",
+        description="A larger object in a bucket is not downloaded if it is only read by rows.",
     )
     key_prefix: str = Field("umbel:", description="Prefix of every key in Redis.")
 

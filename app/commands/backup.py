@@ -31,12 +31,12 @@ _MB = 1_000_000
 def add_commands(commands: Commands) -> None:
     """Add the three commands."""
     backup = commands.add_parser("backup", help="copy the store, while the service runs")
-    backup.add_argument("target", help="folder, or s3://bucket/prefix")
+    backup.add_argument("target", help="folder, or s3://, gs:// or az://bucket/prefix")
     _name_store(backup)
     backup.set_defaults(run=_backup)
 
     restore = commands.add_parser("restore", help="copy a backup into an empty store")
-    restore.add_argument("source", help="folder, or s3://bucket/prefix")
+    restore.add_argument("source", help="folder, or s3://, gs:// or az://bucket/prefix")
     _name_store(restore)
     restore.set_defaults(run=_restore)
 

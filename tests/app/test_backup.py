@@ -143,7 +143,7 @@ def test_errors_of_backup_and_restore(
     for command, text in (
         (["backup", str(tmp_path / "copy")], "The store is empty"),
         (["restore", str(tmp_path / "copy")], "This is no backup"),
-        (["backup", "ftp://host/copy"], "use file:/// or s3://"),
+        (["backup", "ftp://host/copy"], "use file:///folder, s3://"),
     ):
         with pytest.raises(SystemExit) as ended:
             main(command)

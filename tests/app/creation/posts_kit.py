@@ -14,6 +14,15 @@ LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
 ROWS = {"inputs": {"logits": LOGITS}}
 FEATURES = {"inputs": {"features": LOGITS}}
 FIT = {"method": "l2h", **ROWS}
+LEARN = {
+    "method": "fda",
+    "inputs": {
+        "features": [[0, 0, 1], [0, 1, 0], [9, 0, 0], [9, 1, 1], [5, 0, 0], [5, 1, 2]],
+        "labels": ["low", "low", "high", "high", None, None],
+    },
+    "params": {"n_clusters": 1},
+}
+"""A fit whose model transforms rows of three features."""
 OF_TREE: dict[str, dict[str, Any]] = {
     "attachments": {},
     "calibrations": {"inputs": {"logits": 4 * LOGITS}, "labels": 4 * [0, 1, 2]},

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from app.main import create_app
 from tests.app.conftest import make_settings
-from tests.app.creation.posts_kit import FIT, Post, post_of
+from tests.app.creation.posts_kit import FIT, LEARN, Post, post_of
 from tests.workers.child.held_kit import Lease, leases
 from tests.workers.child.process_kit import child_pool
 from tests.workers.supervisor.single_kit import SingleWorker
@@ -34,14 +34,6 @@ pytestmark = pytest.mark.skipif(
 )
 KINDS = [kind.name for kind in kinds()]
 TENANT, ATTEMPTS = "local", 2
-LEARN = {
-    "method": "fda",
-    "inputs": {
-        "features": [[0, 0, 1], [0, 1, 0], [9, 0, 0], [9, 1, 1], [5, 0, 0], [5, 1, 2]],
-        "labels": ["low", "low", "high", "high", None, None],
-    },
-    "params": {"n_clusters": 1},
-}
 
 
 class Killing:

@@ -18,9 +18,9 @@ from workers.settings import WorkerSettings
 from workers.stores.backup import back_up, restore
 from workers.stores.objects.address import require_apart
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.bucket import BucketBlobs
 from workers.stores.objects.layout import BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK
 from workers.stores.objects.local import LocalBlobs
-from workers.stores.objects.s3 import S3Blobs
 
 
 class Acting:
@@ -387,7 +387,9 @@ def test_no_link_in_a_backup_is_followed(assembly: Assembly, tmp_path: Path) -> 
     restore(backup, LocalBlobs(tmp_path / "new"))
 
 
-def test_a_store_and_its_backup_are_apart(assembly: Assembly, s3: S3Blobs, tmp_path: Path) -> None:
+def test_a_store_and_its_backup_are_apart(
+    assembly: Assembly, s3: BucketBlobs, tmp_path: Path
+) -> None:
     finished(assembly, tmp_path)
     store = LocalBlobs(tmp_path / "store")
     (tmp_path / "link").symlink_to(store.root)

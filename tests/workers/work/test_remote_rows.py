@@ -25,7 +25,7 @@ from tests.workers.conftest import BUCKET
 from tests.workers.formats.files_kit import MATRICES, SHAPE, same_rows, write_matrix
 from workers.errors import FatalError, StoreUnavailable
 from workers.stores.objects.blobs import Link
-from workers.stores.objects.s3 import S3Blobs
+from workers.stores.objects.bucket import BucketBlobs
 from workers.work import remote_rows
 from workers.work.remote_rows import RemoteContent, RemoteRows
 
@@ -33,13 +33,15 @@ REMOTE = [(layout, dtype) for layout, dtype in MATRICES if layout != "npy-fortra
 SECRET = "X-Amz-Signature"
 
 
-def store(endpoint: str, folder: Path, **more: Any) -> S3Blobs:
+def store(endpoint: str, folder: Path, **more: Any) -> BucketBlobs:
     """A store that streams objects of any size."""
     options: dict[str, Any] = {"cache": folder / "cache", "cache_bytes": 1 << 20, "stream_bytes": 0}
-    return S3Blobs(bucket=BUCKET, prefix=secrets.token_hex(8), endpoint=endpoint, **options | more)
+    return BucketBlobs(
+        "s3", bucket=BUCKET, prefix=secrets.token_hex(8), endpoint=endpoint, **options | more
+    )
 
 
-def linked(blobs: S3Blobs, key: str) -> Link:
+def linked(blobs: BucketBlobs, key: str) -> Link:
     link = blobs.link(key)
     assert link is not None
     assert SECRET in link.url

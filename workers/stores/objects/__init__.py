@@ -1,4 +1,4 @@
-"""The object store: files in a folder, or a bucket of S3.
+"""The object store: files in a folder, or a bucket of S3, Google Cloud Storage or Azure.
 
 Start with `blobs`, the interface, and `layout`, which names every object.
 
@@ -7,7 +7,7 @@ Start with `blobs`, the interface, and `layout`, which names every object.
 - `local`: one folder, durable and whole.
 - `temporary`: files that are being written, and those that dead processes left.
 - `syncs`: several files made durable together.
-- `s3`: a bucket.
+- `bucket`: a bucket; `clouds`: the clients of the three kinds.
 - `cache`, `streams`: downloads kept on the local disk, uploads of unknown length.
 - `layout`: the keys of all objects.
 - `seals`: the digest that a small object carries of itself.

@@ -13,8 +13,8 @@ from workers.stores.objects.quarantine import guarded
 
 
 def blobs_at(settings: WorkerSettings) -> Blobs:
-    """The object store that `store_url` names, file:///folder or s3://bucket/prefix; what is in
-    quarantine is `Damaged`."""
+    """The object store that `store_url` names: file:///folder, or a bucket of s3://, gs:// or
+    az:// with a prefix. What is in quarantine is `Damaged`."""
     return guarded(bare_blobs_at(settings))
 
 
@@ -23,19 +23,24 @@ def bare_blobs_at(settings: WorkerSettings) -> Blobs:
     address = urlsplit(settings.store_url)
     if address.scheme == "file" and address.netloc in ("", "localhost") and address.path:
         return LocalBlobs(Path(unquote(address.path)))
-    if address.scheme == "s3" and address.netloc:
-        from workers.stores.objects.s3 import S3Blobs
+    endpoints = {"s3": settings.s3_endpoint, "gs": settings.gs_endpoint, "az": settings.az_endpoint}
+    if address.scheme in endpoints and address.netloc:
+        from workers.stores.objects.bucket import BucketBlobs
 
-        return S3Blobs(
+        return BucketBlobs(
+            address.scheme,
             bucket=address.netloc,
             prefix=address.path.strip("/"),
-            endpoint=settings.s3_endpoint,
+            endpoint=endpoints[address.scheme],
             cache=settings.scratch_dir / "cache",
             cache_bytes=settings.cache_bytes,
             stream_bytes=settings.stream_bytes,
             link_s=settings.job_timeout_s,
         )
-    raise FatalError(f"UMBEL_STORE_URL is {settings.store_url!r}; use file:/// or s3://")
+    raise FatalError(
+        f"UMBEL_STORE_URL is {settings.store_url!r}; use file:///folder, s3://bucket/prefix, "
+        "gs://bucket/prefix or az://container/prefix"
+    )
 
 
 def require_apart(one: str, other: str) -> None:

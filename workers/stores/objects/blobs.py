@@ -1,6 +1,6 @@
 """The interface of the object store, and the rules for its keys.
 
-`local.py` and `s3.py` are the two implementations. Keys are `/`-separated, made by the server, and
+`local.py` and `bucket.py` implement it. Keys are `/`-separated, made by the server, and
 checked: no empty part, no `.` or `..`. A write that has returned is durable and whole; a reader
 never sees a partial one. All calls block; the API runs them in threads.
 """
@@ -32,8 +32,8 @@ class Blobs(Protocol):
     """Raises `StoreUnavailable`, `StoreFull`, `Missing` and `AlreadyThere` of `workers.errors`."""
 
     place: str
-    """Where it is, as the address of the settings; also with the endpoint of a store that is not
-    AWS."""
+    """Where it is, as the address of the settings; also with the endpoint or account where it has
+    one."""
 
     def strays(self, prefix: str) -> Iterator[str]:
         """What lies at or under `prefix` and is no object: links, devices, pipes. None is
@@ -85,7 +85,7 @@ class Blobs(Protocol):
     def local_path(self, key: str) -> Path:
         """A local file with the content, to be read or memory-mapped and not changed.
 
-        The file itself for the local store; for S3 a download kept in a bounded cache.
+        The file itself for the local store; for a bucket a download kept in a bounded cache.
         """
         ...
 
@@ -112,7 +112,7 @@ class Blobs(Protocol):
         ...
 
     def free_bytes(self) -> int | None:
-        """The free space; None if the store does not report it (S3)."""
+        """The free space; None if the store does not report it (buckets)."""
         ...
 
     def remove_leftovers(self) -> None:
@@ -121,6 +121,11 @@ class Blobs(Protocol):
 
     def ping(self) -> None:
         """StoreUnavailable where the store cannot be reached or written."""
+        ...
+
+    def require_usable(self) -> None:
+        """FatalError, whose text is for the operator, where the store refuses the credentials, is
+        not there, or does not keep what `create` promises. It writes `ping`."""
         ...
 
 

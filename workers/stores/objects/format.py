@@ -37,11 +37,13 @@ def require_readable(blobs: Blobs) -> None:
 
 
 def open_store(blobs: Blobs) -> None:
-    """As `require_readable`, and mark the store if it has no mark or that of an older version.
+    """As `require_readable` and `Blobs.require_usable`, and mark the store if it has no mark or
+    that of an older version.
 
     Called when a process starts; a store that does not answer then is checked when it is read.
     """
     try:
+        blobs.require_usable()
         mark = _mark(blobs)
         _require_readable(mark)
         if mark is None or _format_of(mark) < FORMAT:

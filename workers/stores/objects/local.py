@@ -221,6 +221,9 @@ class LocalBlobs:
             path.touch(exist_ok=False)
             path.unlink()
 
+    def require_usable(self) -> None:
+        """Nothing: a folder needs no credentials, and links refuse a name that is taken."""
+
     def _open(self, key: str) -> FileIO:
         """The file of an object, which no link leads to."""
         return FileIO(os.open(self._path(key), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK))

@@ -103,6 +103,9 @@ class _Guarded:
     def ping(self) -> None:
         self._blobs.ping()
 
+    def require_usable(self) -> None:
+        self._blobs.require_usable()
+
     def get(self, key: str) -> bytes:
         self._require_unmarked(key)
         return self._blobs.get(key)

@@ -22,8 +22,8 @@ from tests.workers.conftest import BUCKET
 from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects import local
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.bucket import BucketBlobs
 from workers.stores.objects.local import LocalBlobs
-from workers.stores.objects.s3 import S3Blobs
 from workers.stores.objects.syncs import sync_paths, sync_together
 
 
@@ -139,7 +139,7 @@ def test_an_end_is_not_there_before_its_files_are_durable(
     assert not [*(tmp_path / "store/.tmp").iterdir()]
 
 
-def test_s3_objects_sent_twice_are_there_once(s3: S3Blobs) -> None:
+def test_s3_objects_sent_twice_are_there_once(s3: BucketBlobs) -> None:
     """As where the response to the first write is lost, and the client sends it again."""
     s3.put("a/one", b"1")
     s3.put_all({"a/one": b"1", "a/two": b"2"})
@@ -303,7 +303,7 @@ def test_ping(blobs: Blobs) -> None:
     blobs.ping()
 
 
-def test_s3_parts_of_a_broken_stream_are_dropped(s3: S3Blobs, s3_endpoint: str) -> None:
+def test_s3_parts_of_a_broken_stream_are_dropped(s3: BucketBlobs, s3_endpoint: str) -> None:
     import boto3
 
     async def broken() -> AsyncIterator[bytes]:
@@ -328,7 +328,7 @@ def test_s3_parts_of_a_broken_stream_are_dropped(s3: S3Blobs, s3_endpoint: str) 
     assert client.list_multipart_uploads(Bucket=BUCKET).get("Uploads", []) == []
 
 
-def test_s3_cache_follows_changes_and_is_bounded(s3: S3Blobs, tmp_path: Path) -> None:
+def test_s3_cache_follows_changes_and_is_bounded(s3: BucketBlobs, tmp_path: Path) -> None:
     s3.put("a/b", b"one")
     first = s3.local_path("a/b")
     assert s3.local_path("a/b") == first
@@ -342,8 +342,9 @@ def test_s3_cache_follows_changes_and_is_bounded(s3: S3Blobs, tmp_path: Path) ->
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def blobs_at(port: int, folder: Path) -> S3Blobs:
-    return S3Blobs(
+def blobs_at(port: int, folder: Path) -> BucketBlobs:
+    return BucketBlobs(
+        "s3",
         bucket=BUCKET,
         prefix="p",
         endpoint=f"http://127.0.0.1:{port}",

@@ -1,13 +1,15 @@
-"""Blobs in a bucket of S3 or of a store that speaks S3. Credentials come from AWS's environment.
+"""Blobs in a bucket: of S3 or what speaks it, of Google Cloud Storage, or of Azure (a container).
 
-An unreachable store is noticed within about ten seconds. Objects read by path are downloaded into a
-cache on the local disk, named by key and ETag, so a changed object is a different file. Larger
-objects are read by range, from an address that needs no credentials.
+Credentials come from the environment (`clouds`). An unreachable store is noticed within about ten
+seconds. Objects read by path are downloaded into a cache on the local disk, named by key and ETag,
+so a changed object is a different file. Larger objects are read by range, from an address that
+needs no credentials; where the credentials cannot sign one, they are downloaded too.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -17,12 +19,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
-from obstore.store import S3Store
+from obstore.exceptions import (
+    AlreadyExistsError,
+    BaseError,
+    PermissionDeniedError,
+    PreconditionError,
+    UnauthenticatedError,
+)
 
-from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.errors import AlreadyThere, FatalError, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.cache import Cache
+from workers.stores.objects.clouds import CLOUDS, open_bucket, place_of
 from workers.stores.objects.streams import batches
 
 if TYPE_CHECKING:
@@ -34,17 +42,22 @@ _PARTS_AT_ONCE = 4
 _LONGEST_LINK_S = 7 * 24 * 3600.0
 _FULL = re.compile(r"(?<![\w.:])507\b|StorageFull|QuotaExceeded|InsufficientStorage")
 """In the text of an error; 507 may also be the end of a port or of a time."""
+_NO_CONDITIONS = re.compile(r"(?<![\w.:])501\b|NotImplemented")
 
 
-class S3Blobs:
+_log = logging.getLogger(__name__)
+
+
+class BucketBlobs:
     """The `Blobs` under one prefix of a bucket. Threads and processes may share it.
 
-    stream_bytes : an object larger than this has a `link`.
-    link_s : how long the link is valid; S3 allows 7 days.
+    scheme : of `clouds.CLOUDS`. stream_bytes : an object larger than this has a `link`. link_s :
+    how long the link is valid; stores allow 7 days. Raises FatalError as `open_bucket`.
     """
 
     def __init__(
         self,
+        scheme: str,
         *,
         bucket: str,
         prefix: str,
@@ -54,30 +67,9 @@ class S3Blobs:
         stream_bytes: int = 1 << 30,
         link_s: float = _LONGEST_LINK_S,
     ) -> None:
-        self.place = f"s3://{bucket}/{prefix}" + (f"?{endpoint}" if endpoint else "")
-        address: dict[str, Any] = {}
-        if endpoint is not None:
-            address = {"endpoint": endpoint, "virtual_hosted_style_request": False}
-        self._store = S3Store(
-            bucket,
-            prefix=prefix or None,
-            **address,
-            client_options={
-                "allow_http": endpoint is not None and endpoint.startswith("http://"),
-                "connect_timeout": "2s",
-                "read_timeout": "10s",
-                "timeout": "1h",
-            },
-            retry_config={
-                "max_retries": 2,
-                "retry_timeout": timedelta(seconds=5),
-                "backoff": {
-                    "init_backoff": timedelta(milliseconds=100),
-                    "max_backoff": timedelta(seconds=1),
-                    "base": 2,
-                },
-            },
-        )
+        self.place = place_of(scheme, bucket, prefix, endpoint)
+        self._store = open_bucket(scheme, bucket, prefix, endpoint)
+        self._credentials = CLOUDS[scheme].credentials
         self._cache = Cache(cache, cache_bytes)
         self._stream_bytes = stream_bytes
         self._link_for = timedelta(seconds=math.ceil(min(link_s, _LONGEST_LINK_S)))
@@ -200,7 +192,15 @@ class S3Blobs:
                 return None
             if self._cache.get(key, _version(facts)) is not None:
                 return None
+        try:
             url = obstore.sign(self._store, "GET", key, self._link_for)
+        except (BaseError, OSError) as error:
+            _log.warning(
+                "%s: these credentials sign no address (%s), so large objects are downloaded whole",
+                self.place,
+                type(error).__name__,
+            )
+            return None
         return Link(url=url, size=facts["size"], etag=facts["e_tag"])
 
     def keys(self, prefix: str) -> Iterator[str]:
@@ -228,18 +228,47 @@ class S3Blobs:
         whole = checked_prefix(prefix)
         with _translated(prefix):
             for batch in obstore.list(self._store, prefix=whole, chunk_size=1000):
-                obstore.delete(self._store, [entry["path"] for entry in batch])
+                keys = [entry["path"] for entry in batch]
+                try:
+                    obstore.delete(self._store, keys)
+                except FileNotFoundError:
+                    # Another process removes them as well; not every store takes that for done.
+                    for key in keys:
+                        self.delete(key)
 
     def free_bytes(self) -> int | None:
         return None
 
     def remove_leftovers(self) -> None:
-        """Nothing: an upload in parts that was not completed is no object, and the lifecycle rule
-        of the bucket removes it."""
+        """Nothing: an upload in parts that was not completed is no object, and the store or a
+        lifecycle rule of the bucket removes it."""
 
     def ping(self) -> None:
         with _translated("ping"):
             obstore.put(self._store, "ping", b"", use_multipart=False)
+
+    def require_usable(self) -> None:
+        try:
+            obstore.put(self._store, "ping", b"", use_multipart=False)
+            obstore.put(self._store, "ping", b"", mode="create", use_multipart=False)
+        except (AlreadyExistsError, PreconditionError):
+            return
+        except (PermissionDeniedError, UnauthenticatedError) as error:
+            raise FatalError(
+                f"{self.place} refuses the credentials, or they may not write there "
+                f"({type(error).__name__}); set {self._credentials}"
+            ) from None
+        except FileNotFoundError:
+            raise FatalError(f"{self.place}: there is no such bucket; make it first") from None
+        except (BaseError, OSError) as error:
+            if not _NO_CONDITIONS.search(str(error)):
+                raise StoreUnavailable(
+                    f"the object store failed: {type(error).__name__}"
+                ) from error
+        raise FatalError(
+            f"{self.place} does not refuse to write an object that is there already "
+            "(If-None-Match: *), which every promise of the service rests on; use a store that does"
+        )
 
 
 class _Source:
