@@ -102,6 +102,6 @@ def test_labels_tell_it_too_and_files_hold_all(look: Open, tree: str) -> None:
 def test_a_tree_whose_method_does_not_know_has_no_panel(look: Open, api: Api) -> None:
     job = api.run("hac", {"features": [[0.0], [1.0], [5.0], [6.0]]})
     page = look(f"/trees/{job['result']['tree']}?tab=confusions")
-    page.get_by_role("heading", name="Tree of hac").wait_for()
+    page.get_by_role("heading", name="4 points by hac").wait_for()
     page.wait_for_load_state("networkidle")
     assert page.get_by_role("region", name="What is taken for what").count() == 0

@@ -1,6 +1,6 @@
 // Trees measured against labels, features or another tree; the results stay side by side.
 
-import { methodTitles, metrics } from "../forms/catalogue.js";
+import { metrics } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { inputsForm } from "../forms/inputs_form.js";
 import { metricsForm } from "../forms/metrics_form.js";
@@ -11,7 +11,7 @@ import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
 import { toast } from "../ui/dialogs.js";
 import { bdi, el, replace } from "../ui/dom.js";
-import { moment, plural } from "../ui/format.js";
+import { moment, plural, treeTitle } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { evaluationTable } from "./evaluation_table.js";
 
@@ -50,19 +50,13 @@ export async function mount(root, { params }) {
   const ends = new AbortController();
   const { signal } = ends;
   const wanted = (params.trees ?? "").split(",").filter((id) => id.startsWith("tr_"));
-  const [catalogue, titles, trees] = await Promise.all([
-    metrics(),
-    methodTitles(),
-    treesWith(wanted, signal),
-  ]);
+  const [catalogue, trees] = await Promise.all([metrics(), treesWith(wanted, signal)]);
   const values = Object.fromEntries(Object.keys(ROLES).map((role) => [role, params[role]]));
   const newValues = Object.fromEntries(
     Object.keys(NEW_ROWS).map((role) => [role, params[NEW + role]]),
   );
   const named = [...Object.values(values), ...Object.values(newValues)].filter(Boolean);
   const datasets = await usableDatasets(named, { signal });
-  /** @param {TreeSummary} tree */
-  const nameOf = (tree) => tree.name ?? `${titles.get(tree.method) ?? tree.method} tree`;
 
   let columns = storedColumns();
   const chosen = new Set(wanted);
@@ -87,7 +81,7 @@ export async function mount(root, { params }) {
         el(
           "span",
           {},
-          bdi(nameOf(tree)),
+          bdi(treeTitle(tree)),
           el("span", { class: "quiet" }, ` ${tree.n_leaves} leaves, ${moment(tree.created_at)}`),
         ),
       ),
@@ -111,7 +105,7 @@ export async function mount(root, { params }) {
     newRows.element,
   );
   /** @type {[string, string][]} */
-  const treeOptions = [["", "–"], ...trees.map((tree) => pair(tree.id, nameOf(tree)))];
+  const treeOptions = [["", "–"], ...trees.map((tree) => pair(tree.id, treeTitle(tree)))];
   const truth = select(treeOptions, {
     value: params.hierarchy,
     onchange: () => inputsChanged(),
@@ -223,7 +217,7 @@ export async function mount(root, { params }) {
         if (aborted(error) || signal.aborted) return;
         if (!(error instanceof Problem)) throw error;
         showProblem(error);
-        messages.append(el("p", {}, bdi(nameOf(tree)), ":"), problemBox(error, { level: "h3" }));
+        messages.append(el("p", {}, bdi(treeTitle(tree)), ":"), problemBox(error, { level: "h3" }));
       }
     }
     go.disabled = false;
@@ -260,7 +254,7 @@ export async function mount(root, { params }) {
     const { placed } = evaluation;
     return {
       tree: tree.id,
-      name: nameOf(tree),
+      name: treeTitle(tree),
       against: placed ? `${against}, ${plural(placed.n_rows, "new row")}` : against,
       cut: evaluation.cut,
       metrics: evaluation.metrics,

@@ -4,7 +4,7 @@ import { methodTitles } from "../forms/catalogue.js";
 import { dropZone } from "../forms/drop_zone.js";
 import * as router from "../router.js";
 import { bdi, el } from "../ui/dom.js";
-import { count } from "../ui/format.js";
+import { count, treeTitle } from "../ui/format.js";
 import { menu } from "../ui/menus.js";
 import { consensusForm } from "./consensus_form.js";
 import { createdColumn, listPage } from "./list_page.js";
@@ -59,13 +59,8 @@ export async function mount(root, { params }) {
       {
         label: "Tree",
         head: true,
-        sort: (tree) => tree.name ?? titleOf(tree),
-        cell: (tree) =>
-          el(
-            "a",
-            { href: router.href(`/trees/${tree.id}`) },
-            bdi(tree.name ?? `${titleOf(tree)} tree`),
-          ),
+        sort: treeTitle,
+        cell: (tree) => el("a", { href: router.href(`/trees/${tree.id}`) }, bdi(treeTitle(tree))),
       },
       {
         label: "Method",

@@ -13,7 +13,7 @@ import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { copy, toast } from "../ui/dialogs.js";
 import { append, bdi, el, focusFirst, replace } from "../ui/dom.js";
-import { count, moment, number, plural } from "../ui/format.js";
+import { count, moment, number, plural, treeTitle } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { tour } from "../ui/tour.js";
 import { TreeView } from "./draw/view.js";
@@ -440,7 +440,7 @@ function build(root, view, stage) {
       const { leaves, size, height } = view.total;
       const isImport = head.method === "import";
       view.method = head.method;
-      view.title = head.name ?? (isImport ? "Imported tree" : `Tree of ${head.method}`);
+      view.title = treeTitle(head);
       replace(heading, bdi(view.title));
       document.title = `${view.title} · Umbel`;
       const job = head.job && el("a", { href: router.href(`/jobs/${head.job}`) }, head.method);

@@ -7,7 +7,7 @@ import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
 import { bdi, el, replace } from "../ui/dom.js";
 import { download, saveBlob } from "../ui/downloads.js";
-import { count, distinct, moment, number, plural } from "../ui/format.js";
+import { count, distinct, moment, number, plural, treeTitle } from "../ui/format.js";
 import { menu } from "../ui/menus.js";
 import { problemBox, waiting } from "../ui/notices.js";
 import { table } from "../ui/tables.js";
@@ -73,8 +73,7 @@ export async function mount(root, { params }) {
 }
 
 /** @param {TreeSummary | undefined} tree */
-const nameOf = (tree) =>
-  tree ? (tree.name ?? `${tree.method} tree of ${plural(tree.n_points, "point")}`) : "A tree";
+const nameOf = (tree) => (tree ? treeTitle(tree) : "A tree");
 
 /**
  * Build the page and load the trees.

@@ -159,3 +159,14 @@ export function distinct(options) {
     (times.get(label) ?? 0) > 1 ? `${label} · ${detail}` : label,
   ]);
 }
+
+/**
+ * What a tree is called: its name, else what it is made of and how.
+ *
+ * @param {{ name?: string | null, method: string, n_points: number }} tree
+ */
+export const treeTitle = (tree) =>
+  tree.name ??
+  (tree.method === "import"
+    ? "Imported tree"
+    : `${plural(tree.n_points, "point")} by ${tree.method}`);

@@ -4,7 +4,7 @@ import { aborted, hasStatus, problemOf } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
 import * as router from "../../router.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
-import { count, number, plural } from "../../ui/format.js";
+import { count, number, plural, treeTitle } from "../../ui/format.js";
 import { problemBox } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
 import { folded, movedPoints } from "../model/moved.js";
@@ -121,7 +121,7 @@ const clusteringOf = ({ assignments, clusters }) => ({
  * @param {Moved} moved
  */
 function content(heading, head, earlier, labels, moved) {
-  const name = earlier.name ?? `Tree of ${earlier.method}`;
+  const name = treeTitle(earlier);
   const share = moved.total ? (100 * moved.moved) / moved.total : 0;
   const isCut = earlier.kind !== "partition";
   return [
