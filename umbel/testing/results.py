@@ -65,7 +65,7 @@ class Results(Suite):
         assert len(watched.stages) > 2, "no stage is reported between the start and the end"
 
         n_calls = len(fractions)
-        # The calls at the ends are those of `Method.fit`.
+        # `Method.fit` itself makes the calls at the ends.
         for stop in sorted({1, n_calls // 2}):
             calls = iter(range(n_calls))
 

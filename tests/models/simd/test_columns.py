@@ -99,7 +99,7 @@ def test_exponentials(loops: ModuleType, dtype: str, scale: float) -> None:
 @DTYPE
 @pytest.mark.parametrize("factor", [0.1, 1.4426950408889634, 30.0])
 def test_tails(loops: ModuleType, dtype: str, factor: float) -> None:
-    for n in range(SLOTS, MOST + 1):
+    for n in range(SLOTS, MOST + 1, 1 if factor == 30.0 else 13):
         for sort in SORTS:
             columns = block(sort, n, dtype)
             columns[np.isnan(columns) | (columns == np.inf)] = -np.inf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from types import ModuleType
 from typing import Any
 
@@ -124,8 +125,9 @@ def powers_below(loops: ModuleType, x: Array, factor: float, limit: float, other
 @DTYPE
 @pytest.mark.parametrize("factor", [0.01, 1.4426950408889634, 30.0])
 def test_the_sum_of_powers(loops: ModuleType, dtype: str, factor: float) -> None:
-    for other in ("uint16", "float32", "float64") if factor == 30.0 else (dtype,):
-        for x in rows(dtype):
+    whole = factor == 30.0
+    for other in ("uint16", "float32", "float64") if whole else (dtype,):
+        for x in islice(rows(dtype), None, None, 1 if whole else 7):
             for limit in (np.inf, 2.0):
                 total, base = powers_below(loops, x, factor, limit, other)
                 assert same(total, powers_below(plain, x, factor, limit, other)[0])

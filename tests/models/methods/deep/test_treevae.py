@@ -208,12 +208,12 @@ def test_passes_by_default_give_a_number_of_steps() -> None:
 
 
 def test_fewer_leaves_than_requested_are_a_warning(images: tuple[np.ndarray, np.ndarray]) -> None:
-    shallow = fit(images[0], ["a", "b", "c"], **{**BRIEF, "max_depth": 1})
+    shallow = fit(images[0][:80], ["a", "b", "c"], **{**BRIEF, "max_depth": 1})
     assert shallow.tree.n_leaves == 2
     assert "The tree has 2 leaves, not n_clusters = 3" in shallow.warnings[0]
     assert "leaves are at 'max_depth'" in shallow.warnings[0]
     assert "Names are given to the largest." in shallow.warnings[0]
-    undone = fit(images[0], **{**BRIEF, "least_share": 1.0})
+    undone = fit(images[0][:80], **{**BRIEF, "least_share": 1.0})
     assert undone.tree.n_leaves == 2
     assert "4 split(s) left one side (almost) without points and were undone" in undone.warnings[0]
 

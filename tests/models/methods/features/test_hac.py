@@ -448,7 +448,7 @@ before = peak()
 hac.fit(Data({"features": points}), params)
 print((peak() - before) * 1024, hac._memory({"features": points.shape}, params))
 """
-    for linkage, n_points in (("average", 6000), ("complete", 6000)):
+    for linkage, n_points in (("average", 4500), ("complete", 4500)):
         answer = subprocess.run(
             [sys.executable, "-c", code, linkage, str(n_points)],
             cwd=ROOT,

@@ -106,12 +106,12 @@ def test_random_nodes_learn() -> None:
 def test_steps_lower_the_cost_of_groups_that_overlap() -> None:
     """They lower it more than steps of the ranking objective do, each from its own start."""
     rng = np.random.default_rng(0)
-    group = rng.integers(12, size=300)
-    features = rng.normal(size=(12, 8))[group] + 0.7 * rng.normal(size=(300, 8))
+    group = rng.integers(12, size=200)
+    features = rng.normal(size=(12, 8))[group] + 0.7 * rng.normal(size=(200, 8))
     shares = {}
     for loss, params in (
-        ("expected", {"max_iter": 300}),
-        ("sigmoid", {"max_iter": 1000, "optimizer": "sgd", "learning_rate": 0.05, "decay": False}),
+        ("expected", {"max_iter": 200}),
+        ("sigmoid", {"max_iter": 500, "optimizer": "sgd", "learning_rate": 0.05, "decay": False}),
     ):
         fits = [fit(features, loss=loss, seed=seed, n_internal=31, **params) for seed in range(2)]
         ratios = [fitted.metrics["cost"] / fitted.metrics["cost_of_seeds"] for fitted in fits]

@@ -26,7 +26,7 @@ def fit(features: Any, names: Any = None, **params: Any) -> Fitted:
     return METHOD.fit(data, METHOD.Params(**params))
 
 
-def vehicles(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def vehicles(seed: int, n_points: int = 400) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The introduction's case: columns 0 to 9 tell the type, and a little of the make, 10 to 19 the
     make, 20 to 29 nothing. Points, and the type and the make of each.
 
@@ -36,8 +36,8 @@ def vehicles(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
                       +- make 1
     """
     rng = np.random.default_rng(seed)
-    kind, make = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
-    points = 0.5 * rng.normal(size=(400, 30))
+    kind, make = rng.integers(0, 2, n_points), rng.integers(0, 2, n_points)
+    points = 0.5 * rng.normal(size=(n_points, 30))
     points[:, :10] += 1.5 * (2 * kind - 1)[:, None]
     points[:, :10] += 0.4 * (2 * make - 1)[:, None] * np.resize([1, -1], 10)
     points[:, 10:20] += 0.8 * (2 * make - 1)[:, None]
@@ -83,7 +83,7 @@ def test_no_variant_is_as_exclusive(seed: int) -> None:
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 @pytest.mark.parametrize("regularizer", ["group+exclusive", *VARIANTS])
 def test_every_branching_with_every_regularizer(k: int, regularizer: str) -> None:
-    points, _, _ = vehicles(3)
+    points, _, _ = vehicles(3, 200)
     fitted = fit(points, max_leaves=2 * k - 1, branching=k, regularizer=regularizer, n_init=2)
     tree = fitted.tree
     assert tree.n_children.tolist().count(k) == 2
@@ -183,9 +183,9 @@ def test_planted_leaves_hold_for_new_points() -> None:
 
 
 def test_names_change_no_tree() -> None:
-    points, _, _ = vehicles(0)
+    points, _, _ = vehicles(0, 200)
     names = [f"feature {number}" for number in range(30)]
-    plain, named = fit(points, max_leaves=8), fit(points, names, max_leaves=8)
+    plain, named = fit(points, max_leaves=3), fit(points, names, max_leaves=3)
     np.testing.assert_array_equal(plain.tree.leaf_of_point, named.tree.leaf_of_point)
     np.testing.assert_array_equal(plain.model.arrays["weights"], named.model.arrays["weights"])
     assert named.tree.extra["split_features"][0][0]["feature"].startswith("feature ")

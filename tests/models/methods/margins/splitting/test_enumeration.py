@@ -13,7 +13,7 @@ from models.methods.margins.splitting.alternating import Problem, Weights
 from models.methods.margins.splitting.objective import Ancestors
 from models.methods.margins.splitting.split import MarginSplit, NodeToSplit, split_all
 
-CASES = range(8)
+CASES = range(5)
 
 
 def drawn(case: int) -> np.ndarray:

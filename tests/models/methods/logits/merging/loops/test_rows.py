@@ -295,7 +295,7 @@ def winner(at: Nested, row: int) -> tuple[int, float]:
     return best, 1.0 / total if total else 0.0
 
 
-@settings(max_examples=600)
+@settings(max_examples=200)
 @given(cases(most_classes=40, most_rows=12), st.sampled_from([0.0, 1.0]))
 def test_a_rows_interval_holds_the_true_value(case: Case, sure_of_tail: float) -> None:
     at = nested(case)
@@ -345,7 +345,7 @@ def test_rows_never_listed_again_are_walked_to_the_same_bits(case: Case, n_group
         assert np.array_equal(a, b)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(cases(most_classes=40, most_rows=12))
 def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case: Case) -> None:
     at = nested(case)
@@ -363,7 +363,7 @@ def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case: Case) -> None:
     assert (width[width < 2.0] <= 3 * row_loops.TAIL_ERROR).all()
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(cases(most_classes=150, most_rows=8), st.integers(1, 20))
 def test_relisted_rows_are_listed_by_groups(case: Case, n_groups: int) -> None:
     """Best class of each group in order, the mass of the group, the mass of all others."""
@@ -478,7 +478,7 @@ def corners(bounds: list[list[float]], rng: np.random.Generator) -> list[Float]:
     return [low, high, *drawn, low + rng.random(len(low)) * (high - low)]
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(intervals(1), st.lists(st.booleans(), min_size=5, max_size=5), st.integers(0, 99))
 def test_the_lowest_score_is_only_named_where_it_is_certain(
     bounds: list[list[float]], gone: list[bool], seed: int
@@ -500,7 +500,7 @@ def test_the_lowest_score_is_only_named_where_it_is_certain(
         assert len(near) > 1
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(
     intervals(2),
     st.lists(st.integers(0, 4), min_size=5, max_size=5),
