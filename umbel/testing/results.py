@@ -65,8 +65,8 @@ class Results(Suite):
         assert len(watched.stages) > 2, "no stage is reported between the start and the end"
 
         n_calls = len(fractions)
-        # `Method.fit` itself makes the calls at the ends.
-        for stop in sorted({1, n_calls // 2}):
+        # `Method.fit` itself makes the first and the last call.
+        for stop in sorted({1, n_calls // 2, n_calls - 2}):
             calls = iter(range(n_calls))
 
             def cancel(fraction: float, stage: str, message: str = "", stop: int = stop) -> None:
