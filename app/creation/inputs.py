@@ -16,6 +16,7 @@ from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
 from models.errors import shown
 from models.roles import role_of
+from models.tree.dialects.contents import text_format
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, distances
 from workers.formats.column_roles import COLUMN_OF, features, of_role
@@ -72,7 +73,10 @@ def resolve(
     `workers.formats.roles.value` raises for a list, naming the role and the row.
     """
     resolved = ResolvedInputs()
-    for role, value in inputs.items():
+    for role, given in inputs.items():
+        value: str | list[Any] | LongList = given
+        if isinstance(given, str) and role_of(role).tree and text_format(given) is not None:
+            value = [given]
         if isinstance(value, str):
             dataset = _check_reference(service, tenant, role, value, images)
             resolved.refs[role] = value

@@ -158,6 +158,8 @@ MEDIA_TYPES: Mapping[str, str] = {
     ".jsonl": "application/x-ndjson",
     ".ndjson": "application/x-ndjson",
     ".zip": "application/zip",
+    **dict.fromkeys((".nwk", ".newick", ".tree", ".tre", ".nh", ".nhx"), "text/x-nh"),
+    **dict.fromkeys((".nex", ".nexus", ".nxs"), "text/x-nexus"),
 }
 """The media type by the ending of a file; of others the service finds it out."""
 

@@ -133,6 +133,9 @@ INLINE_BYTES = 1 << 20
 
 TABLE_OPTIONS = tuple(TableOptions.__annotations__)
 
+TREE = "hierarchy"
+"""The role that may be a tree: as text or JSON, or a file of it."""
+TREE_TEXT = re.compile(r"\s*(?:\(|\[|#NEXUS)", re.IGNORECASE)
 _ID = re.compile(r"(ds|tr|job|md|up)_[0-9a-z]{26}")
 _ACCEPTED = (
     "accepted are arrays of NumPy, SciPy or torch, data frames of pandas or polars, lists, paths "
@@ -200,9 +203,13 @@ def _is_whole(value: object) -> bool:
 
 
 def _one(role: str, value: object) -> Converted:
+    if role == TREE and isinstance(value, Mapping):
+        return Inline([dict(value)])
     if isinstance(value, str):
         if is_id(value):
             return Reference(value)
+        if role == TREE and TREE_TEXT.match(value) and not os.path.isfile(value):
+            return Inline([value])
         return _file(role, File(value))
     if isinstance(value, os.PathLike):
         return _file(role, File(value))

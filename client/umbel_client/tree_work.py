@@ -56,10 +56,11 @@ class TreeWork(TreeParts):
 
         labels : the true class of every row. rows : rows that were not in the fit, which the tree's
         model places first, as in `predict`; all else is then of these rows. A method that needs
-        several inputs takes them by role. hierarchy : another tree, or class paths. metrics : by
-        default all that the inputs allow. cut : for flat metrics, `{"k": 12}`, `{"height": h}` or
-        `{"level": n}`. sample : estimate dendrogram purity from so many pairs. per_node : also
-        every node with its purity and most frequent class, as `nodes`.
+        several inputs takes them by role. hierarchy : another tree, also as a file or a text of
+        Newick or Nexus, or class paths. metrics : by default all that the inputs allow. cut : for
+        flat metrics, `{"k": 12}`, `{"height": h}` or `{"level": n}`. sample : estimate
+        dendrogram purity from so many pairs. per_node : also every node with its purity and most
+        frequent class, as `nodes`.
 
         Raises InputError, CannotPredict for `rows` where the tree has no model, WaitTimeout,
         JobCancelled.

@@ -13,5 +13,5 @@ it, by means of `columns`, `labels` (several a row or none, indicators), `distan
 ones), `edges` (a graph of labels) and `items` (columns of any kinds). `gaps` counts empty cells,
 `recognition` knows formats by their first bytes, `facts` describes a file and limits its size in
 memory; `refusals` has shared errors, `inline` the lists of a request, `strict_json` its JSON;
-`trees` reads uploaded trees, `table_writers` writes.
+`trees` reads uploaded trees (`tree_documents`: text or JSON), `table_writers` writes.
 """

@@ -38,6 +38,7 @@ from workers.formats import (
     roles,
     safetensors,
     table_files,
+    tree_documents,
 )
 from workers.formats.column_roles import COLUMN_OF, UNCHOSEN, Choice, Column
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member
@@ -166,6 +167,10 @@ _ALL = (
         jsonl.read,
         by_role=True,
     ),
+    *(
+        Format(id, (media_type,), False, tree_documents.inspect, tree_documents.read, by_role=True)
+        for id, media_type in tree_documents.MEDIA_TYPES.items()
+    ),
 )
 
 FORMATS = {format.id: format for format in _ALL}
@@ -190,13 +195,14 @@ _SHEETS = frozenset({*excel.MEDIA_TYPES, "h5ad"})
 _LISTED = f"Accepted are {', '.join(ACCEPTED)}."
 
 
-def format_of(media_type: str | None, head: bytes) -> str:
+def format_of(media_type: str | None, head: bytes, role: str | None = None) -> str:
     """The id of a file's format, by its declared type and its first bytes.
 
     Parameters
     ----------
     media_type : the Content-Type as sent, with or without parameters; None if none was sent.
     head : the first bytes, 64 KiB or the whole file.
+    role : what the file is uploaded as; a tree as text is a dataset in one role alone.
 
     Raises UsageError `unsupported-format`, naming what is accepted, for pickles, for unknown
     content and if type and content disagree; `empty` for an empty file.
@@ -210,6 +216,7 @@ def format_of(media_type: str | None, head: bytes) -> str:
             f"`--data-binary @FILE` and not `-F`. {_LISTED}"
         )
     declared = _BY_TYPE.get(stated)
+    is_hierarchy = role == tree_documents.ROLE
     refuse_foreign(head, _LISTED)
     binary = _binary(head)
     if declared is not None and {declared.id, binary} <= excel.MEDIA_TYPES.keys():
@@ -217,16 +224,18 @@ def format_of(media_type: str | None, head: bytes) -> str:
         return str(binary)
     if declared is not None:
         _require_agreement(declared, binary, head)
+        if declared.id in tree_documents.MEDIA_TYPES and not is_hierarchy:
+            raise tree_documents.as_another()
         return declared.id
     if binary is not None:
         return binary
     text = text_format(head)
     if text is None:
-        if _is_tree(head):
-            raise unsupported(
-                "The content is a tree as text, not a dataset; import it by POST /v1/trees, and "
-                f"give its id where a hierarchy is an input. {_LISTED}"
-            )
+        tree = _tree_format(head)
+        if tree is not None and is_hierarchy:
+            return tree
+        if tree is not None:
+            raise tree_documents.as_another()
         named = f" {shown(media_type)}" if media_type else ""
         raise unsupported(
             "The content is of no format known here, or of several possible ones, and its media "
@@ -235,12 +244,12 @@ def format_of(media_type: str | None, head: bytes) -> str:
     return text
 
 
-def _is_tree(head: bytes) -> bool:
-    """Whether a file begins as Newick or Nexus do."""
+def _tree_format(head: bytes) -> str | None:
+    """Newick or Nexus, if a file begins so."""
     from models.tree.dialects import contents
 
     text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
-    return contents.text_format(text) is not None
+    return contents.text_format(text)
 
 
 def require_reader(format: str) -> None:
@@ -286,12 +295,21 @@ def inspect(
     several arrays and `member` names none of them, `archive-bomb`, `too-large`, `truncated`,
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """
+    if role == tree_documents.ROLE and _is_tree(format, path):
+        return roles.facts(json.read(path, None, "paths"), role)
     columns, warnings = table_columns(format, path, member, bounds, choice)
     bounds = _gapped(bounds, role)
     found = _facts(_format(format), path, member, bounds, role, columns)
     of_matrix = len(found.shape) == 2 and found.dtype not in ("str", "table")
     notes = reading_notes(format, path, member, bounds, columns if of_matrix else None)
     return replace(found, columns=columns, warnings=(*notes, *warnings, *found.warnings))
+
+
+def _is_tree(format: str, path: Path) -> bool:
+    """Whether a file of a hierarchy is a tree as JSON, whose objects are no rows of a table."""
+    return (
+        format == "json" and tree_documents.document_of(json.read(path, None, "paths")) is not None
+    )
 
 
 def _gapped(bounds: Bounds, role: str | None) -> Bounds:

@@ -23,7 +23,7 @@ from models.inputs.label_sets import LabelSets
 from models.inputs.notes import note
 from models.roles import ROLES, Want, role_of
 from models.tree.tree import Tree
-from workers.formats import columns, distances, edges, items, labels
+from workers.formats import columns, distances, edges, items, labels, tree_documents
 from workers.formats.columns import NUMBERS, as_float
 from workers.formats.facts import Facts
 from workers.formats.gaps import gaps_of
@@ -71,8 +71,8 @@ def value(table: Table, role: str) -> Value:
     `text` role. A matrix of one column is taken as that column, whole floats as integers.
 
     Labels are such a column, or `LabelSets` if a row has several labels or none. A hierarchy is the
-    tree of the distinct class paths. A graph is a matrix, or (n_edges, 2) `str` objects. Items are
-    an `ItemTable`.
+    tree of the distinct class paths, or one given as text or JSON. A graph is a matrix, or
+    (n_edges, 2) `str` objects. Items are an `ItemTable`.
 
     Raises UsageError `wrong-shape`, `wrong-input`, `missing-value`, `not-finite`, `ragged`,
     `member-needed` or `empty`; InvalidTree for a path with an empty part.
@@ -104,6 +104,9 @@ def facts(table: Table, role: str | None = None, *, gaps: bool = False) -> Facts
     """
     if role is not None:
         if role == "hierarchy":
+            if (document := tree_documents.document_of(table)) is not None:
+                tree = tree_documents.read_document(document)
+                return Facts((tree.n_leaves,), "str", warnings=tree.warnings)
             require_paths(table, role)
         # The number of rows is that of the file, not of the distinct paths.
         checked = value(table, "labels" if role == "hierarchy" else role)
@@ -139,10 +142,12 @@ def facts(table: Table, role: str | None = None, *, gaps: bool = False) -> Facts
 
 
 def require_paths(table: Table, role: str) -> None:
-    """Raise what `value` raises for a table that is no class paths. The tree, which may take a
-    hundred times the memory of a long path, is not made."""
+    """Raise what `value` raises for a table that is neither class paths nor a tree. The tree, which
+    may take a hundred times the memory of a long path, is not made."""
     from models.tree import class_paths
 
+    if tree_documents.document_of(table) is not None:
+        return
     paths, rows, _ = _class_paths(table, role)
     class_paths.distinct(paths, rows)
 
@@ -244,23 +249,17 @@ def _label_rows(table: Table, role: str) -> LabelRows | npt.NDArray[Any] | Label
 def _hierarchy(table: Table, role: str) -> Tree:
     from models.tree import class_paths
 
+    document = tree_documents.document_of(table)
+    if document is not None:
+        return tree_documents.read_document(document)
     return class_paths.of_rows(*_class_paths(table, role))
 
 
 def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int], tuple[str, ...]]:
     """Class paths, the row of each, and warnings of how they were read."""
     from models.tree import class_paths
-    from models.tree.dialects import contents, separators
+    from models.tree.dialects import separators
 
-    if isinstance(table, Lists) and isinstance(table.value, list):
-        first = table.value[0] if table.value else None
-        newick = isinstance(first, str) and len(table.value) == 1 and contents.text_format(first)
-        if newick or isinstance(first, dict):
-            raise refused(
-                f"is a tree as {'text' if newick else 'JSON'}, not class paths; import it by "
-                "POST /v1/trees, and give its id",
-                role,
-            )
     if isinstance(table, Lists) and separators.are_lists_of_names(table.value):
         assert isinstance(table.value, list)
         lists: list[list[str]] = table.value

@@ -11,10 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from models.errors import InvalidTree, listed, shown
+from models.errors import InvalidTree
 from models.inputs.data import Data
 from models.tree.dialects.contents import text_format
 from models.tree.tree import Tree
+from workers.formats.tree_documents import read_document, read_text
 
 FORMATS: dict[str, str] = {
     "text/x-nh": "newick",
@@ -57,7 +58,6 @@ _NO_TREES = (
     ),
 )
 """Beginnings of texts that would pass for class paths, and what they are."""
-_EDGE_NUMBERS = re.compile(r"('[^']*+(?:''[^']*+)*+')|\{\d+\}")
 
 
 def read_tree(format_id: str, path: Path) -> Tree:
@@ -102,9 +102,9 @@ def read_tree(format_id: str, path: Path) -> Tree:
         text = bare[1:-1].replace('""', '"')
     form, document = _recognised(format_id, text)
     if form == format_id:
-        return _read_document(document) if form == "json" else _read_text(form, text)
+        return read_document(document) if form == "json" else read_text(form, text)
     try:
-        tree = _read_document(document) if form == "json" else _read_text(form, text)
+        tree = read_document(document) if form == "json" else read_text(form, text)
     except InvalidTree as error:
         detail = f"The content looks like {NAMES[form]}. {error.detail}"
         raise InvalidTree(detail, **error.where) from error
@@ -145,86 +145,3 @@ def _is_linkage(text: str) -> bool:
     return bool(whole) and all(
         len(row) == 4 and all(map(tables.is_number, row)) for row in whole if row != [""]
     )
-
-
-def _read_text(format_id: str, text: str) -> Tree:
-    from models.tree import class_paths, newick, nexus, rows
-
-    if format_id == "newick":
-        return rows.numbered(newick.read(text))
-    if format_id == "nexus":
-        return rows.numbered(nexus.read(text))
-    return class_paths.read(text)
-
-
-def _read_document(document: Any) -> Tree:
-    """The tree of a JSON document of any kind that trees have."""
-    from models.tree import class_paths, linkage, nested, rows
-    from models.tree.dialects import separators
-
-    if isinstance(document, str):
-        form = text_format(document)
-        if form is None:
-            raise InvalidTree("The JSON is a text that is neither Newick nor Nexus.")
-        return _read_text(form, document)
-    if isinstance(document, list) and document:
-        if all(isinstance(item, str) for item in document):
-            return class_paths.read("\n".join(_one_line_each(document)))
-        if separators.are_lists_of_names(document):
-            paths = [separators.joined(_one_line_each(names)) for names in document]
-            return class_paths.read("\n".join(paths))
-        if all(isinstance(item, list) for item in document):
-            return _linkage_of_lists(document)
-    if isinstance(document, dict):
-        if {"merge", "height"} <= document.keys():
-            return linkage.from_hclust(document)
-        for key in ("tree", "newick"):
-            if isinstance(document.get(key), str):
-                return _wrapped(document, key)
-    return rows.numbered(nested.read(document))
-
-
-def _one_line_each(names: list[str]) -> list[str]:
-    """Raises InvalidTree for a name with a line break, and for half a surrogate pair."""
-    from models.tree.json_fields import require_text
-
-    require_text(names, "A class path")
-    odd = [name for name in names if "\n" in name or not name]
-    if odd:
-        raise InvalidTree(
-            f"A class path has no line breaks and is not empty; one is {shown(odd[0])}."
-        )
-    return names
-
-
-def _linkage_of_lists(rows: list[Any]) -> Tree:
-    """The tree of a linkage as JSON. Raises InvalidTree for lists of anything else."""
-    from models.tree import linkage
-
-    for number, row in enumerate(rows):
-        if len(row) != 4 or any(type(value) not in (int, float) for value in row):
-            raise InvalidTree(
-                "A list of lists is a linkage, rows of 4 numbers (left, right, height, leaves), or "
-                "class paths, each a list of names in which no name has two places; row "
-                f"{number} is neither.",
-                row=number,
-            )
-        if any(abs(value) > 1e300 for value in row):
-            raise InvalidTree(f"Row {number} of the linkage has a number too large.", row=number)
-    return linkage.from_scipy(rows)
-
-
-def _wrapped(document: dict[str, Any], key: str) -> Tree:
-    """The tree of a document that has it as text, as jplace: without the numbers of edges."""
-    text = document[key]
-    if key == "tree" and "placements" in document:
-        text = _EDGE_NUMBERS.sub(lambda match: match[1] or "", text)
-    form = text_format(text)
-    if form is None:
-        raise InvalidTree(f"The field {shown(key)} of the document is neither Newick nor Nexus.")
-    tree = _read_text(form, text)
-    others = sorted(document.keys() - {key})
-    if not others:
-        return tree
-    sentence = f"Fields beside the tree were left out: {listed(others)}."
-    return replace(tree, warnings=(*tree.warnings, sentence))

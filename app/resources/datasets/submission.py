@@ -129,7 +129,7 @@ async def store(
         stated = None
     if not head:
         raise Refused("empty", "The body is empty; send the file itself as the body.")
-    file_format = catalogue.format_of(media_type, head[:HEAD_BYTES])
+    file_format = catalogue.format_of(media_type, head[:HEAD_BYTES], new.role)
     catalogue.require_reader(file_format)
     if new.n_features is not None and file_format != "libsvm":
         raise Refused(

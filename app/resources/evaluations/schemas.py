@@ -56,7 +56,8 @@ class EvaluationRequest(Exact, NewWork):
         None,
         description="Another tree to compare with, by id: a true hierarchy whose leaves the labels "
         "name, by name, by path of names (`animal/cat/lion`) or by row; or a tree over the same "
-        "rows. Or the paths of all classes, as a list or a dataset's id.",
+        "rows. Or the paths of all classes, or a tree as Newick, Nexus or JSON, as a list or a "
+        "dataset's id; Newick and Nexus also as text.",
     )
     metrics: list[str] | None = Field(
         None,

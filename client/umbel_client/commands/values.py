@@ -16,7 +16,7 @@ from typing import Any
 
 from umbel_client.errors import InputError
 from umbel_client.imports import text_type
-from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, File, is_id
+from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, TREE, TREE_TEXT, File, is_id
 from umbel_client.methods import METHODS
 from umbel_client.tables import ROLES
 
@@ -88,7 +88,8 @@ def input_of(role: str, text: str, table: Mapping[str, Any] | None = None) -> An
     if separator and path and not Path(text).exists() and Path(path).exists():
         return File(path, member=member, **options)
     if role in COLUMNS and Path(text).suffix.lower() == ".txt" and Path(text).is_file():
-        return lines(role, Path(text))
+        is_tree = role == TREE and TREE_TEXT.match(_text_in(Path(text)))
+        return File(text) if is_tree else lines(role, Path(text))
     if options and is_id(text):
         raise InputError(
             role, f"{text} has been uploaded; give a file, or leave out {', '.join(options)}."

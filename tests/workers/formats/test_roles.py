@@ -280,13 +280,13 @@ def test_class_paths_are_read_as_they_are_meant_or_warn(
 @pytest.mark.parametrize(
     ("value", "word"),
     [
-        (["((a,b),c);"], "tree as text"),
-        (["#NEXUS begin trees;"], "tree as text"),
-        ([{"id": 0}], "tree as JSON"),
+        (["((a,b);"], "never closed"),
+        (["#NEXUS begin trees;"], "Nexus"),
+        ([{"id": 0}, 3], "row 0"),
         ([["a", ""], ["b", "c"]], "missing value at row 0"),
         ([["a", "\ud800"]], "surrogate"),
     ],
 )
-def test_trees_in_place_of_class_paths_are_refused(value: object, word: str) -> None:
+def test_what_is_neither_class_paths_nor_a_tree_is_refused(value: object, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         roles.value(Lists(value), "hierarchy")
