@@ -68,7 +68,8 @@ def facts(batches: Batches, member: str | None, bounds: Bounds) -> Facts:
     require_filled((batches.n_rows,))
     if width != 1 or is_list(first):
         require_filled((batches.n_rows, width))
-    names = [batches.schema.names[at] for at in chosen] if width == len(chosen) else ()
+    written = batches.schema.names
+    names = [written[at] for at in chosen] if width == len(chosen) else ()
     return Facts((batches.n_rows, width), dtype_name(dtype), warnings=gaps.warnings(names))
 
 
@@ -284,6 +285,7 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int, *, gaps: bool = False) -
     import pyarrow as pa
 
     columns: list[npt.NDArray[Any]] = []
+    names = batch.schema.names  # A new list at each request.
     for number, given in enumerate(batch.columns):
         column = plain(given)
         if column.null_count and not gaps:
@@ -292,8 +294,7 @@ def dense(batch: Any, dtype: np.dtype[Any], start: int, *, gaps: bool = False) -
         dtype = np.result_type(dtype, columns[-1]) if column.null_count else dtype
         if dtype.kind == "f" or column.null_count:
             decimal = pa.types.is_decimal(given.type)
-            name = shown(batch.schema.names[number])
-            require_kept(given if decimal else column, start, number, name)
+            require_kept(given if decimal else column, start, number, shown(names[number]))
     if len(columns) == 1:
         return columns[0].astype(dtype, copy=False).reshape(-1, 1)
     block = np.empty((batch.num_rows, len(columns)), dtype=dtype)

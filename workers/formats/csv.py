@@ -162,7 +162,7 @@ def blocks(path: Path, names: Sequence[str], bounds: Bounds) -> Iterator[npt.NDA
     dialect = dialect_of(path, bounds.csv)
     assert dialect.names is not None, "the columns of a file without names were chosen"
     _require_rows(dialect)
-    return _blocks(path, dialect, [dialect.names.index(name) for name in names], bounds)
+    return _blocks(path, dialect, dialect.positions(names), bounds)
 
 
 def columns(path: Path, names: Sequence[str], bounds: Bounds) -> npt.NDArray[np.float64]:

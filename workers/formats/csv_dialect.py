@@ -117,6 +117,13 @@ class Dialect:
         """Whether all numbers are written with a decimal point and nothing else."""
         return self.decimal == "." and set(self.styles) <= {"plain"}
 
+    def positions(self, names: Sequence[str]) -> list[int]:
+        """Where the columns of these names stand, of two of one name the first."""
+        known: dict[str, int] = {}
+        for at, name in enumerate(self.names or ()):
+            known.setdefault(name, at)
+        return [known[name] for name in names]
+
     def of_styles(self, chosen: Sequence[int]) -> tuple[str, ...]:
         """Notes on how the numbers of these columns were read."""
         names = self.names or [f"column {at}" for at in range(self.n_columns)]

@@ -132,8 +132,7 @@ def notes(
     if format != "csv":
         return ()
     dialect = dialect_of(path, bounds.csv)
-    known = dialect.names or ()
-    own = range(dialect.n_columns) if names is None else [known.index(name) for name in names]
+    own = range(dialect.n_columns) if names is None else dialect.positions(names)
     return (*dialect.notes, *dialect.of_styles(own))
 
 

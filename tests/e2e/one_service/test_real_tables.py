@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.cli import main
+from tests.e2e.client import Api
 from tests.e2e.conftest import Service
 from tests.workers.formats.real_tables_kit import TABLES, Real
 from umbel_client import File, Umbel, UmbelError
@@ -34,7 +36,7 @@ def check(real: Real, body: dict[str, Any]) -> None:
     assert [word for word in real.words if word not in note] == [], real.name
 
 
-def test_by_http(service: Service) -> None:
+def test_by_http(service: Service, api: Api) -> None:
     for real in TABLES.values():
         answer = service.client.post(
             "/v1/datasets",
@@ -47,9 +49,7 @@ def test_by_http(service: Service) -> None:
             assert real.refusal
             continue
         assert answer.status_code == 201, answer.text
-        body = answer.json()
-        while body["status"] == "inspecting":
-            body = service.client.get(f"/v1/datasets/{body['id']}").json()
+        body = api.inspected(answer.json())
         check(real, body)
         if real.refusal:
             continue
@@ -78,6 +78,7 @@ def test_by_the_python_client(service: Service, tmp_path: Path) -> None:
                 continue
             dataset = umbel.upload(given, progress=False)
             while dataset.status == "inspecting":
+                time.sleep(0.05)
                 dataset.refresh()
             check(real, dict(dataset.body))
 

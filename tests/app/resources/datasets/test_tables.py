@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,7 @@ def upload(
     assert answer.status_code == 201, answer.text
     dataset = dict(answer.json())
     while dataset["status"] == "inspecting":
+        time.sleep(0.02)
         dataset = working.client.get(f"/v1/datasets/{dataset['id']}").json()
     return dataset
 
