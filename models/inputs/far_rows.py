@@ -2,7 +2,7 @@
 
 Distances by products, sums about a mean and bandwidths lose what is small beside the largest row.
 `Most` says where most rows of a fit lie and how far apart, by scattered rows; all rows are compared
-with it, those of the fit and, since models keep it, new ones. Where no single row is far, groups of
+with it, in the fit and, since models keep it, at predictions. Where no single row is far, groups of
 many rows may be, each close together.
 
 O(N D) for rows at hand, about what a sum over them costs; sparse rows O(stored values).
@@ -56,7 +56,7 @@ class Most:
 
     @classmethod
     def of(cls, points: Points) -> Most | None:
-        """Of dense or sparse rows, or rows that are read; None where most are equal or some are not
+        """Dense or sparse rows, or rows that are read; None where most are equal or some are not
         finite."""
         sample = take(points, scattered_places(points.shape[0]))
         middle = np.zeros(points.shape[1])
@@ -167,7 +167,7 @@ def _warnings(most: Most, points: Points) -> tuple[str, ...]:
 
 
 def note_new_rows(arrays: Mapping[str, Array], data: Data) -> None:
-    """Note the first new row too far from those of the fit, and a fit that had such rows.
+    """Note the first new row too far from the rows of the fit, and a fit that had such rows.
 
     arrays : of the model.
     """

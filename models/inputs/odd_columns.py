@@ -2,8 +2,8 @@
 wide that no other counts.
 
 They are sought in a sample, and those found there are compared with all rows. O(sample), and a pass
-over the rows where something was found. Of sparse rows all stored values are looked at, a few times
-each; columns with few of them, which are equal by chance, are not called so.
+over the rows where something was found. All stored values of sparse rows are looked at, a few times
+each; columns with few values, which are equal by chance, are not called so.
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def _of_sparse(features: sp.csr_array, likely: set[int]) -> _Found:
     reach[constant] = 0.0
     ids: list[int] = []
     if n_rows >= FEWEST:
-        # Of numbers that rise at most one is 0, which need not be stored.
+        # At most one of rising numbers is 0, which need not be stored.
         full = np.flatnonzero((count >= n_rows - 1) & varies)
-        own = {at for at, of in enumerate(full.tolist()) if of in likely}
+        own = {at for at, one in enumerate(full.tolist()) if one in likely}
         first = features[:FEWEST][:, full].toarray().astype(np.float64)
         rising = full[_rising(first, own)] if full.size else full
-        own = {at for at, of in enumerate(rising.tolist()) if of in likely}
+        own = {at for at, one in enumerate(rising.tolist()) if one in likely}
         part = features[:, rising].toarray().astype(np.float64)
         ids = [int(rising[at]) for at in _rising(part, own)] if rising.size else []
     return _Found(constant.tolist(), twins, ids, reach)

@@ -14,7 +14,7 @@ from workers.errors import problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request, now
 from workers.work.crew import Coordinator
-from workers.work.empty_cells import of_table
+from workers.work.empty_cells import of_table, with_column_name
 from workers.work.job import Job, Outcome, Report, Spec
 from workers.work.sources import Source, looked_at
 
@@ -37,7 +37,10 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
         return outcome.model_copy(update={"warnings": tuple(warnings)})
     except EmptyValue as error:
         return Outcome(error=problem_of(of_table(error, spec.sources)))
-    except (UsageError, MemoryError) as error:
+    except UsageError as error:
+        named = with_column_name(error, spec.sources, spec.request.preprocess)
+        return Outcome(error=problem_of(named))
+    except MemoryError as error:
         return Outcome(error=problem_of(error))
 
 

@@ -151,12 +151,14 @@ def require_moderate(features: npt.NDArray[Any]) -> None:
     """Raises UsageError for values so large that fourth powers of them would overflow."""
     largest = max(float(features.max(initial=0)), -float(features.min(initial=0)))
     if largest > LARGEST:
-        row = int(np.flatnonzero((np.abs(features) > LARGEST).any(axis=1))[0])
+        row, column = (int(at) for at in np.argwhere(np.abs(features) > LARGEST)[0])
         raise UsageError(
-            f"Input 'features' has a value above {LARGEST:.0e} in row {row}; scale the features "
-            "down.",
+            f"Input 'features' has a value above {LARGEST:.0e} in row {row}, column {column} "
+            "(counted from 0); scale the features down.",
             code="too-large",
             role="features",
+            row=row,
+            column=column,
         )
 
 
