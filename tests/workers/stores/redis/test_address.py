@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +30,7 @@ from workers.errors import FatalError, StoreUnavailable, TransientError
 from workers.settings import WorkerSettings
 from workers.stores.redis.address import require_usable, tls_options, watched
 from workers.stores.redis.client import connect, connect_async, translated
-from workers.stores.redis.durability import risks
+from workers.stores.redis.durability import refuse_cluster, risks
 
 SECRET = "a secret/with @ and :"
 QUOTED = "a%20secret%2Fwith%20%40%20and%20%3A"
@@ -272,3 +274,26 @@ def test_settings_that_lose_data_are_named(started: Started) -> None:
     assert risks(client) == ()
     with pytest.raises(StoreUnavailable):
         risks(connect("redis://127.0.0.1:1/0"))
+
+
+def test_a_cluster_is_refused_and_other_servers_are_not(started: Started) -> None:
+    plain, cluster = (
+        f"redis://127.0.0.1:{started.server('--cluster-enabled', enabled, '--appendonly', 'yes')}/0"
+        for enabled in ("no", "yes")
+    )
+    refuse_cluster(plain)
+    refuse_cluster("redis://127.0.0.1:1/0")
+    with pytest.raises(FatalError, match=r"one primary.*replicas.*Sentinel"):
+        refuse_cluster(cluster)
+    assert "Redis Cluster" in risks(connect(cluster))[0]
+    for arguments in (["worker", "--queues", "cpu"], ["api"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "umbel", *arguments],
+            env={**os.environ, "UMBEL_REDIS_URL": cluster, "UMBEL_STORE_URL": "file:///none"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "Redis Cluster" in done.stderr
