@@ -222,9 +222,10 @@ class Storm:
         """The job of a key. An evaluation or a prediction that has ended is answered with its
         result, which does not say it."""
         stored = self.parts.stored
+        keys = stored.keys()
         [job_id] = {
             at.split("/")[2]
-            for at in stored.keys()
+            for at in keys
             if at.endswith("/request.json")
             and str(json.loads(stored.read(at)).get("idempotency_key")).endswith(f"\n{key}")
         }
