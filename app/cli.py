@@ -181,6 +181,7 @@ def _api(arguments: argparse.Namespace) -> int:
     from workers.stores.objects.address import blobs_at
     from workers.stores.objects.format import open_store
     from workers.stores.redis.address import require_usable
+    from workers.stores.redis.durability import refuse_cluster
 
     privacy.begin()
     try:
@@ -199,6 +200,7 @@ def _api(arguments: argparse.Namespace) -> int:
     keep_in(os.environ, settings.scratch_dir)
     try:
         require_usable(settings.redis_url)
+        refuse_cluster(settings.redis_url)
         open_store(blobs_at(settings))
     except FatalError as error:
         print(error, file=sys.stderr)

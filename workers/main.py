@@ -53,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     from workers.stores.objects.address import blobs_at
     from workers.stores.objects.format import open_store
     from workers.stores.redis.address import require_usable
+    from workers.stores.redis.durability import refuse_cluster
     from workers.worker import Worker
 
     gc.freeze()
@@ -62,6 +63,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         parser.error(f"there is no queue {unknown[0]!r}; there are {', '.join(QUEUES)}")
     try:
         require_usable(settings.redis_url)
+        refuse_cluster(settings.redis_url)
         open_store(blobs_at(settings))
     except FatalError as error:
         parser.error(str(error))

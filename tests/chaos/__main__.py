@@ -35,7 +35,7 @@ def small_disk(megabytes: int) -> Iterator[Path]:
 def storm(
     seed: int, n_jobs: int, pause_s: float, *, on_s3: bool, moves_clock: bool = True
 ) -> Reckoning:
-    with small_disk(256) as folder, ExitStack() as stack:
+    with small_disk(512) as folder, ExitStack() as stack:
         s3 = None
         if on_s3:
             # Its volumes are larger than the small disk.

