@@ -2,12 +2,12 @@
 
 Every point is a leaf in the ball. The depth at which two leaves part is the distance from the
 origin to their lowest common ancestor, the point nearest to it on the geodesic between them
-(`leaves.ancestors`). Among three leaves, the two with the deepest ancestor merge first; under
+(`leaves.decoding`). Among three leaves, the two with the deepest ancestor merge first; under
 Dasgupta's cost these should be the most similar two. With a softmax over the three depths the cost
-has gradients (`leaves.training`), along which leaves move on random triples (`leaves.training`,
-`leaves.training`). The tree is decoded from the leaves greedily: the pair with the deepest ancestor
-merges first (`leaves.decoding`). After every round of steps it is decoded and its discrete cost
-measured; the result is the best tree of `n_init` runs.
+has gradients, along which leaves move on random triples (`leaves.fit`). The tree is decoded from
+the leaves greedily: the pair with the deepest ancestor merges first (`leaves.decoding`). After
+every round of steps it is decoded and its discrete cost measured; the result is the best tree of
+`n_init` runs.
 
 The height of a node is its distance, along the radius, above the leaves.
 

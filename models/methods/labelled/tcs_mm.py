@@ -41,8 +41,7 @@ from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.preparation import n_kept
-from models.methods.labelled.supervision.subspace import Subspace
-from models.methods.labelled.supervision.transformation import factor
+from models.methods.labelled.supervision.transformation import Subspace, factor
 from models.running.progress import Progress, silent, subprogress
 
 GAMMAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)

@@ -38,8 +38,7 @@ from __future__ import annotations
 
 from models.inputs.data import Data
 from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.tasks.regression.inputs import INPUTS, bytes_of_table
-from models.methods.tasks.regression.parameters import GHHCMTLParams
+from models.methods.tasks.regression.inputs import INPUTS, GHHCMTLParams, bytes_of_table
 from models.methods.tasks.regression.result import place
 from models.methods.tasks.regression.table import check
 from models.running.device import computing

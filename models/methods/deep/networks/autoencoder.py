@@ -4,6 +4,10 @@ Layers have rectified linear units but for the last one of each half. Weights st
 "Delving Deep into Rectifiers" (2015), biases at zero. All parameters lie in one vector and so do
 their gradients, so that an optimizer of one tensor moves them all.
 
+`forward` maps rows without torch, for models that predict: x to relu(x W + b) at each layer but the
+last of a stack, which is linear. Arrays are named `encoder.0.weight`, (n_in, n_out), and
+`encoder.0.bias`, (n_out,), float32.
+
 Cost: 6 W multiplications and additions a row and step for W weights; memory 8 W bytes, and 16 W in
 the optimizer.
 """
@@ -12,12 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from models.arrays import Single
+from models.arrays import Array, Arrays, Single
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -109,10 +113,38 @@ class Autoencoder:
         return values
 
     def arrays(self) -> dict[str, Single]:
-        """Copies of weights and biases, named as in `networks.layers`."""
+        """Copies of weights and biases, named as in the module's docstring."""
         named = {}
         for stack, layers in self._layers.items():
             for number, (weight, bias) in enumerate(layers):
                 named[f"{stack}.{number}.weight"] = weight.detach().cpu().numpy().copy()
                 named[f"{stack}.{number}.bias"] = bias.detach().cpu().numpy().copy()
         return named
+
+
+def widths_of(arrays: Arrays, stack: str) -> list[int]:
+    """The widths of a stack's layers, from its input to its output."""
+    weights = _layers(arrays, stack)
+    return [weights[0][0].shape[0], *(weight.shape[1] for weight, _ in weights)]
+
+
+def forward(arrays: Arrays, stack: str, rows: Single) -> Single:
+    """(n, n_out) the output of a stack, for rows (n, n_in)."""
+    layers = _layers(arrays, stack)
+    values = rows
+    for number, (weight, bias) in enumerate(layers):
+        values = values @ weight
+        values += bias
+        if number < len(layers) - 1:
+            np.maximum(values, 0.0, out=values)
+    return values
+
+
+def _layers(arrays: Arrays, stack: str) -> list[tuple[Array, Array]]:
+    layers: list[tuple[Array, Array]] = []
+    for number in count():
+        name = f"{stack}.{number}"
+        if f"{name}.weight" not in arrays:
+            return layers
+        layers.append((arrays[f"{name}.weight"], arrays[f"{name}.bias"]))
+    raise AssertionError

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from models.arrays import Array, Arrays, Float, Single, row_blocks
 from models.inputs.images import ImageSize
-from models.methods.deep.networks.layers import forward
+from models.methods.deep.networks.autoencoder import forward
 from models.methods.deep.networks.scaling import BLOCK, RowScaling
 from models.tree.tree import Tree
 

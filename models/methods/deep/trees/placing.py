@@ -18,7 +18,7 @@ from models.errors import UsageError
 from models.inputs.checks import require_width
 from models.inputs.data import require_finite
 from models.method import Model, Predictions
-from models.methods.deep.networks.layers import forward, widths_of
+from models.methods.deep.networks.autoencoder import forward, widths_of
 from models.methods.deep.networks.scaling import BLOCK, RowScaling
 from models.tree.tree import Tree
 from models.tree.walk import paths

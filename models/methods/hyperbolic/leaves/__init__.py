@@ -1,10 +1,8 @@
 """Leaves of a tree as points of the Poincaré ball. Start at `fit`.
 
 - `parameters`: the parameters, and the values that follow from them.
-- `similarity`: similarities of points, from features or a matrix.
-- `training`, `ancestors`: runs of steps on triples, and the relaxed cost that these lower.
-- `tree_cost`: the cost by which their trees are compared.
-- `decoding`: from leaves to a tree.
+- `similarity`: similarities of points, and the cost by which trees over them are compared.
+- `decoding`: from leaves to a tree, by their lowest common ancestors.
 - `placing`: new points in the tree.
-- `fit`: the whole fit, which calls the rest in order.
+- `fit`: the whole fit: runs of steps on triples, the relaxed cost that these lower, the result.
 """

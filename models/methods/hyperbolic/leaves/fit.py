@@ -1,29 +1,333 @@
-"""The fit of `hyphc`, from similarities to a tree, its model, metrics and warnings.
+"""The fit of `hyphc`: leaves moved by gradient steps on triples, in rounds; the best tree is kept.
 
-Each stage is described in its module: `similarity`, `training`, `decoding`.
+All leaves lie on one sphere about the origin, as in the paper's program, and start in random
+directions. The sphere's radius grows from `START` to that of `max_norm` over the first `GROWING` of
+the steps (`parameters`), by the same factor each step, while the temperature falls: on a
+small sphere depths hardly differ, so leaves are sorted coarsely at first; on a large one they
+separate as in a tree. (The paper's program learns the radius, from such a start.)
+
+A step is Riemannian Adam along the sphere, in lengths on the sphere: the mean of gradients over the
+root of the mean of their squared lengths, one number per leaf, then projected back onto the sphere;
+the mean is projected onto the new tangent space. No step turns a leaf by more than `MOST_TURN`,
+which a small sphere would otherwise allow.
+
+`relaxed_cost` is the relaxed Dasgupta cost over triples of leaves, and its gradient. In a triple,
+the pair with the deepest ancestor merges first, and its similarity costs nothing. With the depths h
+of the three ancestors (`decoding.Sphere`) and p = softmax(h / temperature),
+
+    loss = s_ij + s_ik + s_jk - (p_ij s_ij + p_ik s_ik + p_jk s_jk)
+
+The gradient in h is written out: p_a (mean of s under p - s_a) / temperature.
+
+`draw_triples` draws random triples of leaves: each leaf comes first equally often, with any two
+others. In the paper triples cover all pairs and the third is any leaf, the two themselves included.
+
+After each round the leaves are decoded (`decoding`) and the cost of the tree is measured
+(`similarity.DasguptaCost`). A run ends when `patience` rounds in a row gave no better tree than its
+best; the result is the best tree of `n_init` runs.
+
+The random numbers of a round depend only on its number and that of its run, so a fit resumed from a
+checkpoint, taken after a round, gives the same result.
+
+Source: Chami et al., "From Trees to Continuous Embeddings and Back" (2020), and its
+program; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods" (2019), algorithm 1.
+
+Cost: O(B (D + d)) a step for B triples of points with D features and leaves in d dimensions,
+independently of the number of points, and O(N d) for the leaves; each round adds the cost of
+`decoding` and `similarity`. A step's triples take O(B), their relaxed cost O(B d).
 """
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.arrays import Array
+from models.arrays import Array, Arrays, Float
 from models.inputs.frames import CENTRE
 from models.method import Fitted, Model, Run
-from models.methods.hyperbolic.leaves.decoding import decode
+from models.methods.hyperbolic.leaves.decoding import DecodedTree, Sphere, decode
 from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import (
     NARROW,
+    DasguptaCost,
     FeatureSimilarity,
     MatrixSimilarity,
     Similarity,
     facts_of,
 )
-from models.methods.hyperbolic.leaves.training import BestLeaves, train
-from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
+from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
+from models.tree.tree import Tree
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+
+def draw_triples(n_points: int, n_triples: int, start: int, generator: Generator) -> Tensor:
+    """(3, n_triples) int64 numbers of three different leaves each; n_points must be at least 3.
+
+    start : number of triples drawn before; first leaves continue in turn from there.
+    """
+    import torch
+
+    device = generator.device
+
+    def below(limit: int) -> Tensor:
+        return torch.randint(limit, (n_triples,), generator=generator, device=device)
+
+    first = (torch.arange(n_triples, device=device) + start) % n_points
+    second = (first + 1 + below(n_points - 1)) % n_points
+    third = below(n_points - 2)
+    third = third + (third >= torch.minimum(first, second))
+    third = third + (third >= torch.maximum(first, second))
+    return torch.stack([first, second, third])
+
+
+def relaxed_cost(
+    directions: Tensor, triples: Tensor, similarity: Tensor, sphere: Sphere, temperature: float
+) -> tuple[Tensor, Tensor]:
+    """The mean loss over the triples, and its gradient in the directions.
+
+    directions : (n_points, D) of length one, the leaves on `sphere` seen from the origin.
+    triples : (3, B) leaves i, j, k. similarity : (3, B) of ij, ik, jk.
+
+    The gradient (n_points, D) is not projected onto the sphere. Sums are in the order of triples.
+    """
+    import torch
+
+    first, second, third = (directions[row] for row in triples)
+    apart = torch.stack([first - second, first - third, second - third])
+    depth, slope = sphere.depths((apart * apart).sum(dim=-1) / 4)
+    share = (depth / temperature).softmax(dim=0)
+    free = (share * similarity).sum(dim=0)
+    along = share * (free - similarity) / temperature
+    # d(|u - v|^2 / 4) / du = (u - v) / 2
+    pull = (along * slope / (2 * triples.shape[1]))[..., None] * apart
+    of_leaf = torch.stack([pull[0] + pull[1], pull[2] - pull[0], -pull[1] - pull[2]])
+    gradient = torch.zeros_like(directions)
+    gradient.index_add_(0, triples.reshape(-1), of_leaf.reshape(-1, directions.shape[1]))
+    return (similarity.sum(dim=0) - free).mean(), gradient
+
+
+Curve = list[tuple[int, float]]
+
+MOST_TURN = 0.02
+"""Largest angle of a step of length one, in radians."""
+
+_FIRST, _SECOND = 0.9, 0.99
+_LEAST = 1e-200
+"""Added to roots; so small because gradients may be arbitrarily small."""
+
+
+@dataclass(slots=True)
+class BestLeaves:
+    """The best leaves so far, of one run or of all: (n_points, dimension) directions.
+
+    cost, run, step : the cost of their tree, and the run and step that gave it.
+    objectives, costs : of their run, by number of steps.
+    """
+
+    directions: Float
+    cost: float = math.inf
+    run: int = 0
+    step: int = 0
+    objectives: Curve = field(default_factory=list)
+    costs: Curve = field(default_factory=list)
+
+
+class LeafRun:
+    """One run: its leaves, and the state of the optimizer.
+
+    seed : the seed of the fit. number : the number of the run.
+    """
+
+    def __init__(self, n_points: int, params: LeafParams, seed: int, number: int) -> None:
+        import torch
+
+        rng = np.random.default_rng([seed, number])
+        start = rng.normal(size=(n_points, params.dimension))
+        start /= np.linalg.norm(start, axis=1, keepdims=True)
+        self._params, self._seed, self.number = params, seed, number
+        self.round_size = params.steps_of_round(n_points)
+        self._batch_size = params.triples_of_step(n_points)
+        self.directions = torch.from_numpy(start).to(params.device)
+        self._mean = torch.zeros_like(self.directions)
+        self._square = self.directions.new_zeros(n_points, 1)
+        self.n_rounds = 0
+
+    @property
+    def n_steps(self) -> int:
+        return min(self.n_rounds * self.round_size, self._params.max_iter)
+
+    def round(self, similarity: Similarity, progress: Progress) -> float:
+        """Take one round of steps; returns their mean objective."""
+        import torch
+
+        params, begin = self._params, self.n_steps
+        end = min(begin + self.round_size, params.max_iter)
+        draws = np.random.default_rng([self._seed, self.number, self.n_rounds])
+        generator = torch.Generator(params.device).manual_seed(int(draws.integers(2**63)))
+        total = self.directions.new_zeros(())
+        for step in range(begin, end):
+            progress(step / params.max_iter, "moving leaves")
+            triples = draw_triples(
+                len(self.directions), self._batch_size, step * self._batch_size, generator
+            )
+            sphere = params.sphere(step)
+            value, gradient = relaxed_cost(
+                self.directions,
+                triples,
+                similarity.of(triples),
+                sphere,
+                params.temperature_at(step),
+            )
+            total += value
+            turn = min(MOST_TURN, params.learning_rate / math.sinh(sphere.radius))
+            self._step(gradient, step + 1, turn)
+        self.n_rounds += 1
+        return float(total) / (end - begin)
+
+    def _step(self, gradient: Tensor, number: int, angle: float) -> None:
+        """One step of Adam.
+
+        number : the step's number, from 1. angle : the angle of a step of length one.
+        """
+        leaves = self.directions
+        gradient -= (gradient * leaves).sum(dim=1, keepdim=True) * leaves
+        squared = (gradient * gradient).sum(dim=1, keepdim=True)
+        self._mean.lerp_(gradient, 1 - _FIRST)
+        self._square.lerp_(squared, 1 - _SECOND)
+        root = (self._square / (1 - _SECOND**number)).sqrt_().add_(_LEAST)
+        leaves -= angle / (1 - _FIRST**number) * self._mean / root
+        leaves /= leaves.norm(dim=1, keepdim=True)
+        self._mean -= (self._mean * leaves).sum(dim=1, keepdim=True) * leaves
+
+    def arrays(self) -> dict[str, Float]:
+        """The state that `restored` needs, for checkpoints."""
+        return {
+            "moving.directions": self.directions.cpu().numpy().copy(),
+            "moving.mean": self._mean.cpu().numpy().copy(),
+            "moving.square": self._square.cpu().numpy().copy(),
+            "moving.at": np.array([self.number, self.n_rounds], dtype=np.float64),
+        }
+
+    @classmethod
+    def restored(cls, saved: Arrays, params: LeafParams, seed: int) -> LeafRun:
+        """The run described by a checkpoint."""
+        import torch
+
+        number, n_rounds = (int(value) for value in saved["moving.at"])
+        leaf_run = cls(len(saved["moving.directions"]), params, seed, number)
+        tensors = {
+            "directions": leaf_run.directions,
+            "mean": leaf_run._mean,
+            "square": leaf_run._square,
+        }
+        for name, tensor in tensors.items():
+            tensor.copy_(torch.from_numpy(np.array(saved[f"moving.{name}"])))
+        leaf_run.n_rounds = n_rounds
+        return leaf_run
+
+
+def train(
+    similarity: Similarity, tree_cost: DasguptaCost, params: LeafParams, seed: int, run: Run
+) -> BestLeaves:
+    """The best leaves of all runs, in canonical order.
+
+    To be called within `models.running.device.computing`.
+    """
+    n_points = len(similarity.order)
+    leaf_run = LeafRun(n_points, params, seed, 0)
+    best = BestLeaves(leaf_run.directions.cpu().numpy().copy())
+    if n_points < 3 or not params.max_iter:
+        best.cost = tree_cost.of(tree_of(decode(best.directions, run.threads)))
+        return best
+    own = BestLeaves(best.directions)
+    saved = run.checkpoint.load()
+    if saved is not None:
+        leaf_run = LeafRun.restored(saved, params, seed)
+        best, own = _unpacked(saved, "kept."), _unpacked(saved, "own.")
+    while leaf_run.number < params.n_init:
+        n_idle = 0 if not own.costs else (leaf_run.n_steps - own.step) // leaf_run.round_size
+        if leaf_run.n_steps == params.max_iter or (own.costs and n_idle >= params.patience):
+            leaf_run = LeafRun(n_points, params, seed, leaf_run.number + 1)
+            own = BestLeaves(best.directions, run=leaf_run.number)
+            continue
+        objective = leaf_run.round(similarity, _round_progress(run.progress, best, own, params))
+        own.objectives.append((leaf_run.n_steps, objective))
+        directions = leaf_run.directions.cpu().numpy()
+        cost = tree_cost.of(tree_of(decode(directions, run.threads)))
+        own.costs.append((leaf_run.n_steps, cost))
+        if cost < own.cost:
+            own.cost, own.step = cost, leaf_run.n_steps
+            if cost < best.cost:
+                best.directions = directions.copy()
+                best.cost, best.run, best.step = cost, own.run, own.step
+        if best.run == own.run:
+            best.objectives, best.costs = list(own.objectives), list(own.costs)
+        run.checkpoint.save({**leaf_run.arrays(), **_packed(best, "kept."), **_packed(own, "own.")})
+    return best
+
+
+def tree_of(decoded: DecodedTree) -> Tree:
+    """The tree of these merges, with the number of each merge as its height."""
+    heights = np.arange(1.0, len(decoded.merges) + 1)
+    return from_merges(decoded.merges[:, 0], decoded.merges[:, 1], heights)
+
+
+def _round_progress(
+    progress: Progress, best: BestLeaves, own: BestLeaves, params: LeafParams
+) -> Progress:
+    """The progress of a round, from that of its run, with the best cost of all runs."""
+    number = own.run
+    within = subprogress(progress, 0.1, 0.95)
+    prefix = f"run {number + 1} of {params.n_init}, " if params.n_init > 1 else ""
+    measured = ""
+    if own.costs:
+        measured = (
+            f", objective {own.objectives[-1][1]:.5g}, cost {own.costs[-1][1]:.6g}, best "
+            f"{best.cost:.6g}"
+        )
+
+    def report(fraction: float, stage: str, message: str = "") -> None:
+        step = round(fraction * params.max_iter)
+        within(
+            (number + fraction) / params.n_init,
+            stage,
+            f"{prefix}step {step:,} of {params.max_iter:,}{measured}",
+        )
+
+    return report
+
+
+_CURVES = ("objectives", "costs")
+
+
+def _packed(best: BestLeaves, prefix: str) -> dict[str, Float]:
+    return {
+        prefix + entry.name: np.array(getattr(best, entry.name), dtype=np.float64)
+        for entry in fields(BestLeaves)
+    }
+
+
+def _unpacked(saved: Arrays, prefix: str) -> BestLeaves:
+    values = {entry.name: np.array(saved[prefix + entry.name]) for entry in fields(BestLeaves)}
+    curves = {
+        name: [(int(step), float(value)) for step, value in values[name].reshape(-1, 2)]
+        for name in _CURVES
+    }
+    return BestLeaves(
+        values["directions"],
+        float(values["cost"]),
+        int(values["run"]),
+        int(values["step"]),
+        curves["objectives"],
+        curves["costs"],
+    )
+
 
 FEW_TIMES = 3_000
 """A warning is given below this many triples of a point in a run."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from models.methods.hyperbolic.leaves.ancestors import Sphere
+from models.methods.hyperbolic.leaves.decoding import Sphere
 from models.parameters import Device, Params
 
 START = 0.1

@@ -33,8 +33,8 @@ import numpy as np
 
 from models.arrays import Array, Float, Int
 from models.methods.labelled.discovery.finding import distant
-from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.transformation import on_cone
 from models.metrics.flat import ari, contingency
 from models.running.progress import Progress
 

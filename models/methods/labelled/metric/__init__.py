@@ -8,5 +8,4 @@ Start at `descent`.
 - `holds`: what holds the metric, each with its proximal step on the cone.
 - `descent`: the minimum of a loss and a hold, by accelerated proximal gradients.
 - `unlabelled`: rows without a label, clustered and learned from by turns.
-- `cone`: the nearest semidefinite matrix.
 """

@@ -27,8 +27,8 @@ import numpy as np
 
 from models.arrays import Float, Int
 from models.errors import UsageError
-from models.methods.labelled.metric.cone import on_cone
 from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.transformation import on_cone
 from models.running.progress import Progress
 
 

@@ -1,13 +1,18 @@
-"""The linear transformation that a method learns, applied to rows as they came."""
+"""The linear transformation that a method learns, applied to rows as they came.
+
+Also what its metric is made of: its factors, the nearest semidefinite matrix, and the directions in
+which known rows differ at all.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Arrays, Float, Matrix, row_blocks
+from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.preparation import Preparation
 
 NEGLIGIBLE = 1e-10
@@ -72,3 +77,51 @@ class Transformation:
             np.matmul(rows[block], self.projection, out=applied[block])
         applied -= self.offset
         return applied
+
+
+def on_cone(matrix: Float) -> tuple[Float, float]:
+    """(D, D) the nearest semidefinite matrix, and the sum of the squares of its entries. O(D^3)."""
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    kept = eigenvalues > 0.0
+    eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
+    return (vectors * eigenvalues) @ vectors.T, float(eigenvalues @ eigenvalues)
+
+
+NO_SPREAD = 1e-13
+"""The share of the largest eigenvalue of the squares below which a direction shows no spread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subspace:
+    """basis : (D, r) orthonormal directions that hold all differences of known rows.
+
+    Where known rows are all that a metric A is learned from, and what holds it is |A - I|^2, A is
+    the identity in other directions: a problem of D columns is one of r, exactly.
+    """
+
+    basis: Float
+
+    @classmethod
+    def of(cls, known: KnownClusters) -> Subspace:
+        """O(N D^2 + D^3)."""
+        away = known.points - known.points.mean(axis=0)
+        eigenvalues, vectors = np.linalg.eigh(np.asarray(away.T @ away, dtype=np.float64))
+        kept = eigenvalues > NO_SPREAD * eigenvalues.size * eigenvalues[-1]
+        # At most one direction fewer than rows, whatever rounding says.
+        kept[: max(0, eigenvalues.size - (known.code.size - 1))] = False
+        return cls(np.eye(eigenvalues.size) if kept.all() else vectors[:, kept])
+
+    def within(self, known: KnownClusters) -> KnownClusters:
+        """The known rows as (N, r) coordinates in these directions."""
+        return replace(known, points=known.points @ self.basis.astype(known.points.dtype))
+
+    def transformation(self, metric: Float) -> Float:
+        """(p, D) L whose L'L is the (r, r) metric, and the identity in all other directions.
+
+        Without a row where the metric is 0, so that all known rows fall together.
+        """
+        n_columns, n_within = self.basis.shape
+        if not metric.any():
+            return np.empty((0, n_columns))
+        away = metric - np.eye(n_within)
+        return factor(np.eye(n_columns) + self.basis @ away @ self.basis.T)

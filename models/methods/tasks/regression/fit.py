@@ -28,8 +28,8 @@ from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_l
 from models.methods.hyperbolic.ball.scaling import BallScaling
 from models.methods.hyperbolic.ball.training import TrainedNodes
 from models.methods.tasks.regression import joint
+from models.methods.tasks.regression.inputs import GHHCMTLParams
 from models.methods.tasks.regression.linear import Standardization
-from models.methods.tasks.regression.parameters import GHHCMTLParams
 from models.methods.tasks.regression.result import result
 from models.methods.tasks.regression.table import Table, folds, held_out, table_of
 from models.numerics import poincare

@@ -29,8 +29,8 @@ from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective, See
 from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.tasks.regression import linear, single
+from models.methods.tasks.regression.inputs import GHHCMTLParams
 from models.methods.tasks.regression.linear import n_outputs
-from models.methods.tasks.regression.parameters import GHHCMTLParams
 from models.methods.tasks.regression.points import (
     Chart,
     TaskPoints,

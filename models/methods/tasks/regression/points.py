@@ -33,7 +33,7 @@ from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.descent import Descent, prefixed, unprefixed
 from models.methods.hyperbolic.ball.tree_cost import cost_of_choices
 from models.methods.hyperbolic.ball.triples import draw_triples
-from models.methods.tasks.regression.parameters import GHHCMTLParams
+from models.methods.tasks.regression.inputs import GHHCMTLParams
 from models.methods.tasks.regression.table import Problem
 from models.running.progress import Progress, silent
 

@@ -15,7 +15,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.hyperbolic.hyphc import HypHCParams
-from models.methods.hyperbolic.leaves import decoding, tree_cost
+from models.methods.hyperbolic.leaves import decoding, similarity
 from models.metrics.costs import dasgupta_cost
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.labels import classes_of
@@ -253,7 +253,7 @@ def test_equal_points_are_taken() -> None:
 
 def test_approximations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "EXACT_POINTS", 20)
-    monkeypatch.setattr(tree_cost, "EXACT_POINTS", 20)
+    monkeypatch.setattr(similarity, "EXACT_POINTS", 20)
     features, group = branches()
     fitted = fit(features, affinity="rbf", dimension=3, max_iter=300)
     assert [warning[:23] for warning in fitted.warnings] == [

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.deep.networks.autoencoder import Autoencoder, n_parameters
-from models.methods.deep.networks.layers import forward, widths_of
+from models.methods.deep.networks.autoencoder import Autoencoder, forward, n_parameters, widths_of
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.optimize import minimize_scalar
 
-from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
+from models.methods.hyperbolic.leaves.decoding import Sphere, depth
 from models.numerics import poincare
 
 pytestmark = pytest.mark.needs("torch")

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from models.methods.hyperbolic.leaves import decoding
-from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
-from models.methods.hyperbolic.leaves.decoding import DecodedTree, decode
+from models.methods.hyperbolic.leaves.decoding import DecodedTree, Sphere, decode, depth
 
 pytestmark = pytest.mark.needs("torch")
 

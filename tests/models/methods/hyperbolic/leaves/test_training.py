@@ -14,18 +14,18 @@ import pytest
 import torch
 
 from models.method import Checkpoint, Run
-from models.methods.hyperbolic.leaves import parameters, training
-from models.methods.hyperbolic.leaves.ancestors import Sphere, depth
-from models.methods.hyperbolic.leaves.parameters import LeafParams
-from models.methods.hyperbolic.leaves.similarity import FeatureSimilarity
-from models.methods.hyperbolic.leaves.training import (
+from models.methods.hyperbolic.leaves import fit as module
+from models.methods.hyperbolic.leaves import parameters
+from models.methods.hyperbolic.leaves.decoding import Sphere, depth
+from models.methods.hyperbolic.leaves.fit import (
     BestLeaves,
     LeafRun,
     draw_triples,
     relaxed_cost,
     train,
 )
-from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
+from models.methods.hyperbolic.leaves.parameters import LeafParams
+from models.methods.hyperbolic.leaves.similarity import DasguptaCost, FeatureSimilarity
 from models.running.crew import Alone
 from models.running.device import computing
 from models.running.progress import silent
@@ -214,7 +214,7 @@ def test_the_best_tree_of_all_runs_is_kept() -> None:
     assert kept.cost <= runs[0].cost
     assert dict(kept.costs)[kept.step] == kept.cost
     assert [step for step, _ in kept.objectives] == [10, 20, 30, 40, 50, 60]
-    decoded = training.tree_of(training.decode(kept.directions))
+    decoded = module.tree_of(module.decode(kept.directions))
     assert TREE_COST.of(decoded) == pytest.approx(kept.cost)
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.methods.hyperbolic.leaves import tree_cost as module
+from models.methods.hyperbolic.leaves import similarity as module
 from models.methods.hyperbolic.leaves.decoding import decode
+from models.methods.hyperbolic.leaves.fit import tree_of
 from models.methods.hyperbolic.leaves.similarity import (
+    DasguptaCost,
     FeatureSimilarity,
     MatrixSimilarity,
     Similarity,
 )
-from models.methods.hyperbolic.leaves.training import tree_of
-from models.methods.hyperbolic.leaves.tree_cost import DasguptaCost
 from models.metrics.costs import dasgupta_cost
 from models.metrics.pairs import MatrixPairs
 from models.tree.tree import Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.methods.labelled.metric.cone import on_cone
+from models.methods.labelled.supervision.transformation import on_cone
 
 
 @pytest.mark.parametrize("seed", range(5))

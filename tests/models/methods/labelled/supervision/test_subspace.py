@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.methods.labelled.supervision.known import KnownClusters
-from models.methods.labelled.supervision.subspace import Subspace
+from models.methods.labelled.supervision.transformation import Subspace
 
 
 def known(n_rows: int, n_columns: int, rank: int) -> KnownClusters:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.methods.tasks.regression import points as module
-from models.methods.tasks.regression.parameters import GHHCMTLParams
+from models.methods.tasks.regression.inputs import GHHCMTLParams
 from models.methods.tasks.regression.points import (
     Chart,
     TaskPoints,
