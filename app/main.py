@@ -29,6 +29,7 @@ from app.http.job_ends import JobEnds
 from app.http.keyring import Keyring
 from app.http.observability import Metrics, Observed
 from app.http.rates import Limiter, Rates
+from app.http.reached import Reached
 from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
 from app.http.sharing import SharedLinks
@@ -242,13 +243,14 @@ def _service(
     links: SharedLinks,
     audit: Audit,
 ) -> Service:
+    uploads = Parts(parts.blobs, parts.usage)
     return Service(
         settings=settings,
         blobs=parts.blobs,
         redis=parts.redis,
         ledger=parts.ledger,
         datasets=parts.datasets,
-        parts=Parts(parts.blobs, parts.usage),
+        parts=uploads,
         usage=parts.usage,
         trees=parts.trees,
         annotations=parts.annotations,
@@ -262,6 +264,7 @@ def _service(
         keyring=keyring,
         rates=rates,
         audit=audit,
+        reached=Reached(parts.ledger, parts.datasets, parts.trees, uploads),
     )
 
 

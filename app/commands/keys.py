@@ -18,6 +18,7 @@ from workers.settings import Limits, WorkerSettings, wrong_settings
 from workers.stores.objects.blobs import Blobs
 
 _SPAN = re.compile(r"(\d{1,7})([mhd])")
+_SHOWN = 3
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
@@ -31,6 +32,22 @@ def add_commands(keys: argparse.ArgumentParser) -> None:
     new.add_argument("--name", help="any text, to tell keys apart")
     _add_expiry(new)
     _add_limits(new)
+    new.add_argument(
+        "--tag",
+        dest="tags",
+        action="append",
+        default=[],
+        help="only what has this tag; several times: one of the tags. What the key makes gets one",
+    )
+    new.add_argument(
+        "--object",
+        dest="objects",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only this dataset, run (its job, tree or model) or what is made of one; several "
+        "times, also beside tags",
+    )
     new.add_argument(
         "--line",
         action="store_true",
@@ -122,9 +139,10 @@ def _new(arguments: argparse.Namespace) -> int:
     limits = _given_limits(arguments, Limits())
     if keys is None:
         kept = [arguments.role, arguments.name, arguments.expires]
+        kept += [*arguments.tags, *arguments.objects]
         if limits.any or any(value is not None for value in kept):
             raise ValueError(
-                "A line for UMBEL_API_KEYS has no role, name, expiry or limits; set "
+                "A line for UMBEL_API_KEYS has no role, name, expiry, tags, objects or limits; set "
                 "UMBEL_STORE_URL or --data-dir to keep the key in the store."
             )
         from app.http.environment_keys import new_key
@@ -139,6 +157,8 @@ def _new(arguments: argparse.Namespace) -> int:
         name=arguments.name,
         expires_at=arguments.expires,
         limits=limits,
+        objects=arguments.objects,
+        tags=arguments.tags,
     )
     _note(arguments, "keys new", key)
     _show_new(key, secret)
@@ -148,7 +168,7 @@ def _new(arguments: argparse.Namespace) -> int:
 def _list(arguments: argparse.Namespace) -> int:
     keys = _required(WorkerSettings(), arguments)
     now = datetime.now(UTC)
-    rows = [("id", "tenant", "role", "state", "expires", "last used", "name")]
+    rows = [("id", "tenant", "role", "state", "expires", "last used", "limited to", "name")]
     for key_id, known in sorted(keys.all().items()):
         key = known.key
         if arguments.tenant in (None, key.tenant):
@@ -161,6 +181,7 @@ def _list(arguments: argparse.Namespace) -> int:
                     _state(known, now),
                     "never" if key.expires_at is None else rfc3339(key.expires_at),
                     "never" if used is None else rfc3339(used),
+                    _reach(key),
                     _plain(key.name or ""),
                 )
             )
@@ -193,6 +214,8 @@ def _rotate(arguments: argparse.Namespace) -> int:
         expires_at=arguments.expires or (None if span is None else now + span),
         limits=_given_limits(arguments, old.limits),
         replaces=old.id,
+        objects=old.objects,
+        tags=old.tags,
     )
     # The new key first: if this ends here, both are valid.
     keys.revoke(old.id, now + arguments.keep)
@@ -259,6 +282,13 @@ def _state(known: KnownKey, now: datetime) -> str:
             return "valid"
         return f"valid until {rfc3339(known.revoked_at)}"
     return "revoked" if known.revoked_at is not None and known.revoked_at <= now else "expired"
+
+
+def _reach(key: Key) -> str:
+    """To what a key is limited, in few words."""
+    named = [*map(repr, key.tags), *key.objects]
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    return ", ".join(named[:_SHOWN]) + more
 
 
 def _plain(text: str) -> str:

@@ -16,7 +16,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.keyring import Access
-from app.http.problems import responses
+from app.http.problems import refused_at, responses
 from workers.model import Annotation
 
 
@@ -68,11 +68,20 @@ def annotated(
         require_match(if_match, *etags_of(shown))
         return Annotation(name=shown.name, description=shown.description, tags=tuple(shown.tags))
 
+    def alter(before: Annotation) -> Annotation:
+        after = changes.applied(before)
+        reach = caller.reach
+        if reach is not None and not reach.has(own_id, after.tags):
+            raise refused_at(
+                "forbidden",
+                "This key reaches it by its tags alone: leave one of the key's tags.",
+                "tags",
+            )
+        return after
+
     # Before anything is read for it: only an owner may learn that it exists.
     look()
-    service.annotations.change(
-        caller.tenant, own_id, current, changes.applied, room_of(service, caller)
-    )
+    service.annotations.change(caller.tenant, own_id, current, alter, room_of(service, caller))
     return look()
 
 

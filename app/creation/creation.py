@@ -322,7 +322,7 @@ async def _submitted(
                     "options": draft.options.model_dump(mode="json", exclude_unset=True),
                     "name": new.name if draft.name is None else new.name or draft.name,
                     "description": new.description,
-                    "tags": new.tags,
+                    "tags": caller.tagged(new.tags),
                     "webhook": new.webhook,
                     "expires_at": new.expires_at or draft.expires_at,
                     "created_at": now(),

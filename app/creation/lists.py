@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 
 from app.creation.annotation_schemas import LONGEST_NAME, MOST_TAGS, Tag
-from app.http.dependencies import Service, ServiceDep, Tenant
+from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.paging import LINK_HEADER, Cursor, Limit, Page, example_page, next_link
 from app.http.problems import ANYWHERE, responses
 
@@ -21,8 +21,8 @@ Filters = dict[str, Any]
 ReadPage = Callable[..., tuple[Sequence[Stored], str | None]]
 """Reads a page of what is stored for a tenant, newest first, and gives the cursor of the next.
 
-Takes the tenant and, by keyword, `name`, `tags`, `words`, `limit`, `cursor` and the filters of its
-kind alone. Blocks. Raises UsageError `bad-cursor`."""
+Takes the tenant and, by keyword, `name`, `tags`, `words`, `limit`, `cursor`, `reach` and the
+filters of its kind alone. Blocks. Raises UsageError `bad-cursor`."""
 
 
 async def _shared(
@@ -85,11 +85,11 @@ def mount_list(
         request: Request,
         response: Response,
         service: ServiceDep,
-        tenant: Tenant,
+        caller: Caller,
         own: Filters = Depends(only),
         shared: Filters = Depends(_shared),
     ) -> Page[Item]:
-        page = partial(pages(service), tenant, **own, **shared)
+        page = partial(pages(service), caller.tenant, reach=caller.reach, **own, **shared)
         stored, following = await to_thread.run_sync(page)
         response.headers.update(next_link(request, following))
         return Page(items=[body_of(each) for each in stored], next_cursor=following)

@@ -17,6 +17,7 @@ from app.creation.named_schemas import NamedJobBody
 from app.http.dependencies import Service, ServiceDep, Tenant, checked, is_id
 from app.http.etags import IfMatch, answer, body_etag, etag_of, require_match
 from app.http.forms import Form, respond
+from app.http.keyring import Access
 from app.http.problems import Refused, not_found, refused_at, responses
 from app.http.stored import record_of
 from app.http.streaming import Turn
@@ -208,12 +209,18 @@ class NamedJobs(Named, Generic[Body]):
         ) -> Response:
             return answer(request, self.body.of(await self.find(service, tenant, own_id)))
 
-    async def of_tree_id(self, service: Service, tenant: str, tree_id: str) -> list[Body]:
-        """All of a tree, the newest first. Raises Refused `not-found` for the tree."""
+    async def of_tree_id(self, service: Service, caller: Access, tree_id: str) -> list[Body]:
+        """All of a tree that the caller reaches, the newest first. Raises Refused `not-found` for
+        the tree."""
+        tenant, reach = caller.tenant, caller.reach
         await record_of(service, tenant, tree_id)
         job_id = sibling(tree_id, "job")
         records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, self.kind_name)
-        return [self.body.of(record) for record in records]
+        return [
+            self.body.of(record)
+            for record in records
+            if reach is None or reach.has(record.id, record.tags)
+        ]
 
     def mount(
         self,

@@ -36,6 +36,13 @@ class StrictRequest(Request):
         return self._body
 
     async def json(self) -> Any:
+        value = await self._value()
+        access = self.scope["state"].get("access")
+        if access is not None and access.reach is not None:
+            await self.app.state.service.reached.require(access, value)
+        return value
+
+    async def _value(self) -> Any:
         body = await self.body()
         if len(body) <= INLINE_BYTES:
             return parse_json(body, self._bound)

@@ -20,6 +20,7 @@ from app.http.job_ends import JobEnds
 from app.http.keyring import Access, Keyring
 from app.http.problems import Refused, not_found
 from app.http.rates import Rates
+from app.http.reached import Reached
 from app.http.sharing import SharedLinks
 from app.settings import Settings
 from workers.artifacts.annotations import Annotations
@@ -54,6 +55,7 @@ class Service:
     usage: Usage
     rates: Rates
     audit: Audit
+    reached: Reached
 
 
 async def _service(request: Request) -> Service:
@@ -120,13 +122,15 @@ IdempotencyKey = Annotated[
 
 
 async def _once(
-    request: Request, service: ServiceDep, tenant: Tenant, key: IdempotencyKey = None
+    request: Request, service: ServiceDep, caller: Caller, key: IdempotencyKey = None
 ) -> Once:
+    # A limited key must not get what another one was answered.
+    apart = "" if caller.reach is None else f" {caller.key_id}"
     return Once(
         service.redis,
         service.settings.key_prefix,
-        tenant,
-        f"{request.method} {path_of(request.scope)}",
+        caller.tenant,
+        f"{request.method} {path_of(request.scope)}{apart}",
         key,
         service.settings.idempotency_s,
     )

@@ -12,7 +12,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,6 +23,7 @@ from app.http.problems import Refused
 from workers.artifacts.keys import Key, Keys, KnownKey, Role, digest_of, id_in
 from workers.artifacts.shares import Share
 from workers.errors import TransientError
+from workers.stores.reach import Reach
 
 EVERY_S = 2.0
 """How often the store is checked for changes."""
@@ -52,6 +53,25 @@ class Access:
     @property
     def key_id(self) -> str | None:
         return None if self.key is None else self.key.id
+
+    @property
+    def reach(self) -> Reach | None:
+        """To what it is limited; None: to nothing but its tenant."""
+        return None if self.key is None else self.key.reach
+
+    def tagged(self, tags: Sequence[str]) -> tuple[str, ...]:
+        """The tags of something that this caller makes with these: under a limited key, one of the
+        key's is among them. Raises Refused `forbidden` for a key that has none to give."""
+        reach = self.reach
+        if reach is None or any(tag in reach.tags for tag in tags):
+            return tuple(tags)
+        if not reach.tags:
+            raise Refused(
+                "forbidden",
+                "This key is limited to objects that exist: it has no tag by which it would reach "
+                "what it makes. Use a key with a tag (`umbel keys new --tag`).",
+            )
+        return (*tags, reach.tags[0])
 
     @property
     def called(self) -> str | None:

@@ -39,6 +39,8 @@ READING = frozenset({"GET", "HEAD", "OPTIONS"})
 """The methods of a key that may only read."""
 KEEPS_NOTHING = frozenset({"/v1/figures"})
 """Paths where such a key may use any method."""
+OF_TENANT = frozenset({"/v1/webhook-secret", "/v1/audit", "/v1/audit.jsonl"})
+"""Paths that no key opens that is limited to some objects."""
 
 
 class Gate:
@@ -80,6 +82,18 @@ class Gate:
         state["tenant"] = None if access is None else access.tenant
         if access is not None:
             taker.set(_caller_of(access))
+        if access is not None and access.reach is not None:
+            try:
+                await _require_reached(scope, access)
+            except Refused as refused:
+                answer = respond(state.get("request_id"), refused.problem, refused.headers)
+                await answer(scope, receive, send)
+                return
+            except TransientError:
+                away = Refused("unavailable", "Redis or the store does not answer; try again.")
+                answer = respond(state.get("request_id"), away.problem, {"Retry-After": "2"})
+                await answer(scope, receive, send)
+                return
         await self.app(scope, receive, send)
 
     async def _admit_link(self, scope: Scope) -> Access | None:
@@ -179,6 +193,20 @@ class Gate:
                 "Pages of other origins may not call this service, unless UMBEL_CORS_ORIGINS lists "
                 "them.",
             )
+
+
+async def _require_reached(scope: Scope, access: Access) -> None:
+    """Raise Refused for a limited key that names something else in the path or query; bodies are
+    looked at where they are read (`app.http.bodies`)."""
+    path = path_of(scope)
+    if path in OF_TENANT:
+        raise Refused(
+            "forbidden",
+            "This belongs to the whole tenant, and this key is limited to some of its objects.",
+        )
+    query = QueryParams(scope["query_string"]).multi_items()
+    named = [path, *(text for pair in query for text in pair)]
+    await scope["app"].state.service.reached.require(access, named)
 
 
 def _caller_of(access: Access) -> Taker:

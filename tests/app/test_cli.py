@@ -113,6 +113,7 @@ def test_a_key_of_the_store_is_made_listed_rotated_and_revoked(
     capsys: pytest.CaptureFixture[str], store: Keys
 ) -> None:
     options = ("--role", "read", "--expires", "90d", "--name", "ci\x1b[2J", "--bytes", "1000")
+    options += ("--tag", "a b", "--tag", "c", "--object", "tr_01kamjx5w0n5zr4v8cqe2t7h3f")
     shown = output(capsys, "keys", "new", "acme", *options)
     (old,) = store.all().values()
     secret = shown.splitlines()[0].split()[-1]
@@ -121,6 +122,7 @@ def test_a_key_of_the_store_is_made_listed_rotated_and_revoked(
     listed = output(capsys, "keys", "list")
     assert old.key.id in listed
     assert secret not in listed
+    assert "'a b', 'c', tr_01kamjx5w0n5zr4v8cqe2t7h3f" in listed
     assert "\x1b" not in listed
 
     shown = output(capsys, "keys", "rotate", old.key.id, "--keep", "1h", "--datasets", "3")
@@ -128,6 +130,7 @@ def test_a_key_of_the_store_is_made_listed_rotated_and_revoked(
     new = next(known for known in store.all().values() if known.key.replaces == old.key.id)
     assert digest_of(shown.splitlines()[0].split()[-1]) == new.key.digest
     assert (new.key.tenant, new.key.role, new.key.name) == ("acme", "read", "ci\x1b[2J")
+    assert (new.key.tags, new.key.objects) == (old.key.tags, old.key.objects) != ((), ())
     assert (new.key.limits.bytes, new.key.limits.datasets) == (1000, 3)
     assert new.key.expires_at is not None
     assert timedelta(days=89) < new.key.expires_at - now < timedelta(days=91)
@@ -148,6 +151,10 @@ def test_a_key_of_the_store_is_made_listed_rotated_and_revoked(
         (("keys", "new", "acme", "--expires", "2090-01-01"), "with its offset"),
         (("keys", "new", "acme", "--expires", "999999999d"), "with its offset"),
         (("keys", "new", "acme", "--expires", "9999999d"), "too far"),
+        (("keys", "new", "acme", "--role", "admin", "--tag", "a"), "cannot be limited"),
+        (("keys", "new", "acme", "--tag", " a"), "cannot be a tag"),
+        (("keys", "new", "acme", "--object", "key_1"), "is not the id"),
+        (("keys", "new", "acme", "--line", "--tag", "a"), "has no role"),
         (("keys", "new", "acme", "--bytes", "-1"), "greater than or equal to 0"),
         (("keys", "new", "acme", "--requests-per-s", "nan"), "finite"),
         (("keys", "new", "acme", "--line", "--role", "read"), "has no role"),

@@ -21,6 +21,7 @@ from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import put_once
 from workers.stores.objects.seals import read_model, read_sealed, sealed
 from workers.stores.objects.streams import Stored, store
+from workers.stores.reach import Reach
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records, expiry_ms
 from workers.stores.redis.reserve import release
@@ -222,26 +223,38 @@ class Datasets:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
+        reach: Reach | None = None,
     ) -> tuple[list[Dataset], str | None]:
         """Datasets newest first, and the next page's cursor: of this role and name, with all of
-        the tags and words. Raises UsageError `bad-cursor`."""
+        the tags and words, of those that `reach` has. Raises UsageError `bad-cursor`."""
         self._ensure()
         page, after = self._index.page(
-            tenant, limit=limit, cursor=cursor, group=role or "", name=name, tags=tags, words=words
+            tenant,
+            limit=limit,
+            cursor=cursor,
+            group=role or "",
+            name=name,
+            tags=tags,
+            words=words,
+            reach=reach,
         )
         return [Dataset.model_validate_json(facts) for facts in page], after
 
-    def same(self, dataset: Dataset, made_after: datetime | None = None) -> Dataset | None:
+    def same(
+        self, dataset: Dataset, made_after: datetime | None = None, reach: Reach | None = None
+    ) -> Dataset | None:
         """The newest dataset of the tenant that a new one would only repeat: the same content, read
         in the same way, under the same name, which is not invalid and will not go earlier.
 
-        made_after : older ones may go earlier.
+        made_after : older ones may go earlier. reach : what the uploader reaches; None: all.
         """
         for facts in self._index.with_content(dataset.tenant, dataset.sha256, _COMPARED):
             other = Dataset.model_validate_json(facts)
             when = made_at(other.id)
             if made_after is not None and (when is None or when < made_after):
                 break
+            if reach is not None and not reach.has(other.id, other.tags):
+                continue
             read_alike = all(getattr(other, name) == getattr(dataset, name) for name in _ALIKE)
             if read_alike and other.status != "invalid" and _stays_as_long(other, dataset):
                 return other

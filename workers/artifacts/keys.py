@@ -16,6 +16,7 @@ import logging
 import re
 import secrets
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -28,6 +29,7 @@ from workers.settings import TENANT, Limits
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.seals import read_model, sealed, unsealed
+from workers.stores.reach import Reach
 
 Role = Literal["read", "write", "admin"]
 """`read` may look at everything of its tenant, `write` also change it; `admin` also sees what is
@@ -35,8 +37,12 @@ the whole service's, its metrics."""
 
 ROLES: tuple[Role, ...] = ("read", "write", "admin")
 LONGEST_NAME = 200
+MOST_OBJECTS = 1000
+MOST_TAGS = 50
+LONGEST_TAG = 100
 
 _FORM = re.compile(r"umbel_([0-9a-hjkmnp-tv-z]{26})_[A-Za-z0-9_-]{43}")
+_OBJECT = re.compile(r"[a-z]{2,4}_[0-9a-hjkmnp-tv-z]{26}")
 _KEY, _REVOKED = "key.json", "revoked."
 _log = logging.getLogger(__name__)
 
@@ -45,7 +51,8 @@ class Key(BaseModel):
     """What is kept of a key.
 
     digest : the SHA-256 of the key, in hexadecimal. A key has 256 random bits, so that a plain
-        digest of it is safe to keep. replaces : the key after which it was made.
+        digest of it is safe to keep. replaces : the key after which it was made. objects,
+        tags : what it reaches, by ids or tags; none of both: everything of its tenant.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -59,6 +66,13 @@ class Key(BaseModel):
     expires_at: datetime | None
     limits: Limits = Limits()
     replaces: str | None = None
+    objects: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    @property
+    def reach(self) -> Reach | None:
+        """To what it is limited; None where it reaches everything of its tenant."""
+        return Reach.of(self.objects, self.tags)
 
 
 class _Use(BaseModel):
@@ -102,10 +116,13 @@ class Keys:
         expires_at: datetime | None = None,
         limits: Limits | None = None,
         replaces: str | None = None,
+        objects: Sequence[str] = (),
+        tags: Sequence[str] = (),
     ) -> tuple[Key, str]:
         """A new key: what is kept of it, and the key itself, which is nowhere else.
 
-        Raises ValueError for what cannot be a tenant, an expiry that has passed, a long name.
+        Raises ValueError for what cannot be a tenant, an expiry that has passed, a long name,
+        objects that are no ids, tags that nothing can have, and for a limited administrator.
         """
         require_tenant(tenant)
         if name is not None and len(name) > LONGEST_NAME:
@@ -113,6 +130,7 @@ class Keys:
         now = datetime.now(UTC)
         if expires_at is not None and expires_at <= now:
             raise ValueError(f"{rfc3339(expires_at)} has passed; a key expires in the future.")
+        require_limits(role, objects, tags)
         key_id = new_id("key")
         secret = f"umbel_{key_id.partition('_')[2]}_{secrets.token_urlsafe(32)}"
         key = Key(
@@ -125,6 +143,8 @@ class Keys:
             expires_at=expires_at,
             limits=limits or Limits(),
             replaces=replaces,
+            objects=tuple(dict.fromkeys(objects)),
+            tags=tuple(dict.fromkeys(tags)),
         )
         place = layout.key(key_id, _KEY)
         self._blobs.put(place, sealed(place, key.model_dump_json().encode()), create=True)
@@ -194,6 +214,32 @@ def require_tenant(tenant: str) -> None:
         raise ValueError(
             f"A tenant is up to 63 lower-case letters, digits, '-' and '_', not {tenant!r}."
         )
+
+
+def require_limits(role: Role, objects: Sequence[str], tags: Sequence[str]) -> None:
+    """Raise ValueError for what a key cannot be limited to."""
+    if (objects or tags) and role == "admin":
+        raise ValueError(
+            "A key of the role admin sees the whole service: it cannot be limited to objects or "
+            "tags; use the role read or write."
+        )
+    if len(objects) > MOST_OBJECTS or len(tags) > MOST_TAGS:
+        raise ValueError(
+            f"A key is limited to at most {MOST_OBJECTS} objects and {MOST_TAGS} tags; give the "
+            "objects a tag."
+        )
+    for own_id in objects:
+        if not _OBJECT.fullmatch(own_id):
+            raise ValueError(
+                f"{own_id!r} is not the id of a dataset, job, tree, model or of what is made of "
+                "one, as tr_01kamjx5w0n5zr4v8cqe2t7h3f."
+            )
+    for tag in tags:
+        if not tag or len(tag) > LONGEST_TAG or not tag.isprintable() or tag != tag.strip():
+            raise ValueError(
+                f"{tag[:LONGEST_TAG]!r} cannot be a tag: printable text of 1 to {LONGEST_TAG} "
+                "characters without spaces at its ends."
+            )
 
 
 def id_in(secret: str) -> str | None:

@@ -24,6 +24,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import read_end, read_request
+from workers.stores.reach import Reach
 from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 from workers.stores.redis.reserve import release
@@ -180,12 +181,13 @@ class Trees:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
+        reach: Reach | None = None,
     ) -> tuple[list[TreeRecord], str | None]:
         """Trees newest first, and the next page's cursor: of this name, with all of the
-        tags and words. Raises UsageError `bad-cursor`."""
+        tags and words, of those that `reach` has. Raises UsageError `bad-cursor`."""
         self._ensure()
         page, after = self._index.page(
-            tenant, limit=limit, cursor=cursor, name=name, tags=tags, words=words
+            tenant, limit=limit, cursor=cursor, name=name, tags=tags, words=words, reach=reach
         )
         return [TreeRecord.model_validate_json(facts) for facts in page], after
 

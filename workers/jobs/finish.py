@@ -184,6 +184,7 @@ class Endings:
                 problem=None,
                 key=request.key,
                 expires_at=request.expires_at,
+                tags=request.tags,
             ),
             layout.attempt(request.tenant, request.id, end.fence, file.name),
         )

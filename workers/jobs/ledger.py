@@ -50,6 +50,7 @@ from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import publish, read_end, read_request
+from workers.stores.reach import Reach
 from workers.stores.redis.records import Records, Taken
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
@@ -225,10 +226,11 @@ class Ledger:
         reason: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        reach: Reach | None = None,
     ) -> tuple[list[Record], str | None]:
         """Jobs newest first, and the cursor of the next page: those with this status, method and
-        name, all of the tags and words, made for this tree, and failed for this reason. Raises
-        UsageError `bad-cursor`."""
+        name, all of the tags and words, made for this tree, failed for this reason, and that
+        `reach` has. Raises UsageError `bad-cursor`."""
         self.ensure_built()
         return self._records.page(
             tenant,
@@ -241,6 +243,7 @@ class Ledger:
             reason=reason,
             limit=limit,
             cursor=cursor,
+            reach=reach,
         )
 
     def cancel(self, tenant: str, job_id: str) -> Record | None:
@@ -255,12 +258,20 @@ class Ledger:
             return self.get(tenant, job_id)
         return None
 
-    def retry(self, tenant: str, job_id: str, limits: str = "", **requester: Any) -> Record | None:
+    def retry(
+        self,
+        tenant: str,
+        job_id: str,
+        limits: str = "",
+        tagged: Callable[[Sequence[str]], tuple[str, ...]] = tuple,
+        **requester: Any,
+    ) -> Record | None:
         """The job that repeats a failed one under its old inputs; the same however often this is
         called within `IDEMPOTENCY_S`. None if there is no such job.
 
-        requester : fields of `Request` that say who requests it. Raises what `submit` does,
-        UsageError `conflict` for a job that has not failed, `unknown-input` where an input is gone.
+        tagged : gives its tags, from the old one's. requester : fields of `Request` that say who
+        requests it. Raises what `submit` does, UsageError `conflict` for a job that has not failed,
+        `unknown-input` where an input is gone.
         """
         record = self.get(tenant, job_id)
         if record is None:
@@ -272,6 +283,7 @@ class Ledger:
             )
         try:
             repeat, inline = repeat_of(self.blobs, tenant, job_id, **requester)
+            repeat = repeat.model_copy(update={"tags": tagged(repeat.tags)})
         except Missing:
             return None
         gone = lacking(repeat, self._datasets, lambda other: self.get(tenant, other) is not None)

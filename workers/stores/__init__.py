@@ -7,5 +7,6 @@ Where the two differ the object store is right: Redis can be rebuilt from it
 - `redis`: job records, lists, events and the queue of webhooks; start with `redis.records`.
 - `erasure`: removes a job from both.
 - `privacy`: files and folders that other users cannot open.
+- `reach`: what a key reaches that is limited to some objects or tags.
 - `backup`: copies of a whole store, and their restore.
 """

@@ -12,7 +12,7 @@ from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Caller, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of, matches
 from app.http.forms import Form, mount, respond
 from app.http.problems import ANYWHERE, refused_at, responses
@@ -121,11 +121,11 @@ def _require_rows(tree: TreeRecord, shape: tuple[int, ...] | None) -> None:
     responses=responses(*ANYWHERE, "not-found"),
 )
 async def list_attachments_of_tree(
-    service: ServiceDep, tenant: Tenant, tree_id: TreeId
+    service: ServiceDep, caller: Caller, tree_id: TreeId
 ) -> AttachmentsBody:
     """The attachments of the tree, the newest first, with those that are being made and that
     failed."""
-    return AttachmentsBody(items=await ATTACHMENTS.of_tree_id(service, tenant, tree_id))
+    return AttachmentsBody(items=await ATTACHMENTS.of_tree_id(service, caller, tree_id))
 
 
 ATTACHMENTS.mount_get(

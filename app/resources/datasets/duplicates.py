@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import Header
 
 from app.http.dependencies import Service
+from app.http.keyring import Access
 from workers.artifacts.datasets import Dataset
 from workers.settings import of_tenant
 
@@ -30,12 +31,12 @@ def wanted(prefer: str | None) -> bool:
     return any(each.partition(";")[0].strip().lower() == "dedupe" for each in preferences)
 
 
-def earlier(service: Service, dataset: Dataset) -> Dataset | None:
-    """The dataset that a new one would only repeat; blocks.
+def earlier(service: Service, dataset: Dataset, caller: Access) -> Dataset | None:
+    """The dataset that a new one of the caller would only repeat; blocks.
 
     Where the service removes datasets by age, only one whose time is not half over will do: whoever
     uploads now counts on having it for a while.
     """
     days = of_tenant(service.settings.keep_datasets_days, dataset.tenant)
     after = None if days is None else datetime.now(UTC) - timedelta(days=days / 2)
-    return service.datasets.same(dataset, after)
+    return service.datasets.same(dataset, after, caller.reach)

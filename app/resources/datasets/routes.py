@@ -29,6 +29,7 @@ from app.http.dependencies import (
 )
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
+from app.http.keyring import Access
 from app.http.problems import not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.datasets import duplicates
@@ -182,7 +183,7 @@ async def create_dataset(
         key=caller.key_id,
         expires_at=expires_at,
         description=description,
-        tags=tags,
+        tags=caller.tagged(tags),
     )
     allowance = Allowance(
         service,
@@ -193,12 +194,15 @@ async def create_dataset(
     )
     async with allowance:
         dedupe = duplicates.wanted(prefer)
-        return await _received(request, service, request_id, once, new, allowance, dedupe, from_)
+        return await _received(
+            request, service, caller, request_id, once, new, allowance, dedupe, from_
+        )
 
 
 async def _received(
     request: Request,
     service: Service,
+    caller: Access,
     request_id: str,
     once: Once,
     new: NewDataset,
@@ -220,7 +224,7 @@ async def _received(
 
     async def make() -> Response:
         if dedupe:
-            same = await to_thread.run_sync(duplicates.earlier, service, dataset)
+            same = await to_thread.run_sync(duplicates.earlier, service, dataset, caller)
             if same is not None:
                 return repeated(request, same)
         await to_thread.run_sync(create, service, dataset, request_id)

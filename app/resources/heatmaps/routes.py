@@ -14,7 +14,7 @@ from app.creation.fit_rows import fit_rows, require_fit_rows, require_n_rows
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Caller, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
 from app.http.picture_forms import DOCUMENTED
@@ -107,12 +107,12 @@ async def create_heatmap(submission: SubmissionDep, tree_id: TreeId, body: Heatm
     responses=responses(*ANYWHERE, "not-found"),
 )
 async def list_heatmaps_of_tree(
-    service: ServiceDep, tenant: Tenant, tree_id: TreeId
+    service: ServiceDep, caller: Caller, tree_id: TreeId
 ) -> HeatmapsBody:
     """The heatmaps of the tree, the newest first, with those that are being made and that failed.
     They share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).
     """
-    return HeatmapsBody(items=await HEATMAPS.of_tree_id(service, tenant, tree_id))
+    return HeatmapsBody(items=await HEATMAPS.of_tree_id(service, caller, tree_id))
 
 
 HEATMAPS.mount(router, EXAMPLE)

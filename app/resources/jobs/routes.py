@@ -272,6 +272,7 @@ async def retry_job(submission: SubmissionDep, job_id: JobId) -> Response:
             key=caller.key_id,
             key_running=None if caller.key is None else caller.key.limits.running,
             trace=traces.traceparent(),
+            tagged=caller.tagged,
         )
         if record is None:
             raise not_found("job", job_id)

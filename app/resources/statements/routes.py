@@ -176,6 +176,7 @@ async def _create(
         problem=None,
         tree=record.id,
         key=caller.key_id,
+        tags=caller.tagged(()),
     )
     stored = StatementsBody(tree=record.id, statements=body.statements)
     kept = stored.model_dump_json(exclude_none=True).encode()

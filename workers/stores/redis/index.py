@@ -12,6 +12,7 @@ import redis
 
 from workers.model import mentions
 from workers.settings import WorkerSettings
+from workers.stores.reach import Reach
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.pages import page_of, rarest
 
@@ -117,11 +118,15 @@ class Index:
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
+        reach: Reach | None = None,
     ) -> tuple[list[str], str | None]:
         """Facts, newest first, and the next page's cursor, as of `page_of`.
 
-        group, name, tags, words : those an entry must have, all of them. UsageError `bad-cursor`.
+        group, name, tags, words : those an entry must have, all of them. reach : what the reader
+        reaches; None: everything of the tenant. UsageError `bad-cursor`.
         """
+        if reach is not None:
+            tags = (*tags, *reach.listed_by)
         base = f"{self._prefix}{self._name}s:{tenant}"
         key = f"{base}:group:{group}" if group else base
         if tags:
@@ -133,7 +138,7 @@ class Index:
                 pipe.hmget(self._key(own_id), "group", "facts", "annotation")
             rows = cast("list[list[str | None]]", pipe.execute())
             return [
-                _member(own_group, facts, annotation, group, name, tags, words)
+                _member(own_group, facts, annotation, group, name, tags, words, reach)
                 for own_group, facts, annotation in rows
             ]
 
@@ -157,14 +162,17 @@ def _member(
     name: str | None,
     tags: Sequence[str],
     words: Sequence[str],
+    reach: Reach | None,
 ) -> str | None:
     """The facts of an entry that a page is to have; None for others, and without an entry."""
     facts = _annotated(facts, annotation)
     if facts is None or (group and own_group != group):
         return None
-    if name is not None or tags or words:
+    if name is not None or tags or words or reach is not None:
         known = json.loads(facts)
         own_tags = known.get("tags", ())
+        if reach is not None and not reach.has(known["id"], own_tags):
+            return None
         if name not in (None, known.get("name")) or not set(tags) <= set(own_tags):
             return None
         if not mentions(words, *(known.get(field) for field in _SEARCHED), *own_tags):

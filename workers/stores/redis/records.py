@@ -24,6 +24,7 @@ from workers.model import (
     sibling,
 )
 from workers.settings import WorkerSettings
+from workers.stores.reach import Reach
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.pages import page_of, page_of_set, rarest
 from workers.stores.redis.record_fields import record_of, time_of
@@ -260,14 +261,19 @@ class Records:
         words: Sequence[str] = (),
         tree: str | None = None,
         reason: str | None = None,
+        reach: Reach | None = None,
     ) -> tuple[list[Record], str | None]:
         """Listed jobs, newest first, and the next page's cursor, as of `page_of`.
+
+        reach : what the reader reaches; None: everything of the tenant.
 
         reason : only jobs that failed with a problem of this type.
         tree : only jobs whose options name this tree. There is a sorted set for each status, method
         and both, and one for each tag, and a set of what needs a tree's job; further tags, the name
         and words are looked for in the records.
         """
+        if reach is not None:
+            tags = (*tags, *reach.listed_by)
         base = key = f"{self.prefix}jobs:{tenant}"
         if reason is not None and status is None:
             status = "failed"
@@ -288,6 +294,8 @@ class Records:
 
         def member(record: Record | None) -> Record | None:
             if record is None or not set(tags) <= set(record.tags):
+                return None
+            if reach is not None and not reach.has(record.id, record.tags):
                 return None
             texts = (record.id, record.name, record.description, record.method, *record.tags)
             if name not in (None, record.name) or not mentions(words, *texts):

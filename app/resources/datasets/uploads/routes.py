@@ -28,6 +28,7 @@ from app.http.dependencies import (
     UploadId,
 )
 from app.http.etags import IfMatch, answer, body_etag, require_match
+from app.http.keyring import Access
 from app.http.problems import Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.datasets import duplicates
@@ -128,7 +129,7 @@ async def create_upload(
         key=caller.key_id,
         expires_at=expires_at,
         description=description,
-        tags=tags,
+        tags=caller.tagged(tags),
     )
 
     async def make() -> Response:
@@ -317,7 +318,7 @@ async def complete_upload(
         if dataset is None:
             dedupe = duplicates.wanted(prefer)
             dataset, deduped = await _joined(
-                service, upload, body or CompleteBody(), dedupe, allowance
+                service, caller, upload, body or CompleteBody(), dedupe, allowance
             )
         if not deduped:
             await to_thread.run_sync(_ensure, service, dataset, request_id)
@@ -364,7 +365,12 @@ async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
 
 
 async def _joined(
-    service: Service, upload: Upload, body: CompleteBody, dedupe: bool, allowance: Allowance
+    service: Service,
+    caller: Access,
+    upload: Upload,
+    body: CompleteBody,
+    dedupe: bool,
+    allowance: Allowance,
 ) -> tuple[Dataset, bool]:
     """The dataset of the parts, with its bytes stored; the first one if several requests race.
 
@@ -410,7 +416,9 @@ async def _joined(
         stated = body.sha256.lower()
         detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
         raise Refused("digest-mismatch", detail)
-    same = await to_thread.run_sync(duplicates.earlier, service, dataset) if dedupe else None
+    same = None
+    if dedupe:
+        same = await to_thread.run_sync(duplicates.earlier, service, dataset, caller)
     first = await to_thread.run_sync(service.parts.complete, upload, same or dataset)
     if first.id != dataset.id:
         await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
