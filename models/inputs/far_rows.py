@@ -190,6 +190,8 @@ def note_new_rows(arrays: Mapping[str, Array], data: Data) -> None:
 
 def _looked_at(data: Data) -> Points | None:
     rows = data.values.get("features")
+    if isinstance(rows, np.ndarray) and rows.ndim > 2:  # images
+        rows = rows.reshape(len(rows), -1)
     if not isinstance(rows, (np.ndarray, Rows, sp.csr_array)) or len(rows.shape) != 2:
         return None
     if 0 in rows.shape or (isinstance(rows, Rows) and rows.far):

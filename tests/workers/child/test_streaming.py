@@ -14,6 +14,7 @@ from safetensors.numpy import save
 
 from models.clusters import lloyd
 from models.inputs.data import Data
+from models.inputs.far_rows import ANY_FAR, MIDDLE, SPREAD
 from models.inputs.rows import ArrayRows, Rows
 from models.methods.logits.l2h import L2H
 from models.registry import methods
@@ -181,8 +182,9 @@ def test_rows_of_the_store_give_the_fit_of_local_rows(
     assert far.tree.height.tolist() == near.tree.height.tolist()
     assert far.metrics == pytest.approx(near.metrics, nan_ok=True, rel=0, abs=0)
     if near.model is not None:
-        for array, expected in near.model.arrays.items():
-            np.testing.assert_array_equal(far.model.arrays[array], expected)
+        # Rows of which every reading is a download are not searched for far ones.
+        for array in near.model.arrays.keys() - {MIDDLE, SPREAD, ANY_FAR}:
+            np.testing.assert_array_equal(far.model.arrays[array], near.model.arrays[array])
 
 
 @pytest.mark.parametrize("kind", ["npy", "fortran", "safetensors", "bfloat16"])

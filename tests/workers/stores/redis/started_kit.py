@@ -34,6 +34,8 @@ class Started:
         own.mkdir()
         (own / "conf").write_text(config or "")
         command = [str(get_binary_path()), str(own / "conf"), *options]
+        if "--cluster-enabled" in options:  # Else 10,000 above the port, which may be no port.
+            command += ["--cluster-port", str(free_port())]
         self.running[port] = processes.spawn(
             [*command, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(own)],
             stdout=subprocess.DEVNULL,
