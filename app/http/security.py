@@ -67,33 +67,23 @@ class Gate:
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
             access = await self._admit_link(scope) or self._admit(scope, path_of(scope))
+            state["access"] = access
+            state["tenant"] = None if access is None else access.tenant
+            if access is not None and access.reach is not None:
+                await _require_reached(scope, access)
         except Refused as refused:
             answer = respond(state.get("request_id"), refused.problem, refused.headers)
             await answer(scope, receive, send)
             return
         except TransientError:
-            away = Refused("unavailable", "The store does not answer; try again.")
+            away = Refused("unavailable", "Redis or the store does not answer; try again.")
             answer = respond(state.get("request_id"), away.problem, {"Retry-After": "2"})
             await answer(scope, receive, send)
             return
         if access is not None and access.share is not None:
             send = _for_one_reader(send)
-        state["access"] = access
-        state["tenant"] = None if access is None else access.tenant
         if access is not None:
             taker.set(_caller_of(access))
-        if access is not None and access.reach is not None:
-            try:
-                await _require_reached(scope, access)
-            except Refused as refused:
-                answer = respond(state.get("request_id"), refused.problem, refused.headers)
-                await answer(scope, receive, send)
-                return
-            except TransientError:
-                away = Refused("unavailable", "Redis or the store does not answer; try again.")
-                answer = respond(state.get("request_id"), away.problem, {"Retry-After": "2"})
-                await answer(scope, receive, send)
-                return
         await self.app(scope, receive, send)
 
     async def _admit_link(self, scope: Scope) -> Access | None:

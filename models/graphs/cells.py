@@ -115,14 +115,14 @@ def nearest_by_rows(
     sharing : the crew that computes blocks of rows; None: this process alone.
     """
     n_points = rows.shape[0]
-    facts: Piece = {"n_neighbors": n_neighbors, "metric": metric}
     with _on_threads(threads):
         frame = _Frame.of(rows, subprogress(progress, 0.0, 0.02))
         progress(0.02, "neighbours", "making cells")
         centres = _centres(rows, frame)
         truth = _Truth.of(rows, frame, n_neighbors, subprogress(progress, 0.08, 0.12))
-        facts = {**facts, "n_read": _n_read(centres, truth, n_points)}
-        near = np.empty((n_points, facts["n_read"]), dtype=_kind_of_cells(len(centres)))
+        n_read = _n_read(centres, truth, n_points)
+        near = np.empty((n_points, n_read), dtype=_kind_of_cells(len(centres)))
+        facts: Piece = {"n_neighbors": n_neighbors, "metric": metric, "n_read": n_read}
         work = _Work(rows, facts, threads, sharing)
         shared: Arrays = {**frame.arrays(), "centres": centres}
         for block, found in work.done("fill", shared, subprogress(progress, 0.12, 0.37)):
@@ -230,8 +230,8 @@ def _n_read(centres: Single, truth: _Truth, n_points: int) -> int:
     search = _flat_index(centres).search
     _, near = search(truth.here, most)
     _, cell = search(truth.there, 1)
-    there = near[:, :, None] == cell.reshape(len(near), 1, -1)
-    recall = np.cumsum(there.mean(axis=(0, 2)))
+    reached = near[:, :, None] == cell.reshape(len(near), 1, -1)
+    recall = np.cumsum(reached.mean(axis=(0, 2)))
     return min(most, max(4, int(np.searchsorted(recall, RECALL)) + 1))
 
 

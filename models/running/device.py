@@ -3,7 +3,7 @@
 A method that reads its rows in passes (`l2h`, `class-tree`) gives the same tree on both. A method
 that learns by gradients draws other random numbers on a GPU and adds in another order: with one
 seed its result is another one, of the same quality. On one device the same seed gives the same
-result.
+result, on a GPU as far as torch has a fixed order for what it adds.
 """
 
 from __future__ import annotations
