@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.errors import EmptyValue, UsageError
+from models.errors import EmptyValue, UsageError, shown
 from models.inputs.data import FILLED_BY
 from models.preprocess.pipeline import ROLE, parsed
 from workers.artifacts import results
@@ -44,7 +44,7 @@ def with_column_name(
     name = _name(error, sources)
     if name is None or name in error.detail:
         return error
-    called = f"Column {error.where['column']} is {name[:80]!r}."
+    called = f"Column {error.where['column']} is {shown(name)}."
     return type(error)(f"{error.detail} {called}", code=error.code, **error.where)
 
 
