@@ -36,6 +36,7 @@ from app.http.sharing import SharedLinks
 from app.openapi import document as openapi
 from app.resources.methods import routes as methods
 from app.settings import Settings
+from workers.artifacts.aliases import Aliases
 from workers.artifacts.audit import AuditWriter, expire, try_to_ship
 from workers.artifacts.editions import Editions
 from workers.artifacts.keys import Keys
@@ -256,6 +257,7 @@ def _service(
         annotations=parts.annotations,
         editions=Editions(parts.blobs, parts.beside.count),
         shares=Shares(parts.blobs, parts.beside.count),
+        aliases=Aliases(parts.blobs),
         links=links,
         job_ends=job_ends,
         feeds=Feeds(

@@ -9,6 +9,7 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from app.http.aliased import aliased_body
 from app.http.problems import Refused
 from app.http.streaming import Turn, in_turn
 from workers.child.json_body import body_apart
@@ -38,8 +39,11 @@ class StrictRequest(Request):
     async def json(self) -> Any:
         value = await self._value()
         access = self.scope["state"].get("access")
-        if access is not None and access.reach is not None:
-            await self.app.state.service.reached.require(access, value)
+        if access is not None:
+            service = self.app.state.service
+            value = await aliased_body(value, access.tenant, service.aliases)
+            if access.reach is not None:
+                await service.reached.require(access, value)
         return value
 
     async def _value(self) -> Any:

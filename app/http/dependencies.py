@@ -23,6 +23,7 @@ from app.http.rates import Rates
 from app.http.reached import Reached
 from app.http.sharing import SharedLinks
 from app.settings import Settings
+from workers.artifacts.aliases import Aliases
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.editions import Editions
@@ -48,6 +49,7 @@ class Service:
     annotations: Annotations
     editions: Editions
     shares: Shares
+    aliases: Aliases
     links: SharedLinks
     job_ends: JobEnds
     feeds: Feeds
@@ -168,12 +170,17 @@ def is_id(text: object, *prefixes: str) -> bool:
     return prefix in prefixes and len(parts) == n_parts and all(map(_SUFFIX.fullmatch, parts))
 
 
+_NAMED = frozenset({"tree", "model", "job"})
+_OR_ALIAS = ", by its id or by `@` and an alias"
+
+
 def checked(what: str, prefix: str) -> Any:
     """An id in the path as a dependency. Raises Refused `not-found` for one of another form."""
     name = f"{what}_id"
+    article = "An" if what[0] in "aeiou" else "A"
     in_path = Path(
         alias=name,
-        description=f"{'An' if what[0] in 'aeiou' else 'A'} {what}.",
+        description=f"{article} {what}{_OR_ALIAS if what in _NAMED else ''}.",
         examples=[f"{prefix}_{'0' * (52 if prefix in _BESIDE else 26)}"],
     )
 

@@ -25,6 +25,7 @@ from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.addresses import host_of, path_of
+from app.http.aliased import aliased_path, at_its_place, may_have_alias
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
 from app.http.sharing import SharedLinks, opens
@@ -69,6 +70,11 @@ class Gate:
             access = await self._admit_link(scope) or self._admit(scope, path_of(scope))
             state["access"] = access
             state["tenant"] = None if access is None else access.tenant
+            if access is not None and access.share is None and may_have_alias(scope):
+                aliases = scope["app"].state.service.aliases
+                path = await aliased_path(scope, access.tenant, aliases)
+                if path is not None:
+                    send = at_its_place(send, path, scope.get("root_path", ""))
             if access is not None and access.reach is not None:
                 await _require_reached(scope, access)
         except Refused as refused:
@@ -189,7 +195,7 @@ async def _require_reached(scope: Scope, access: Access) -> None:
     """Raise Refused for a limited key that names something else in the path or query; bodies are
     looked at where they are read (`app.http.bodies`)."""
     path = path_of(scope)
-    if path in OF_TENANT:
+    if path in OF_TENANT or path.startswith("/v1/aliases"):
         raise Refused(
             "forbidden",
             "This belongs to the whole tenant, and this key is limited to some of its objects.",

@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 
 import httpx
-from starlette.testclient import TestClient
 
 from app.http.environment_keys import new_key
+from tests.app.callers_kit import as_caller
 from tests.app.conftest import Start, Working
 from tests.app.tenants_kit import LISTED, ROWS, check_apart, check_link, made, pages, paths_of
 from workers.artifacts.keys import Keys
@@ -72,18 +72,6 @@ def test_a_limited_key_reaches_what_has_its_tag_and_what_it_names(
         assert client.get("/v1/webhook-secret").status_code == 403
         assert client.get("/v1/audit").status_code == 403
     assert owner.get("/v1/webhook-secret").status_code == 200
-
-
-def as_caller(client: TestClient, secret: str) -> TestClient:
-    """The same application, called with this key."""
-    caller = TestClient(
-        client.app,
-        base_url="http://127.0.0.1:8000",
-        client=("127.0.0.1", 50000),
-        headers={"Authorization": f"Bearer {secret}"},
-    )
-    caller.portal = client.portal
-    return caller
 
 
 def check_bodies(

@@ -30,6 +30,8 @@ LOST_UNSEEN = {
     "service/format",
     "service/key-uses",
     "service/shares",
+    "service/aliases/best",
+    "service/pauses/tenant/bob",
     "service/keys/revoked",
     "jobs/annotations/tr",
     "jobs/annotations/job",

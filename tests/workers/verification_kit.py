@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 
 from models.editions.operations import Operation
 from tests.workers.jobs_kit import end, request, result_folder
+from workers.artifacts.aliases import Aliases
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.editions import Change, Editions, id_beside
 from workers.artifacts.keys import Keys
@@ -20,7 +21,7 @@ from workers.artifacts.shares import Shares
 from workers.artifacts.uploads import Parts, Upload
 from workers.assembly import Assembly
 from workers.jobs.webhook_keys import WebhookKeys
-from workers.model import Annotation, Delivery, new_id, now, sibling
+from workers.model import Annotation, Delivery, Pause, new_id, now, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import put_once
@@ -90,6 +91,9 @@ def every_kind(assembly: Assembly, settings: WorkerSettings, folder: Path) -> di
         _edit(Editions(blobs, lambda _: None), tenant, tree_id)
     day = datetime.now(UTC) + timedelta(days=1)
     Shares(blobs, lambda _: None).add(tenant, tree_id, expires_at=day)
+    aliases = Aliases(blobs)
+    aliases.move(aliases.get(tenant, "best"), tree_id)
+    assembly.ledger.pauses.put(Pause(scope="tenant", name="bob", reason=None, since=now()))
     keys = Keys(blobs)
     key, _ = keys.add(tenant, "read")
     keys.revoke(key.id, day)

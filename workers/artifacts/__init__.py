@@ -10,6 +10,7 @@
 - `annotations`: names, descriptions and tags that users change afterwards.
 - `editions`: what users change of a tree, as changes in their order.
 - `shares`: links that show a tree to whoever has them.
+- `aliases`: names that move from one tree to the next, with their history.
 - `beside`: the bytes of annotations, editions and links, counted for quotas.
 - `keys`: the keys of the API; `audit`: the log of who changed what.
 """

@@ -10,6 +10,7 @@ from workers.errors import Missing
 from workers.model import SCOPES, Pause, Scope
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import read_model, sealed
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.records import Records
 from workers.stores.redis.workers import WorkerBook
@@ -34,7 +35,8 @@ class Pauses:
     def put(self, pause: Pause) -> None:
         """Pause what it names, or change the reason; jobs that run go on. A worker also gives back
         those that have a checkpoint."""
-        self._blobs.put(layout.pause(pause.scope, pause.name), pause.model_dump_json().encode())
+        key = layout.pause(pause.scope, pause.name)
+        self._blobs.put(key, sealed(key, pause.model_dump_json().encode()))
         self._set(pause)
 
     def remove(self, scope: Scope, name: str) -> bool:
@@ -79,7 +81,7 @@ class Pauses:
     def _stored(self) -> Iterable[Pause]:
         for key in sorted(self._blobs.keys(layout.PAUSES)):
             try:
-                yield Pause.model_validate_json(self._blobs.get(key))
+                yield read_model(self._blobs, key, Pause)
             except Missing:  # It has just been removed.
                 continue
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pydantic import TypeAdapter
 
 from workers.artifacts import results
+from workers.artifacts.aliases import Move
 from workers.artifacts.audit import lines_in
 from workers.artifacts.datasets import CONTENT, INSPECTED, META, STATEMENTS, Dataset, Inspection
 from workers.artifacts.editions import CHANGES, Change, tree_of
@@ -21,7 +22,7 @@ from workers.artifacts.shares import Share, moment_ms
 from workers.artifacts.uploads import Upload
 from workers.errors import Damaged
 from workers.jobs.webhook_keys import require_secret
-from workers.model import Annotation, Delivery, End, Request, sibling
+from workers.model import Annotation, Delivery, End, Pause, Request, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import END, REQUEST
 from workers.stores.objects.quarantine import Mark
@@ -31,6 +32,7 @@ from workers.work.job import RUNS
 _DATASET, _INSPECTION = TypeAdapter(Dataset), TypeAdapter(Inspection)
 _REQUEST, _END, _DELIVERY = TypeAdapter(Request), TypeAdapter(End), TypeAdapter(Delivery)
 _ANNOTATION, _CHANGE, _MARK = TypeAdapter(Annotation), TypeAdapter(Change), TypeAdapter(Mark)
+_MOVE, _PAUSE = TypeAdapter(Move), TypeAdapter(Pause)
 _KEY, _SHARE, _UPLOAD = TypeAdapter(Key), TypeAdapter(Share), TypeAdapter(Upload)
 _NUMBER = re.compile(r"[0-9]+")
 _PART = re.compile(r"([0-9]+)\.([^./]+)\.([0-9]+)\.([0-9a-f]{64})")
@@ -239,6 +241,10 @@ def check_service(reader: Reader, folder: str, keys: Iterable[str]) -> None:
                 reader.damaged(error, f"last use of key {parts[2]}")
         elif parts[1] == "shares" and len(parts) == 4:
             _share(reader, key, parts[2], parts[3])
+        elif parts[1] == "pauses" and len(parts) == 4:
+            reader.sealed(key, f"pause of {parts[2]} {parts[3]}", _PAUSE)
+        elif parts[1] == "aliases" and len(parts) == 5:
+            _move(reader, key, *parts[2:])
         elif key == layout.WEBHOOK_ROOT:
             stored = reader.bytes(key)
             try:
@@ -248,8 +254,15 @@ def check_service(reader: Reader, folder: str, keys: Iterable[str]) -> None:
                 reader.damaged(error, "signatures of webhooks")
         elif key == layout.FORMAT_MARK:
             reader.json(key, "the store")
-        elif key not in (layout.BACKUP_MARK, layout.BACKUP_OBJECTS):
+        elif key not in (layout.BACKUP_MARK, layout.BACKUP_OBJECTS, layout.VERIFICATION):
             reader.foreign(key, "the service")
+    moves: dict[str, list[int]] = {}
+    for key in keys:
+        if key.startswith(layout.ALIASES) and key.rpartition("/")[2].isdecimal():
+            moves.setdefault(key.rpartition("/")[0], []).append(int(key.rpartition("/")[2]))
+    for folder, own in sorted(moves.items()):
+        for number in sorted({*range(min(own), max(own))} - {*own}):
+            reader.lost(f"{folder}/{number:09d}", f"alias {folder.removeprefix(layout.ALIASES)}")
     key_ids = {key.split("/")[2] for key in keys if key.startswith(layout.KEYS)}
     for key_id in sorted(key_ids):
         if layout.key(key_id, "key.json") not in keys:
@@ -278,6 +291,12 @@ def _share(reader: Reader, key: str, tree_id: str, name: str) -> None:
     share = content[0]
     if (share.id, share.tree, f"{moment_ms(share.expires_at):015d}") != (share_id, tree_id, end):
         reader.wrong(key, f"it is of {share.id}, which ends at {share.expires_at}", owner)
+
+
+def _move(reader: Reader, key: str, tenant: str, name: str, number: str) -> None:
+    content = reader.sealed(key, f"alias {name} of {tenant}", _MOVE)
+    if content is not None and f"{content[0].number:09d}" != number:
+        reader.wrong(key, f"it is move {content[0].number}", f"alias {name} of {tenant}")
 
 
 def check_audit(reader: Reader, folder: str, keys: Iterable[str]) -> None:

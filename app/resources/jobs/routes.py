@@ -25,6 +25,7 @@ from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
 from app.creation.lists import Filters, mount_list
 from app.creation.step_schemas import MethodId
 from app.creation.steps import check_shapes, expected_s, image_roles, queue_of
+from app.http.aliased import require_unnamed
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant, checked
 from app.http.etags import IfMatch, answer, body_etag, require_match
@@ -295,16 +296,23 @@ async def retry_job(submission: SubmissionDep, job_id: JobId) -> Response:
     responses={
         204: {"description": "The job was removed."},
         **responses(
-            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "conflict",
+            "precondition-failed",
+            "unavailable",
         ),
     },
 )
 async def delete_job(
     service: ServiceDep, tenant: Tenant, job_id: JobId, if_match: IfMatch = None
 ) -> Response:
-    """Removes the job with its tree, model and files; a running job is cancelled first."""
+    """Removes the job with its tree, model and files; a running job is cancelled first. 409 while
+    an alias names its tree."""
     if if_match is not None:
         await _require_match(service, tenant, job_id, if_match)
+    await to_thread.run_sync(require_unnamed, service.aliases, tenant, job_id)
     if not await to_thread.run_sync(service.ledger.delete, tenant, job_id):
         raise not_found("job", job_id)
     return Response(status_code=204)

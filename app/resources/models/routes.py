@@ -8,6 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
 from app.creation.annotations import mount_patch
+from app.http.aliased import require_unnamed
 from app.http.bodies import StrictRoute
 from app.http.contents import REFUSALS as CONTENT_REFUSALS
 from app.http.contents import serve
@@ -116,17 +117,24 @@ async def get_model_content(
     responses={
         204: {"description": "The model was removed; its tree stays."},
         **responses(
-            "unauthenticated", "forbidden", "not-found", "precondition-failed", "unavailable"
+            "unauthenticated",
+            "forbidden",
+            "not-found",
+            "conflict",
+            "precondition-failed",
+            "unavailable",
         ),
     },
 )
 async def delete_model(
     service: ServiceDep, tenant: Tenant, model_id: ModelId, if_match: IfMatch = None
 ) -> Response:
-    """Removes the fitted arrays. The tree stays but can no longer place new rows."""
+    """Removes the fitted arrays. The tree stays but can no longer place new rows. 409 while an
+    alias names the tree."""
     if if_match is not None:
         body = await to_thread.run_sync(body_of, service, tenant, model_id)
         require_match(if_match, body_etag(body))
+    await to_thread.run_sync(require_unnamed, service.aliases, tenant, model_id)
     if not await to_thread.run_sync(service.trees.delete_model, tenant, model_id):
         raise not_found("model", model_id)
     return Response(status_code=204)

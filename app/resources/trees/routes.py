@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.annotations import mount_patch
 from app.creation.lists import mount_list
+from app.http.aliased import require_unnamed
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
 from app.http.forms import Form, mount, respond, warning
@@ -132,17 +133,18 @@ async def get_tree(
     status_code=204,
     operation_id="delete_tree",
     summary="Remove a tree",
-    responses=responses(*ANYWHERE, "not-found", "precondition-failed"),
+    responses=responses(*ANYWHERE, "not-found", "conflict", "precondition-failed"),
 )
 async def delete_tree(
     service: ServiceDep, tenant: Tenant, tree_id: TreeId, if_match: IfMatch = None
 ) -> None:
-    """Removes the tree, its model, maps, heatmaps and attachments; the job's record stays.
-    `If-Match` takes the ETag of any form of the whole tree.
+    """Removes the tree, its model, maps, heatmaps and attachments; the job's record stays. 409
+    while an alias names it. `If-Match` takes the ETag of any form of the whole tree.
     """
     if if_match is not None:
         record = await record_of(service, tenant, tree_id)
         require_match(if_match, *(form_etag(record, each) for each in FORMS))
+    await to_thread.run_sync(require_unnamed, service.aliases, tenant, tree_id)
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
     await to_thread.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))

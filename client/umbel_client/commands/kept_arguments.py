@@ -39,6 +39,7 @@ def add_commands(commands: Commands) -> None:
     _history(commands)
     _share(commands)
     _revoke(commands)
+    _alias(commands)
     _attach(commands)
     _examples(commands)
     _match(commands)
@@ -222,6 +223,23 @@ def _share(commands: Commands) -> None:
 def _revoke(commands: Commands) -> None:
     parser = _added(commands, "revoke", "end links that show a tree")
     parser.add_argument("shares", nargs="+", metavar="share", help="sh_...")
+
+
+def _alias(commands: Commands) -> None:
+    parser = command(
+        commands,
+        "alias",
+        "name a tree (umbel alias champion tr_...); show, move back",
+    )
+    parser.add_argument("name", nargs="?", help="champion; none: the list of all")
+    parser.add_argument("tree", nargs="?", help="tr_..., or @ and another alias")
+    parser.add_argument("--note", help="why; kept with the move")
+    parser.add_argument("--expect", metavar="TREE", help="move it only from this tree")
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument("--back", action="store_true", help="to the tree that it named before")
+    either.add_argument("--remove", action="store_true", help="its tree stays")
+    service_options(parser)
+    parser.set_defaults(run=Late("alias", "aliases"))
 
 
 def _attach(commands: Commands) -> None:

@@ -72,9 +72,10 @@ _READERS: Mapping[str, Callable[[Umbel, str], Holder]] = {
 
 
 def held(umbel: Umbel, thing_id: str) -> Holder:
-    """The thing of an id. Raises InputError for an id of no kind."""
-    reader = _READERS.get(thing_id.partition("_")[0])
-    if reader is None or "_" not in thing_id:
+    """The thing of an id, the tree of an alias. Raises InputError for an id of no kind."""
+    kind = "tr" if thing_id.startswith("@") else thing_id.partition("_")[0]
+    reader = _READERS.get(kind)
+    if reader is None or not {"_", "@"} & {*thing_id}:
         kinds = ", ".join(f"{prefix}_..." for prefix in _READERS)
         raise InputError("id", f"{thing_id!r} is none; one looks like {kinds}.")
     return reader(umbel, thing_id)

@@ -242,3 +242,22 @@ def test_what_is_wrong_is_reported(call: Call, plants: str, command: str, senten
     arguments = command.replace("tr_1", plants).split()
     assert sentence in call(*arguments, status=2)
     assert not list(Path().glob("t.*"))
+
+
+def test_an_alias_moves_from_tree_to_tree(call: Call, plants: str, service: Service) -> None:
+    other = call("import", "plants.nwk", "--title", "others", "--quiet")
+    name = f"alias-{plants[-8:]}"
+    assert call("alias", name, plants, "--note", "the first") == f"@{name} names {plants}"
+    assert call("show", f"@{name}", "--json") == call("show", plants, "--json")
+    assert "names" in call("alias", f"@{name}", other, "--expect", other, status=2)
+    assert call("alias", name, other, "--expect", plants) == f"@{name} names {other}"
+    assert body_of(call("alias", name, "--json"))["before"] == plants
+    assert "the first" in call("alias", name)
+    assert call("alias", name, "--back") == f"@{name} names {plants}"
+    assert name in call("alias")
+    assert "alias" in call("delete", plants, status=1)
+    with Umbel(service.url) as umbel:
+        assert umbel.tree(f"@{name}").id == plants
+        assert umbel.set_alias(name, umbel.tree(other))["tree"] == other
+    assert call("alias", name, "--remove") == ""
+    assert "no alias" in call("show", f"@{name}", status=1)

@@ -29,6 +29,8 @@ service/key-uses/<key>               the minute in which the key was used last
 service/shares/<tr>/<sh>.<ms>        a link to a tree: its hash, tenant, what it shows; it ends at
                                      that time (create-only)
 service/pauses/<scope>/<name>        what takes no jobs for now, and why
+service/aliases/<tenant>/<alias>/<number>  a move of an alias to a tree (create-only; the highest
+                                     number counts)
 service/format                       the format of the store, and the version that wrote it
 service/backup                       only in a backup: what it has, once it is whole
 audit/<day>/<process>.<number>       changes and refused sign-ins of that day, as one process wrote
@@ -47,6 +49,7 @@ WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
 SHARES = "service/shares/"
 PAUSES = "service/pauses/"
+ALIASES = "service/aliases/"
 FORMAT_MARK = "service/format"
 AUDIT = "audit/"
 QUARANTINE = "quarantine/"
@@ -151,6 +154,11 @@ def key(key_id: str, part: str) -> str:
 
 def key_use(key_id: str) -> str:
     return f"service/key-uses/{key_id}"
+
+
+def aliases_of(tenant: str, name: str = "") -> str:
+    """The folder of a tenant's aliases, or that of the moves of one."""
+    return f"{ALIASES}{tenant}/{name}/" if name else f"{ALIASES}{tenant}/"
 
 
 def pause(scope: str, name: str) -> str:

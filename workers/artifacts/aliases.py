@@ -1,0 +1,167 @@
+"""Aliases: names that a tenant moves from one tree to the next, with their history.
+
+Every move is an object, numbered from 1 and create-only: of two who move an alias at once one is
+refused. To remove an alias is a move to no tree, so a number is never free twice; the oldest moves
+go when there are more than `MOST_MOVES`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from workers.errors import AlreadyThere, Missing
+from workers.model import now
+from workers.stores.objects import layout
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.seals import read_model, sealed
+
+NAME = r"[a-z0-9][a-z0-9_-]{0,62}"
+"""What an alias may be called; `@` stands before it where an id may stand too."""
+MOST_ALIASES = 100
+"""The most aliases of one tenant, removed ones among them."""
+MOST_MOVES = 200
+"""As many moves of an alias are kept."""
+
+_KEPT = 4096
+"""Moves that stay in memory."""
+
+
+class Move(BaseModel):
+    """One move of an alias.
+
+    tree : that it names from then on; None: it was removed. by : what the key is called that moved
+    it, or its id; None for keys of the settings and without keys. restores : the number of the
+    earlier move whose tree this one gave back.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    number: int
+    at: str
+    tree: str | None
+    by: str | None = None
+    note: str | None = None
+    restores: int | None = None
+
+
+@dataclass(frozen=True)
+class Alias:
+    """An alias after `moves`, the oldest that is kept first; none at all: it was never there."""
+
+    tenant: str
+    name: str
+    moves: Sequence[Move] = ()
+
+    @property
+    def tree(self) -> str | None:
+        """The tree that it names; None where it names none."""
+        return self.moves[-1].tree if self.moves else None
+
+    @property
+    def revision(self) -> int:
+        """The number of the last move; 0 before the first."""
+        return self.moves[-1].number if self.moves else 0
+
+    @property
+    def earlier(self) -> Move | None:
+        """The move that a step back gives back; None where none is kept, or the alias was removed
+        since. One step back after another goes through the history, and not to and fro."""
+        steps: list[Move] = []
+        for move in self.moves:
+            if move.tree is None:
+                steps = []
+            elif move.restores is None:
+                steps.append(move)
+            else:
+                while steps and steps[-1].number != move.restores:
+                    steps.pop()
+                steps = steps or [move]
+        return steps[-2] if len(steps) > 1 else None
+
+
+class Aliases:
+    """The aliases of all tenants. Threads may share it; every call blocks."""
+
+    def __init__(self, blobs: Blobs) -> None:
+        self._blobs = blobs
+        self._lock = threading.Lock()
+        self._read: OrderedDict[str, Move] = OrderedDict()
+
+    def get(self, tenant: str, name: str) -> Alias:
+        """An alias after all its moves. One listing, and a read of each move that is not in
+        memory."""
+        return self._alias(tenant, name, [*self._blobs.keys(layout.aliases_of(tenant, name))])
+
+    def now(self, tenant: str, name: str) -> str | None:
+        """The tree that an alias names now. One listing and at most one read."""
+        keys = [*self._blobs.keys(layout.aliases_of(tenant, name))]
+        move = self._move(max(keys)) if keys else None
+        return None if move is None else move.tree
+
+    def of_tenant(self, tenant: str) -> list[Alias]:
+        """Those that name a tree, by name. One listing."""
+        folder = layout.aliases_of(tenant)
+        keys: dict[str, list[str]] = {}
+        for key in self._blobs.keys(folder):
+            keys.setdefault(key.removeprefix(folder).partition("/")[0], []).append(key)
+        found = (self._alias(tenant, name, keys[name]) for name in sorted(keys))
+        return [alias for alias in found if alias.tree is not None]
+
+    def count(self, tenant: str) -> int:
+        """The number of a tenant's aliases, removed ones among them."""
+        folder = layout.aliases_of(tenant)
+        names = {key.removeprefix(folder).partition("/")[0] for key in self._blobs.keys(folder)}
+        return len(names)
+
+    def move(
+        self,
+        alias: Alias,
+        tree: str | None,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        restores: int | None = None,
+    ) -> Alias | None:
+        """The alias after a move, durable on return; None where somebody else was faster."""
+        made = Move(
+            number=alias.revision + 1, at=now(), tree=tree, by=by, note=note, restores=restores
+        )
+        folder = layout.aliases_of(alias.tenant, alias.name)
+        key = f"{folder}{made.number:09d}"
+        try:
+            self._blobs.put(key, sealed(key, made.model_dump_json().encode()), create=True)
+        except AlreadyThere:
+            return None
+        for old in alias.moves[: max(0, len(alias.moves) + 1 - MOST_MOVES)]:
+            self._blobs.delete(f"{folder}{old.number:09d}")
+        return Alias(alias.tenant, alias.name, [*alias.moves, made][-MOST_MOVES:])
+
+    def _alias(self, tenant: str, name: str, keys: Sequence[str]) -> Alias:
+        moves = (self._move(key) for key in sorted(keys))
+        return Alias(tenant, name, [move for move in moves if move is not None])
+
+    def _move(self, key: str) -> Move | None:
+        """A move; None if it has just gone."""
+        with self._lock:
+            move = self._read.get(key)
+        if move is None:
+            try:
+                move = read_model(self._blobs, key, Move)
+            except Missing:
+                return None
+            with self._lock:
+                self._read[key] = move
+                while len(self._read) > _KEPT:
+                    self._read.popitem(last=False)
+        return move
+
+
+def is_alias(name: str) -> bool:
+    """Whether something may be called so."""
+    return re.fullmatch(NAME, name) is not None
