@@ -54,7 +54,8 @@ async function sentRequest(path, request) {
     const response = await fetch(url(path), {
       ...request,
       cache: "no-store",
-      credentials: "omit",
+      // The cookie of who has signed in.
+      credentials: "same-origin",
       redirect: "error",
     });
     report(false);
