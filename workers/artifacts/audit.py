@@ -282,7 +282,7 @@ def event_of_command(action: str, tenant: str, what: str, actor: str = "operator
 
 
 def note_command(blobs: Blobs, *events: Event) -> None:
-    """Put lines about commands into the store at once, those of a day as one object. Raises
+    """Put lines about commands into the store at once, one object for each day. Raises
     TransientError."""
     for day in dict.fromkeys(event.at[:10] for event in events):
         some = [event for event in events if event.at.startswith(day)]

@@ -40,7 +40,7 @@ def first_of(known: Sequence[Group], names: Collection[str]) -> Group | None:
 
 
 def _group(line: str) -> Group:
-    # Names of groups may have `=` and `:`, as those of directories do; tenants and roles do not.
+    # Names of groups may have `=` and `:`, as directories have them; tenants and roles do not.
     name, _, meaning = line.rpartition("=")
     tenant, _, rest = meaning.partition(":")
     role, _, tags = rest.partition(":")

@@ -135,7 +135,7 @@ class Issuer:
         except jwt.InvalidTokenError:
             why = "its signature or its times are wrong"
         else:
-            # Of several audiences, OpenID Connect has the one that it was made for named.
+            # Where there are several audiences, `azp` names the client that it was made for.
             if claims.get("azp") in (None, self._client_id) or audience != self._client_id:
                 return claims
             why = "it was made for another client"

@@ -28,8 +28,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who signed in. id : `usr_` and 26 characters, the same at each sign-in. groups : those of the
-    settings that the person was in. until : Unix time at which the session ends."""
+    """Who signed in. id : `usr_` and 26 characters, the same at each sign-in. groups : the
+    groups of the settings that the person was in. until : Unix time at which the session ends."""
 
     id: str
     name: str

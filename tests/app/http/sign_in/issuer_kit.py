@@ -29,7 +29,7 @@ class Issuer:
     keys: dict[str, rsa.RSAPrivateKey] = field(default_factory=dict)
     claims: dict[str, Any] = field(default_factory=dict)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     down: bool = False
     sign: Any = None
 
@@ -72,22 +72,22 @@ class Issuer:
         return {"state": query["state"], "code": code}
 
     def exchange(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
-        asked = self.codes.pop(form.get("code", ""), None)
+        begun = self.codes.pop(form.get("code", ""), None)
         pair = base64.b64encode(b"umbel:s3cret%20and%3A%20more").decode()
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
         good = (
-            asked is not None
+            begun is not None
             and authorization == f"Basic {pair}"
-            and challenge == asked["code_challenge"]
-            and form["redirect_uri"] == asked["redirect_uri"]
+            and challenge == begun["code_challenge"]
+            and form["redirect_uri"] == begun["redirect_uri"]
         )
-        if not good or asked is None:
+        if not good or begun is None:
             return 400, {"error": "invalid_grant"}
-        return 200, {"access_token": "x", "id_token": self.token(**self._nonce(asked))}
+        return 200, {"access_token": "x", "id_token": self.token(**self._nonce(begun))}
 
-    def _nonce(self, asked: dict[str, str]) -> dict[str, str]:
-        return {} if "nonce" in self.claims else {"nonce": asked["nonce"]}
+    def _nonce(self, begun: dict[str, str]) -> dict[str, str]:
+        return {} if "nonce" in self.claims else {"nonce": begun["nonce"]}
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def serving() -> Iterator[Issuer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            issuer.asked.append(self.path)
+            issuer.requested.append(self.path)
             if self.path.endswith("/openid-configuration"):
                 content = {
                     "issuer": issuer.url,
@@ -108,10 +108,10 @@ def serving() -> Iterator[Issuer]:
                 self.answer(200, content)
             elif self.path.startswith("/authorize?"):
                 # The person is signed in there and agrees at once.
-                asked = dict(parse_qsl(urlsplit(self.path).query))
+                begun = dict(parse_qsl(urlsplit(self.path).query))
                 brought = urlencode(issuer.signed_in(self.path))
                 self.send_response(302)
-                self.send_header("Location", f"{asked['redirect_uri']}?{brought}")
+                self.send_header("Location", f"{begun['redirect_uri']}?{brought}")
                 self.end_headers()
             else:
                 self.answer(200, issuer.jwks())

@@ -258,9 +258,9 @@ def test_keys_of_the_issuer_may_change(
     assert "does not have" in answer["detail"], "read again at most once in ten seconds"
     monkeypatch.setattr(issuer_module, "AGAIN_S", 0.0)
     assert sign_in(signing, issuer).status_code == 303
-    n_read = issuer.asked.count("/keys")
+    n_read = issuer.requested.count("/keys")
     assert sign_in(signing, issuer).status_code == 303
-    assert issuer.asked.count("/keys") == n_read
+    assert issuer.requested.count("/keys") == n_read
 
 
 def test_while_the_issuer_is_away_keys_and_sessions_work(start: Start, issuer: Issuer) -> None:
