@@ -4,7 +4,7 @@
 import { report, url } from "./connection.js";
 import { note } from "./log.js";
 import { aborted, AWAY, Problem } from "./problem.js";
-import { authorization, key, renewKey } from "./session.js";
+import { authorization, key, renewKey, signedIn } from "./session.js";
 
 /** @import { Call } from "./log.js" */
 
@@ -55,7 +55,7 @@ async function sentRequest(path, request) {
       ...request,
       cache: "no-store",
       // The cookie of who has signed in.
-      credentials: "same-origin",
+      credentials: signedIn() ? "same-origin" : "omit",
       redirect: "error",
     });
     report(false);

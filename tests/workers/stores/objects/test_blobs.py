@@ -23,6 +23,7 @@ from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects import local
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.bucket import BucketBlobs
+from workers.stores.objects.layout import PINGS, is_ping, ping
 from workers.stores.objects.local import LocalBlobs
 from workers.stores.objects.syncs import sync_paths, sync_together
 
@@ -301,6 +302,17 @@ print(n_keys, tracemalloc.get_traced_memory()[1])
 
 def test_ping(blobs: Blobs) -> None:
     blobs.ping()
+    blobs.ping()
+    written = list(blobs.keys(""))
+    assert len(written) <= 1, "of each process one object"
+    assert all(map(is_ping, written))
+
+
+def test_processes_ping_different_objects() -> None:
+    assert len({ping(number) for number in range(1000)}) == PINGS
+    assert all(is_ping(ping(number)) for number in range(PINGS))
+    assert is_ping("ping"), "of earlier versions"
+    assert not any(map(is_ping, ("ping-64", "ping-7", "ping/0", "pings", "")))
 
 
 def test_s3_parts_of_a_broken_stream_are_dropped(s3: BucketBlobs, s3_endpoint: str) -> None:
