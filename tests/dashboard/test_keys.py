@@ -149,7 +149,7 @@ def test_a_person_signs_in_and_out(
             "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
             "UMBEL_OIDC_GROUPS": "lab=garden:write",
         }
-        with running(tmp_path / "data", workers=0, port=port, **settings) as service:
+        with running(tmp_path / "data", workers=1, port=port, **settings) as service:
             page = open_page("/jobs", url=service.url, heading=False)
             page.watch.expected.append("401")
             page.get_by_role("link", name="sign in").wait_for()

@@ -315,6 +315,33 @@ def test_processes_ping_different_objects() -> None:
     assert not any(map(is_ping, ("ping-64", "ping-7", "ping/0", "pings", "")))
 
 
+def test_s3_encrypts_by_the_key_of_the_environment(
+    s3_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import boto3
+
+    key = "arn:aws:kms:us-east-1:111122223333:key/abc"
+    monkeypatch.setenv("AWS_SERVER_SIDE_ENCRYPTION", "aws:kms")
+    monkeypatch.setenv("AWS_SSE_KMS_KEY_ID", key)
+    encrypted = BucketBlobs(
+        "s3",
+        bucket=BUCKET,
+        prefix="encrypted",
+        endpoint=s3_endpoint,
+        cache=tmp_path / "cache",
+        cache_bytes=1 << 20,
+    )
+    encrypted.put("a/over", b"1")
+    encrypted.put("a/create", b"1", create=True)
+    (tmp_path / "large").write_bytes(bytes(20 << 20))
+    encrypted.put_files({"a/parts": tmp_path / "large"})
+    client = boto3.client("s3", endpoint_url=s3_endpoint)
+    for name in ("over", "create", "parts"):
+        head = client.head_object(Bucket=BUCKET, Key=f"encrypted/a/{name}")
+        assert (head["ServerSideEncryption"], head["SSEKMSKeyId"]) == ("aws:kms", key), name
+    assert encrypted.get("a/over") == b"1"
+
+
 def test_s3_parts_of_a_broken_stream_are_dropped(s3: BucketBlobs, s3_endpoint: str) -> None:
     import boto3
 
