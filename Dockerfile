@@ -9,7 +9,7 @@ FROM python:3.11-slim AS build
 ARG CUDA=no
 ARG TORCH=yes
 ARG TORCH_INDEX=
-ARG EXTRAS="maps,cones,pdf,h5ad,telemetry"
+ARG EXTRAS="maps,cones,pdf,h5ad,oidc,telemetry"
 WORKDIR /src
 # Dependencies first: they change seldom, and this layer is large.
 COPY pyproject.toml constraints.txt ./

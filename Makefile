@@ -21,8 +21,8 @@ TORCH_INDEX ?=
 CUDA ?= no
 # no: without PyTorch, wherever it is.
 TORCH ?= yes
-# Of maps, cones, pdf and h5ad, which `make setup` installs; none: EXTRAS=
-EXTRAS ?= maps,cones,pdf,h5ad
+# Of maps, cones, pdf, h5ad and oidc, which `make setup` installs; none: EXTRAS=
+EXTRAS ?= maps,cones,pdf,h5ad,oidc
 INSTALL = $(PYTHON) scripts/install.py --venv $(VENV) --extras '$(EXTRAS)' \
   $(if $(TORCH_INDEX),--torch-index '$(TORCH_INDEX)') $(if $(filter yes,$(CUDA)),--cuda) \
   $(if $(filter no,$(TORCH)),--without-torch)

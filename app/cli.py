@@ -171,6 +171,7 @@ def _serve(arguments: argparse.Namespace) -> int:
 def _api(arguments: argparse.Namespace) -> int:
     from app.http.environment_keys import keys
     from app.http.heap import return_what_is_freed
+    from app.http.sign_in.people import people
     from app.settings import Settings
     from workers import logs
     from workers.child.compiling import keep_in
@@ -187,6 +188,7 @@ def _api(arguments: argparse.Namespace) -> int:
     try:
         settings = Settings()
         keys(settings)
+        people(settings)
     except ValidationError as error:
         print(wrong_settings(error), file=sys.stderr)
         return 2

@@ -33,6 +33,7 @@ from app.http.reached import Reached
 from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
 from app.http.sharing import SharedLinks
+from app.http.sign_in.people import People, people
 from app.openapi import document as openapi
 from app.resources.methods import routes as methods
 from app.settings import Settings
@@ -106,7 +107,8 @@ def create_app(
     """
     settings = settings or Settings()
     metrics = Metrics()
-    keyring = Keyring(keys(settings))
+    signing_in = people(settings)
+    keyring = Keyring(keys(settings), issuer=signing_in is not None)
     rates, links, audit = Rates(settings), SharedLinks(), Audit()
     app = FastAPI(
         title="Umbel",
@@ -121,9 +123,10 @@ def create_app(
             rates=rates,
             links=links,
             audit=audit,
+            signing_in=signing_in,
             send=send,
         ),
-        middleware=_middleware(settings, metrics, keyring, rates, links, audit),
+        middleware=_middleware(settings, metrics, keyring, rates, links, audit, signing_in),
     )
     app.state.settings = settings
     app.state.metrics = metrics
@@ -139,7 +142,20 @@ def documented_app() -> FastAPI:
 
     It connects to nothing.
     """
-    return create_app(Settings(root_path="", api_keys=(), api_keys_file=None, cors_origins=()))
+    return create_app(
+        Settings(
+            root_path="",
+            api_keys=(),
+            api_keys_file=None,
+            cors_origins=(),
+            oidc_issuer="",
+            oidc_client_id="",
+            oidc_url="",
+            oidc_groups=(),
+            oidc_groups_file=None,
+            oidc_audience="",
+        )
+    )
 
 
 def _middleware(
@@ -149,6 +165,7 @@ def _middleware(
     rates: Rates,
     links: SharedLinks,
     audit: Audit,
+    signing_in: People | None,
 ) -> list[Middleware]:
     """Outermost first."""
     cors = Middleware(
@@ -162,7 +179,7 @@ def _middleware(
         Middleware(Observed, metrics=metrics, root_path=settings.root_path),
         *([cors] if settings.cors_origins else []),
         Middleware(Audited, audit=audit),
-        Middleware(Gate, settings=settings, keyring=keyring, links=links),
+        Middleware(Gate, settings=settings, keyring=keyring, links=links, people=signing_in),
         Middleware(Limiter, rates=rates),
         Middleware(Compressed),
     ]
@@ -178,12 +195,17 @@ async def _lifespan(
     rates: Rates,
     links: SharedLinks,
     audit: Audit,
+    signing_in: People | None,
     send: Callable[[str, str], None] | None,
 ) -> AsyncIterator[None]:
     traces.begin("umbel-api")
     parts = await to_thread.run_sync(_assembled, settings, send)
     job_ends = JobEnds(settings.redis_url, settings.key_prefix)
-    service = app.state.service = _service(settings, parts, job_ends, keyring, rates, links, audit)
+    if signing_in is not None:
+        signing_in.connect(parts.redis)
+    service = app.state.service = _service(
+        settings, parts, job_ends, keyring, rates, links, audit, signing_in
+    )
     links.store = service.shares
     writer = audit.writer = AuditWriter(parts.blobs, settings.scratch_dir / "audit")
     stored_keys = Keys(parts.blobs)
@@ -243,6 +265,7 @@ def _service(
     rates: Rates,
     links: SharedLinks,
     audit: Audit,
+    signing_in: People | None,
 ) -> Service:
     uploads = Parts(parts.blobs, parts.usage)
     return Service(
@@ -267,6 +290,7 @@ def _service(
         rates=rates,
         audit=audit,
         reached=Reached(parts.ledger, parts.datasets, parts.trees, uploads),
+        people=signing_in,
     )
 
 

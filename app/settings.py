@@ -50,6 +50,43 @@ class Settings(WorkerSettings):
         "", description="Path prefix that a proxy removes before it passes requests on."
     )
 
+    oidc_issuer: str = Field(
+        "",
+        description="Issuer by which people sign in (OpenID Connect), exactly as it calls itself, "
+        "`https://host[/path]`; none: by keys alone. The others of this name go with it.",
+    )
+    oidc_client_id: str = Field("", description="What this service is called at the issuer.")
+    oidc_client_secret: SecretStr = Field(
+        SecretStr(""), description="Its secret there; none for a public client, as PKCE is used."
+    )
+    oidc_client_secret_file: Path | None = Field(None, description="A file that has the secret.")
+    oidc_url: str = Field(
+        "",
+        description="Where browsers find this service, `https://host[:port][/path]`. The issuer "
+        "must know `/sign-in/callback` below it.",
+    )
+    oidc_groups: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="What groups of the issuer may do, `group=tenant:role` each, and with "
+        "`:tag|tag` only what has one of the tags. The first that a person is in counts; who is "
+        "in none is refused.",
+    )
+    oidc_groups_file: Path | None = Field(
+        None, description="A file with more of them, one a line; `#` begins a comment's line."
+    )
+    oidc_groups_claim: str = Field("groups", description="Where tokens have a person's groups.")
+    oidc_scopes: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("openid", "profile", "email"), description="What a sign-in requests."
+    )
+    oidc_audience: str = Field(
+        "",
+        description="Programs may send tokens of the issuer for this audience in the place of "
+        "keys; none: they may not.",
+    )
+    oidc_session_s: int = Field(
+        8 * 3600, ge=60, le=30 * 24 * 3600, description="How long one signs in for."
+    )
+
     frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
         description="Origins whose pages may frame `/embed`, `https://host[:port]` each; none: no "
@@ -155,7 +192,14 @@ class Settings(WorkerSettings):
         return value
 
     @field_validator(
-        "api_keys", "cors_origins", "allowed_hosts", "frame_ancestors", "fonts", mode="before"
+        "api_keys",
+        "cors_origins",
+        "allowed_hosts",
+        "frame_ancestors",
+        "fonts",
+        "oidc_groups",
+        "oidc_scopes",
+        mode="before",
     )
     @classmethod
     def _split(cls, value: object) -> object:

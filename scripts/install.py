@@ -46,7 +46,7 @@ REFUSED = (
 """What builds for CUDA, ROCm or XPU depend on, and no build for the CPU does: with these refused,
 pip finds a build for the CPU or none."""
 
-EXTRAS = ("maps", "cones", "pdf", "h5ad")
+EXTRAS = ("maps", "cones", "pdf", "h5ad", "oidc")
 """Extras that are installed where they have wheels. PyTorch's goes by the rule above."""
 
 NEEDED_MB = {"base": 900, "torch": 900, "dev": 700, "cuda": 7000}

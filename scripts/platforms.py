@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-EXTRAS = ("maps", "cones", "pdf", "h5ad", "telemetry", "torch")
+EXTRAS = ("maps", "cones", "pdf", "h5ad", "oidc", "telemetry", "torch")
 PAGE = ROOT / "docs" / "install.md"
 BEGIN, END = "<!-- written by make platforms -->", "<!-- end -->"
 

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         parts = assemble(_settings(arguments.data_dir), lambda queue, job_id: None)
         parts.ledger.ensure_built()
         retention = parts.ledger.retention
-        verdicts = retention.plan() if arguments.dry_run else retention.run()
+        verdicts = retention.plan() if arguments.dry_run else retention.run("operator")
     except ValidationError as error:
         print(wrong_settings(error), file=sys.stderr)
         return 2

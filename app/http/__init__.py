@@ -4,6 +4,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 
 - `server`, `processes`, `heap`, `connections`, `addresses`: servers behind one port or a proxy.
 - `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`.
+- `sign_in`: people of an issuer (OIDC), beside keys.
 - `reached`: what a key that is limited to some objects or tags may name.
 - `aliased`: aliases in the place of ids.
 - `observability`, `service_metrics`: request ids, the log, metrics; `auditing`: who changed what.

@@ -1,4 +1,5 @@
-"""What the audit log has of requests: every change, every refused sign-in, every use of a link.
+"""What the audit log has of requests: every change, every sign-in at the issuer, every
+refused sign-in, every use of a link.
 
 A line is written when the response begins, so that no change is answered without one.
 """
@@ -76,23 +77,40 @@ class Audited:
         changes = access is not None and scope["method"] not in READING
         if not (changes or refused or shared):
             return
-        headers = {bytes(name).lower(): bytes(value) for name, value in scope["headers"]}
         made = {bytes(name).lower(): bytes(value) for name, value in start["headers"]}
-        event = Event(
-            at=now(),
-            tenant=None if access is None else access.tenant,
-            actor=_actor(access),
-            name=None if access is None or access.key is None else access.key.name,
-            role=None if access is None else access.role,
-            action=_action(scope, refused=refused),
-            path=_short(scope["path"]),
-            status=start["status"],
-            made=_text(made.get(b"location")),
-            origin=scope["client"][0] if scope.get("client") else None,
-            forwarded=_text(headers.get(b"x-forwarded-for")),
-            request=str(state.get("request_id", "")),
+        event = _event(
+            scope,
+            access,
+            _action(scope, refused=refused),
+            start["status"],
+            _text(made.get(b"location")),
         )
         self._audit.note(event, counted=not changes)
+
+
+def sign_in_event(scope: Scope, access: Access | None, status: int) -> Event:
+    """A line about a sign-in at the issuer; access : None where it was refused."""
+    return _event(scope, access, "sign-in", status, None)
+
+
+def _event(
+    scope: Scope, access: Access | None, action: str, status: int, made: str | None
+) -> Event:
+    headers = {bytes(name).lower(): bytes(value) for name, value in scope["headers"]}
+    return Event(
+        at=now(),
+        tenant=None if access is None else access.tenant,
+        actor=_actor(access),
+        name=None if access is None or access.key is None else access.key.name,
+        role=None if access is None else access.role,
+        action=action,
+        path=_short(scope["path"]),
+        status=status,
+        made=made,
+        origin=scope["client"][0] if scope.get("client") else None,
+        forwarded=_text(headers.get(b"x-forwarded-for")),
+        request=str(scope.get("state", {}).get("request_id", "")),
+    )
 
 
 def _actor(access: Access | None) -> str:

@@ -22,6 +22,7 @@ from app.http.problems import Refused, not_found
 from app.http.rates import Rates
 from app.http.reached import Reached
 from app.http.sharing import SharedLinks
+from app.http.sign_in.people import People
 from app.settings import Settings
 from workers.artifacts.aliases import Aliases
 from workers.artifacts.annotations import Annotations
@@ -58,6 +59,12 @@ class Service:
     rates: Rates
     audit: Audit
     reached: Reached
+    people: People | None
+
+    def ended(self, access: Access) -> bool:
+        """Whether a caller's key or session is not valid any more."""
+        signed_out = self.people is not None and self.people.ended(access)
+        return signed_out or self.keyring.ended(access)
 
 
 async def _service(request: Request) -> Service:

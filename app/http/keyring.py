@@ -39,7 +39,8 @@ _log = logging.getLogger("umbel")
 class Access:
     """Who sent a request, and what that caller may do. key : None for one that is not of the store.
     share : that of a link, which opens only what `app.http.sharing.opens` says. local : whether the
-    service has no keys.
+    service has no keys. issued : for a person or program of an issuer, whose `key` is made up of
+    the group; `session` is the SHA-256 of the cookie, "" for a token.
 
     Keys of the environment, and the caller of a service without keys, may do everything.
     """
@@ -49,6 +50,8 @@ class Access:
     key: Key | None = None
     share: Share | None = None
     local: bool = False
+    issued: bool = False
+    session: str = ""
 
     @property
     def key_id(self) -> str | None:
@@ -86,8 +89,10 @@ class Keyring:
     on_ended : called when keys have become invalid, so that their open streams end.
     """
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], *, issuer: bool = False) -> None:
+        """issuer : whether people sign in: then the service is not keyless."""
         self._environment = dict(environment)
+        self._issuer = issuer
         self._stored: Mapping[str, KnownKey] = {}
         self._loaded = False
         self._uses: dict[str, datetime] = {}
@@ -96,11 +101,12 @@ class Keyring:
 
     @property
     def keyless(self) -> bool:
-        """Whether no key was ever made: then only this machine is served, without keys.
+        """Whether no key was ever made and nobody can sign in: then only this machine is served,
+        without keys.
 
         A key that was revoked or has expired still counts: its end opens nothing.
         """
-        return self._loaded and not self._environment and not self._stored
+        return self._loaded and not (self._issuer or self._environment or self._stored)
 
     def admit(self, secret: str) -> Access:
         """Who this key belongs to. Raises Refused `unauthenticated`, with the reason, for a key
@@ -139,6 +145,9 @@ class Keyring:
         """Whether the key is not valid any more by which this caller was admitted."""
         if access.key is None:
             return False
+        if access.issued:
+            expires_at = access.key.expires_at
+            return expires_at is not None and expires_at <= datetime.now(UTC)
         known = self._stored.get(access.key.id)
         return known is None or known.refusal(datetime.now(UTC)) is not None
 

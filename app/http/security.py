@@ -6,6 +6,9 @@ keys, there is one tenant, `local`, and only this machine may call: the peer and
 must be loopback names, and a page (Origin) must be one of ours, so that a page of another site, or
 one that rebinds its name to 127.0.0.1, cannot reach the service.
 
+Where an issuer is set, people's sessions and the issuer's tokens are admitted beside keys
+(`app.http.sign_in`), and the service is not keyless.
+
 A link's token in the place of a key opens what the link shows (`app.http.sharing`), for all methods
 and paths that require keys; without keys it is held to the same machine as everything.
 
@@ -29,6 +32,7 @@ from app.http.aliased import aliased_path, at_its_place, may_have_alias
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.problems import Refused, respond
 from app.http.sharing import SharedLinks, opens
+from app.http.sign_in.people import People
 from app.http.turns import Taker, taker
 from app.settings import Settings
 from workers.artifacts.shares import share_id_in
@@ -52,9 +56,15 @@ class Gate:
     """
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, keyring: Keyring, links: SharedLinks
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        keyring: Keyring,
+        links: SharedLinks,
+        people: People | None = None,
     ) -> None:
         self.app = app
+        self._people = people
         self._keyring = keyring
         self._links = links
         self._metrics_token = settings.metrics_token.get_secret_value()
@@ -67,7 +77,11 @@ class Gate:
             return
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
-            access = await self._admit_link(scope) or self._admit(scope, path_of(scope))
+            access = (
+                await self._admit_link(scope)
+                or await self._admit_person(scope)
+                or self._admit(scope, path_of(scope))
+            )
             state["access"] = access
             state["tenant"] = None if access is None else access.tenant
             if access is not None and access.share is None and may_have_alias(scope):
@@ -115,6 +129,20 @@ class Gate:
             )
         return Access(share.tenant, "read", share=share)
 
+    async def _admit_person(self, scope: Scope) -> Access | None:
+        """Who has signed in, or sends a token of the issuer; None for others. Raises Refused."""
+        path = path_of(scope)
+        if self._people is None or not (path.startswith("/v1/") or path == "/v1"):
+            return None
+        headers = Headers(scope=scope)
+        access = await self._people.admit(headers)
+        if access is None:
+            return None
+        if access.session and scope["method"] not in READING:
+            self._people.require_origin(headers)
+        _require_role(access, scope["method"], path)
+        return access
+
     def _admit(self, scope: Scope, path: str) -> Access | None:
         """The caller, None on an open path. Raises Refused."""
         if path in OPEN:
@@ -128,13 +156,7 @@ class Gate:
             return Access(LOCAL, "admin", local=True)
         if path.startswith("/v1/") or path == "/v1":
             access = self._caller(headers)
-            changes = scope["method"] not in READING and path not in KEEPS_NOTHING
-            if access.role == "read" and changes:
-                raise Refused(
-                    "forbidden",
-                    f"This key may only read: GET and HEAD, not {scope['method']}. Use a key with "
-                    "the role `write`.",
-                )
+            _require_role(access, scope["method"], path)
             return access
         return None
 
@@ -189,6 +211,22 @@ class Gate:
                 "Pages of other origins may not call this service, unless UMBEL_CORS_ORIGINS lists "
                 "them.",
             )
+
+
+def _require_role(access: Access, method: str, path: str) -> None:
+    """Raise Refused for a change by whoever may only read."""
+    if access.role != "read" or method in READING or path in KEEPS_NOTHING:
+        return
+    if access.issued:
+        raise Refused(
+            "forbidden",
+            f"Your group may only read: GET and HEAD, not {method}. UMBEL_OIDC_GROUPS says what "
+            "groups may do.",
+        )
+    raise Refused(
+        "forbidden",
+        f"This key may only read: GET and HEAD, not {method}. Use a key with the role `write`.",
+    )
 
 
 async def _require_reached(scope: Scope, access: Access) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from app.http.environment_keys import new_key
+from tests.app.http.sign_in.issuer_kit import CLIENT, SECRET, serving
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.forms_kit import finished
 from tests.e2e.conftest import Service, running
@@ -130,3 +133,31 @@ def test_every_request_has_the_header(
     assert KEY not in page.content()
     page.keyboard.press("Escape")
     axe(page)
+
+
+def test_a_person_signs_in_and_out(
+    open_page: Open, chromium: Browser, tmp_path: Path, axe: Axe
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with serving() as issuer:
+        settings = {
+            "UMBEL_OIDC_ISSUER": issuer.url,
+            "UMBEL_OIDC_CLIENT_ID": CLIENT,
+            "UMBEL_OIDC_CLIENT_SECRET": SECRET,
+            "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
+            "UMBEL_OIDC_GROUPS": "lab=garden:write",
+        }
+        with running(tmp_path / "data", workers=1, port=port, **settings) as service:
+            page = open_page("/jobs", url=service.url, heading=False)
+            page.watch.expected.append("401")
+            page.get_by_role("link", name="sign in").wait_for()
+            axe(page)
+            page.get_by_role("link", name="sign in").click()
+            page.get_by_role("button", name="Sign out").wait_for()
+            page.goto(f"{service.url}/#/jobs")
+            page.get_by_text("No jobs yet.").wait_for()
+            page.get_by_role("button", name="Sign out").click()
+            page.get_by_role("dialog").wait_for()
+            assert page.get_by_role("button", name="Sign out").count() == 0

@@ -36,9 +36,10 @@ SHORT = {
 class Service:
     """A running `umbel serve` and its processes."""
 
-    def __init__(self, data_dir: Path, workers: int = 2, **env: str) -> None:
+    def __init__(self, data_dir: Path, workers: int = 2, port: int = 0, **env: str) -> None:
         self.data_dir = data_dir
         self._workers = workers
+        self._port = port
         self._env = {**SHORT, **env}
         self._mark = secrets.token_hex(8)
         self.start()
@@ -50,7 +51,7 @@ class Service:
         began = time.monotonic()
         with (self.data_dir / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                command(self.data_dir, self._workers),
+                command(self.data_dir, self._workers, self._port),
                 env={**os.environ, **self._env, MARK: self._mark},
                 stdout=log,
                 stderr=log,
@@ -140,9 +141,9 @@ class Service:
         raise AssertionError(f"{job_id} did not end in {within_s} s: {last}\n{self.log()}")
 
 
-def command(data_dir: Path, workers: int = 2) -> list[str]:
+def command(data_dir: Path, workers: int = 2, port: int = 0) -> list[str]:
     return [
-        *(sys.executable, "-m", "umbel", "serve", "--port", "0"),
+        *(sys.executable, "-m", "umbel", "serve", "--port", str(port)),
         *("--workers", str(workers), "--data-dir", str(data_dir)),
     ]
 

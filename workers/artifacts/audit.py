@@ -266,12 +266,13 @@ def expire(blobs: Blobs, days: int) -> int:
     return len(old)
 
 
-def event_of_command(action: str, tenant: str, what: str) -> Event:
-    """A line about an operator's command on this machine."""
+def event_of_command(action: str, tenant: str, what: str, actor: str = "operator") -> Event:
+    """A line about what no request did: an operator's command on this machine, or what the service
+    removes by itself."""
     return Event(
         at=now(),
         tenant=tenant,
-        actor="operator",
+        actor=actor,
         action=action,
         path=what,
         status=0,
@@ -280,10 +281,14 @@ def event_of_command(action: str, tenant: str, what: str) -> Event:
     )
 
 
-def note_command(blobs: Blobs, event: Event) -> None:
-    """Put one line about a command into the store at once. Raises TransientError."""
-    name = f"{event.at[:10]}.{_ms(event.at):015d}.{event.request.partition('_')[2]}.00000001"
-    _store(blobs, name, event.model_dump_json(exclude_defaults=True).encode() + b"\n")
+def note_command(blobs: Blobs, *events: Event) -> None:
+    """Put lines about commands into the store at once, one object for each day. Raises
+    TransientError."""
+    for day in dict.fromkeys(event.at[:10] for event in events):
+        some = [event for event in events if event.at.startswith(day)]
+        name = f"{day}.{_ms(some[0].at):015d}.{some[0].request.partition('_')[2]}.00000001"
+        lines = [event.model_dump_json(exclude_defaults=True).encode() + b"\n" for event in some]
+        _store(blobs, name, b"".join(lines))
 
 
 def _ms(at: str) -> int:

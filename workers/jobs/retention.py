@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from workers.artifacts.audit import Event, event_of_command, note_command
 from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.shares import Shares
@@ -78,16 +79,35 @@ class Retention:
             return 0
         return sum(not verdict.kept_by for verdict in self.run())
 
-    def run(self) -> list[Verdict]:
+    def run(self, actor: str = "retention") -> list[Verdict]:
         """Remove what may go now; what has come of each thing whose time is over. Links to trees
-        that ended long ago go too."""
+        that ended long ago go too. Each removal is a line of the audit log.
+
+        actor : who removes, for that log.
+        """
         for own_id, tenant in self._removal.going().items():
             self._remove(own_id, tenant)
         Shares(self._blobs, self._beside.count).sweep(self._removal.now())
         outcome: dict[str, Verdict] = {}
-        for verdict in self.plan():
-            outcome[verdict.id] = verdict if verdict.kept_by else self._taken(verdict)
+        waiting: list[Event] = []
+        try:
+            for verdict in self.plan():
+                taken = verdict if verdict.kept_by else self._taken(verdict)
+                outcome[verdict.id] = taken
+                if not taken.kept_by:
+                    waiting.append(_removed(taken, actor))
+                if len(waiting) >= _AT_ONCE:
+                    self._note(waiting)
+                    waiting = []
+        finally:
+            self._note(waiting)
         return list(outcome.values())
+
+    def _note(self, events: list[Event]) -> None:
+        try:
+            note_command(self._blobs, *events)
+        except TransientError as error:
+            _log.warning("%d removals are not in the audit log: %s", len(events), error)
 
     def plan(self) -> list[Verdict]:
         """What `run` would do: first what goes, in an order in which it can, then what stays."""
@@ -228,6 +248,12 @@ class _Plan:
         for start in range(0, len(needing), _AT_ONCE):
             self._keepers |= self._removal.keepers(needing[start : start + _AT_ONCE])
         return read
+
+
+def _removed(verdict: Verdict, actor: str) -> Event:
+    noun = "jobs" if verdict.id.startswith("job_") else "datasets"
+    path = f"/v1/{noun}/{verdict.id}"
+    return event_of_command(f"expire: {verdict.why}", verdict.tenant, path, actor)
 
 
 def _earlier(now: datetime, days: float) -> datetime:

@@ -251,7 +251,9 @@ def _differences(
     if hashlib.sha256(listed).hexdigest() != whole["listed"]:
         return [BACKUP_OBJECTS]
     expected = _parsed(listed)
-    foreign = {key for key in backup.keys("") if _kept(key) and key != "ping"} - expected.keys()
+    foreign = {
+        key for key in backup.keys("") if _kept(key) and not layout.is_ping(key)
+    } - expected.keys()
     return sorted(foreign | {key for key, digest in expected.items() if objects.get(key) != digest})
 
 

@@ -132,7 +132,7 @@ def _measured(service: Service, tenant: str, job_id: str | None) -> dict[str, fl
 def _evaluated(request: Request, done: Record, headers: Headers) -> Response:
     assert done.result is not None
     # Also what was read in a way that the measuring does not know of.
-    own = {**done.result["evaluation"], "warnings": done.warnings}
+    own = {**done.result["evaluation"], "id": done.id, "warnings": done.warnings}
     evaluation = Evaluation.model_validate(own)
     if "nodes" in done.result:
         evaluation.nodes = f"/v1/jobs/{done.id}/nodes"

@@ -96,6 +96,7 @@ class Evaluation(BaseModel):
         json_schema_extra={
             "examples": [
                 {
+                    "id": "job_01jz8a3m9f0000000000000000",
                     "metrics": {"dendrogram_purity": 0.98, "nmi": 0.91},
                     "standard_errors": {},
                     "cut": {"k": 2, "n_clusters": 2},
@@ -106,6 +107,7 @@ class Evaluation(BaseModel):
         }
     )
 
+    id: str = Field(description="The job that made it.")
     metrics: dict[str, float | None]
     standard_errors: dict[str, float] = Field(
         description="Standard errors of the metrics that were estimated from a sample."

@@ -181,7 +181,7 @@ async def follow_job(
     """
 
     def refused() -> bool:
-        return service.keyring.ended(caller)
+        return service.ended(caller)
 
     followed = service.feeds.follow(caller.tenant, record.id, last_event_id, refused)
     async with aclosing(followed):

@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 from models.errors import UsageError
+from tests.workers import jobs_kit
 from tests.workers.artifacts.datasets_kit import dataset
-from tests.workers.jobs_kit import end, everything, request, result_folder
+from tests.workers.jobs_kit import end, request, result_folder
+from workers.artifacts.audit import Filter, found
 from workers.assembly import Assembly, assemble
 from workers.jobs.retention import Verdict
 from workers.model import Request, earliest_suffix, made_at, new_id, sibling
 from workers.settings import WorkerSettings
+from workers.stores.objects.layout import AUDIT
 from workers.stores.redis.removal import Removal
 
 PAST = "2020-01-01T00:00:00.000000Z"
@@ -48,6 +51,11 @@ def run(parts: Assembly, job: Request, folder: Path, status: str = "succeeded") 
     assert parts.ledger.finish(claim, end(claim, status), files)
 
 
+def everything(parts: Assembly) -> set[str]:
+    """All that is stored but the audit log, which says what was removed."""
+    return {key for key in jobs_kit.everything(parts) if not key.startswith(AUDIT)}
+
+
 def outcome(verdicts: list[Verdict]) -> dict[str, str]:
     return {verdict.id: verdict.kept_by for verdict in verdicts}
 
@@ -75,6 +83,22 @@ def test_what_has_expired_goes_and_nothing_else(assembly: Assembly, tmp_path: Pa
     assert all(assembly.datasets.get("ada", own) for own in kept[:2])
     assert assembly.usage.of("ada")["datasets"] == 2
     assert removed(assembly) == {}
+
+
+def test_removals_are_in_the_audit_log(assembly: Assembly, tmp_path: Path) -> None:
+    kept = put(assembly, None)
+    gone = [put(assembly), put(assembly, tenant="bob")]
+    job = submit(assembly, expires_at=PAST)
+    run(assembly, job, tmp_path)
+    assembly.ledger.retention.run()
+    lines = {event.path: event for _, event in found(assembly.blobs, Filter()) if event is not None}
+    assert set(lines) == {*(f"/v1/datasets/{own}" for own in gone), f"/v1/jobs/{job.id}"}
+    assert lines[f"/v1/datasets/{gone[1]}"].tenant == "bob"
+    assert {line.action for line in lines.values()} == {"expire: it has expired"}
+    assert {line.actor for line in lines.values()} == {"retention"}
+    assert len(list(assembly.blobs.keys(AUDIT))) == 1, "one object for all of a sweep"
+    assembly.ledger.retention.run("operator")
+    assert len(list(assembly.blobs.keys(AUDIT))) == 1, f"{kept} stays, and nothing was removed"
 
 
 @pytest.mark.parametrize("value", ["one", "list"])

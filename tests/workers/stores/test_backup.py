@@ -19,7 +19,7 @@ from workers.stores.backup import back_up, restore
 from workers.stores.objects.address import require_apart
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.bucket import BucketBlobs
-from workers.stores.objects.layout import BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK
+from workers.stores.objects.layout import BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK, is_ping
 from workers.stores.objects.local import LocalBlobs
 
 
@@ -40,8 +40,8 @@ class Acting:
 
 
 def contents(blobs: Blobs) -> dict[str, bytes]:
-    marks = {BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK, "ping"}
-    return {key: blobs.get(key) for key in blobs.keys("") if key not in marks}
+    marks = {BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK}
+    return {key: blobs.get(key) for key in blobs.keys("") if key not in marks and not is_ping(key)}
 
 
 def finished(assembly: Assembly, folder: Path, **changed: Any) -> Claim:

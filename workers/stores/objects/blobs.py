@@ -125,7 +125,7 @@ class Blobs(Protocol):
 
     def require_usable(self) -> None:
         """FatalError, whose text is for the operator, where the store refuses the credentials, is
-        not there, or does not keep what `create` promises. It writes `ping`."""
+        not there, or does not keep what `create` promises. It writes what `ping` does."""
         ...
 
 

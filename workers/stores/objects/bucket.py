@@ -12,6 +12,7 @@ import asyncio
 import logging
 import math
 import re
+import secrets
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -31,6 +32,7 @@ from workers.errors import AlreadyThere, FatalError, Missing, StoreFull, StoreUn
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.cache import Cache
 from workers.stores.objects.clouds import CLOUDS, open_bucket, place_of
+from workers.stores.objects.layout import PINGS, ping
 from workers.stores.objects.streams import batches
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ class BucketBlobs:
     ) -> None:
         self.place = place_of(scheme, bucket, prefix, endpoint)
         self._store = open_bucket(scheme, bucket, prefix, endpoint)
+        self._ping = ping(secrets.randbelow(PINGS))
         self._credentials = CLOUDS[scheme].credentials
         self._cache = Cache(cache, cache_bytes)
         self._stream_bytes = stream_bytes
@@ -245,12 +248,12 @@ class BucketBlobs:
 
     def ping(self) -> None:
         with _translated("ping"):
-            obstore.put(self._store, "ping", b"", use_multipart=False)
+            obstore.put(self._store, self._ping, b"", use_multipart=False)
 
     def require_usable(self) -> None:
         try:
-            obstore.put(self._store, "ping", b"", use_multipart=False)
-            obstore.put(self._store, "ping", b"", mode="create", use_multipart=False)
+            obstore.put(self._store, self._ping, b"", use_multipart=False)
+            obstore.put(self._store, self._ping, b"", mode="create", use_multipart=False)
         except (AlreadyExistsError, PreconditionError):
             return
         except (PermissionDeniedError, UnauthenticatedError) as error:

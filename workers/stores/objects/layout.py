@@ -52,10 +52,23 @@ PAUSES = "service/pauses/"
 ALIASES = "service/aliases/"
 FORMAT_MARK = "service/format"
 AUDIT = "audit/"
+PING = "ping"
+PINGS = 64
+"""So many objects are written to see whether the store takes writes: a bucket of Google's allows
+about one write of an object a second, and each process writes one of them."""
 QUARANTINE = "quarantine/"
 VERIFICATION = "service/verification"
 BACKUP_MARK = "service/backup"
 BACKUP_OBJECTS = "service/backup-objects"
+
+
+def ping(number: int) -> str:
+    """An object that is written to see whether the store takes writes."""
+    return f"{PING}-{number % PINGS:02d}"
+
+
+def is_ping(key: str) -> bool:
+    return key == PING or key in {ping(number) for number in range(PINGS)}
 
 
 def dataset(tenant: str, dataset_id: str, part: str = "") -> str:

@@ -4,7 +4,7 @@
 import { report, url } from "./connection.js";
 import { note } from "./log.js";
 import { aborted, AWAY, Problem } from "./problem.js";
-import { authorization, key, renewKey } from "./session.js";
+import { authorization, key, renewKey, signedIn } from "./session.js";
 
 /** @import { Call } from "./log.js" */
 
@@ -54,7 +54,8 @@ async function sentRequest(path, request) {
     const response = await fetch(url(path), {
       ...request,
       cache: "no-store",
-      credentials: "omit",
+      // The cookie of who has signed in.
+      credentials: signedIn() ? "same-origin" : "omit",
       redirect: "error",
     });
     report(false);

@@ -4,6 +4,7 @@
 /** @typedef {(problem: Problem) => Promise<string | null>} KeyPrompt */
 
 const STORED = "umbel.key";
+const SIGNED_IN = "umbel_signed_in=1";
 
 /** @type {string | null} */
 let inMemory = null;
@@ -87,4 +88,9 @@ export async function renewKey(problem, sent) {
 export function authorization(path) {
   const current = key.get();
   return current && /^\/?v1\//.test(path) ? { Authorization: `Bearer ${current}` } : {};
+}
+
+/** Whether somebody has signed in with this browser: the session itself is not for scripts. */
+export function signedIn() {
+  return link === null && document.cookie.split("; ").includes(SIGNED_IN);
 }

@@ -1,6 +1,9 @@
-// The key of a service with keys: requested when needed, kept while the tab is open.
+// The key of a service with keys: requested when needed, kept while the tab is open. Where people
+// sign in, the way there.
 
-import { key } from "../net/session.js";
+import { url } from "../net/connection.js";
+import { get, raw } from "../net/requests.js";
+import { key, signedIn } from "../net/session.js";
 import { button, field } from "./controls.js";
 import { dialog, toast } from "./dialogs.js";
 import { el, replace } from "./dom.js";
@@ -35,6 +38,7 @@ export async function askForKey(problem) {
         ".",
       ),
       row,
+      signInLink(),
     ],
     actions: [{ label: "Continue", kind: "primary", submit: true }],
     onsubmit: (close) => {
@@ -53,12 +57,36 @@ export async function askForKey(problem) {
   return typeof entered === "string" ? entered : null;
 }
 
-/** The button that forgets the key; nothing while there is none. */
+/** The link to the issuer where people sign in; hidden where none do. */
+function signInLink() {
+  const place = el("p", { hidden: true });
+  get("sign-in/session", { quiet: true }).then(
+    (/** @type {{ available: boolean }} */ session) => {
+      if (!session.available) return;
+      place.append("Or ", el("a", { href: url("sign-in") }, "sign in"), " as yourself.");
+      place.hidden = false;
+    },
+    () => {}, // Then a key is the way.
+  );
+  return place;
+}
+
+async function signOut() {
+  try {
+    await raw("sign-out", { method: "POST", quiet: true });
+    location.reload();
+  } catch (error) {
+    toast(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The buttons that forget the key and sign out; nothing while there is neither. */
 export function keyTools() {
   const place = el("span", { class: "key-tools" });
   const draw = () =>
     replace(
       place,
+      signedIn() && button("Sign out", { kind: "ghost", iconName: "key", onclick: signOut }),
       key.get() &&
         button("Forget the key", {
           kind: "ghost",

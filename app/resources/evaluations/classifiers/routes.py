@@ -115,7 +115,7 @@ def _require_classifier(model_id: str, method_id: str) -> None:
 async def _evaluated(service: Service, done: Record, headers: Headers) -> Response:
     assert done.result is not None
     evaluation: dict[str, Any] = {**done.result["evaluation"], "warnings": done.warnings}
-    chunks = json_object({**evaluation, "tables": _tables(service, done)})
+    chunks = json_object({"id": done.id, **evaluation, "tables": _tables(service, done)})
     response = await streamed(chunks, Turn("export", waits=False))
     response.headers.update(headers)
     return response

@@ -14,6 +14,7 @@ from models.metrics.classification.tables import DEFAULT_TABLES, TableId
 from models.parameters import Exact
 
 EXAMPLE: dict[str, Any] = {
+    "id": "job_01jz8a3m9f0000000000000000",
     "metrics": {"accuracy": 0.799, "macro_f1": 0.555},
     "standard_errors": {"accuracy": 0.012, "macro_f1": 0.025},
     "intervals": {"accuracy": [0.776, 0.822], "macro_f1": [0.498, 0.593]},
@@ -178,6 +179,7 @@ class ModelEvaluation(BaseModel):
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
 
+    id: str = Field(description="The job that made it.")
     metrics: dict[str, float | None]
     standard_errors: dict[str, float] = Field(description="By bootstrap over the rows.")
     intervals: dict[str, tuple[float, float]] = Field(

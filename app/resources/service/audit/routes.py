@@ -88,10 +88,10 @@ async def list_audit(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[AuditBody]:
-    """Changes, refused sign-ins and uses of links, the newest first: of one process exactly, of
-    several to within seconds. What other processes of the API wrote in the last seconds may be
-    missing. A page may have fewer lines than `limit`, also none, and be followed by others. For
-    keys of the role `admin`; a key of the settings sees its tenant's.
+    """Changes, sign-ins, removals of what has expired and uses of links, the newest first: of one
+    process exactly, of several to within seconds. What other processes of the API wrote in the last
+    seconds may be missing. A page may have fewer lines than `limit`, also none, and be followed by
+    others. For keys of the role `admin`; a key of the settings sees its tenant's.
     """
     after = _after(cursor)
     page, following = await to_thread.run_sync(lambda: _page(service, wanted, limit, after))

@@ -24,21 +24,23 @@ EXAMPLE: dict[str, Any] = {
 
 
 class AuditBody(BaseModel):
-    """A change, a refused sign-in, or a use of a link."""
+    """A change, a sign-in, a removal of what has expired, or a use of a link."""
 
     model_config = ConfigDict(title="AuditEvent", json_schema_extra={"examples": [EXAMPLE]})
 
     at: str = Field(description="When the response began, RFC 3339 in UTC.")
     tenant: str | None = Field(description="Whose; null for whoever was refused.")
     actor: str = Field(
-        description="The id of the key or link; `environment` for a key of the settings, `local` "
-        "without keys, `operator` for a command, `unknown` for whoever was refused."
+        description="The id of the key, link or person; `environment` for a key of the settings, "
+        "`local` without keys, `operator` for a command, `retention` for what the service removes "
+        "by itself, `unknown` for whoever was refused."
     )
     name: str | None = Field(description="The name of the key.")
     role: str | None = Field(description="The role of the key.")
     action: str = Field(
         description="The method and the route, as `POST /v1/jobs`; `sign-in` for whoever was "
-        "refused; `keys new` and the like for commands."
+        "refused or came from the issuer; `expire`, with the reason, for what was removed since "
+        "its time was over; `keys new` and the like for commands."
     )
     path: str = Field(description="The path, without its query.")
     status: int = Field(description="The status of the response; 0 for commands.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,31 @@ def test_all_metrics_that_labels_allow(working: Working, tree: dict[str, Any]) -
     body = answer.json()
     assert body["metrics"]["dendrogram_purity"] == 1.0
     assert body["metrics"]["nmi"] == 1.0
-    assert set(body) == {"metrics", "standard_errors", "cut", "placed", "nodes", "warnings"}
+    facts = {"id", "metrics", "standard_errors", "cut", "placed", "nodes", "warnings"}
+    assert set(body) == facts
+    assert answer.headers["location"] == f"/v1/jobs/{body['id']}"
+    assert working.client.get(f"/v1/jobs/{body['id']}").json()["kind"] == "evaluate"
     assert body["nodes"] is None
     assert body["placed"] is None
+
+
+def test_a_repeat_says_which_job_the_first_request_made(
+    working: Working, tree: dict[str, Any]
+) -> None:
+    labels = {"labels": ["soft", "soft", "wood"]}
+    key = {"Idempotency-Key": "again"}
+    first = evaluate(working, tree, labels, **key)
+    again = evaluate(working, tree, labels, **key)
+    # As where the first answer was lost before it was kept: made of the job anew.
+    redis, prefix = working.service.redis, working.service.settings.key_prefix
+    (place,) = redis.scan_iter(f"{prefix}once:*")
+    kept = json.loads(redis.get(place))
+    redis.set(place, json.dumps({**kept, "answer": None}))
+    anew = evaluate(working, tree, labels, **key)
+    for repeat in (again, anew):
+        assert repeat.headers["idempotent-replayed"] == "true"
+        assert repeat.headers["location"] == first.headers["location"]
+        assert repeat.json() == first.json()
 
 
 def test_the_answer_describes_the_cut(working: Working, tree: dict[str, Any]) -> None:

@@ -23,6 +23,7 @@ from workers.errors import AlreadyThere, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects import local
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.bucket import BucketBlobs
+from workers.stores.objects.layout import PINGS, is_ping, ping
 from workers.stores.objects.local import LocalBlobs
 from workers.stores.objects.syncs import sync_paths, sync_together
 
@@ -301,6 +302,44 @@ print(n_keys, tracemalloc.get_traced_memory()[1])
 
 def test_ping(blobs: Blobs) -> None:
     blobs.ping()
+    blobs.ping()
+    written = list(blobs.keys(""))
+    assert len(written) <= 1, "of each process one object"
+    assert all(map(is_ping, written))
+
+
+def test_processes_ping_different_objects() -> None:
+    assert len({ping(number) for number in range(1000)}) == PINGS
+    assert all(is_ping(ping(number)) for number in range(PINGS))
+    assert is_ping("ping"), "of earlier versions"
+    assert not any(map(is_ping, ("ping-64", "ping-7", "ping/0", "pings", "")))
+
+
+def test_s3_encrypts_by_the_key_of_the_environment(
+    s3_endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import boto3
+
+    key = "arn:aws:kms:us-east-1:111122223333:key/abc"
+    monkeypatch.setenv("AWS_SERVER_SIDE_ENCRYPTION", "aws:kms")
+    monkeypatch.setenv("AWS_SSE_KMS_KEY_ID", key)
+    encrypted = BucketBlobs(
+        "s3",
+        bucket=BUCKET,
+        prefix="encrypted",
+        endpoint=s3_endpoint,
+        cache=tmp_path / "cache",
+        cache_bytes=1 << 20,
+    )
+    encrypted.put("a/over", b"1")
+    encrypted.put("a/create", b"1", create=True)
+    (tmp_path / "large").write_bytes(bytes(20 << 20))
+    encrypted.put_files({"a/parts": tmp_path / "large"})
+    client = boto3.client("s3", endpoint_url=s3_endpoint)
+    for name in ("over", "create", "parts"):
+        head = client.head_object(Bucket=BUCKET, Key=f"encrypted/a/{name}")
+        assert (head["ServerSideEncryption"], head["SSEKMSKeyId"]) == ("aws:kms", key), name
+    assert encrypted.get("a/over") == b"1"
 
 
 def test_s3_parts_of_a_broken_stream_are_dropped(s3: BucketBlobs, s3_endpoint: str) -> None:

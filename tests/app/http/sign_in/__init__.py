@@ -1,0 +1,1 @@
+"""Sign-in by OIDC, against an issuer that the tests serve (`issuer_kit`)."""
