@@ -2,6 +2,7 @@
 
 - `methods`: from the catalogue of methods, a function for each
 - `problems`: an exception for each type of problem
+- `endings`: the endings of files that are taken
 - `aio`: the asynchronous classes, from the blocking ones
 """
 
@@ -22,6 +23,7 @@ from app.resources.methods.schemas import MethodBody
 from models.registry import built_in
 from models.roles import role_of
 from scripts.client_twin import MODULES, twins
+from workers.formats.endings import ENDINGS, PACKED
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "client" / "umbel_client"
@@ -59,6 +61,7 @@ def files() -> dict[Path, str]:
     sources = {
         "__init__.py": _package(),
         "problems.py": _problems(),
+        "endings.py": _endings(),
         "methods/__init__.py": _methods(list(families)),
         **{f"methods/{family}.py": _family(family, own) for family, own in families.items()},
         "aio/__init__.py": _aio_package(),
@@ -108,7 +111,24 @@ def _package() -> str:
 - `aio`: the client for asyncio, from the blocking one
 - `methods`: a function for each method, from the service's catalogue
 - `problems`: an exception for each type of problem
+- `endings`: the endings of files that are taken
 """
+'''
+
+
+def _endings() -> str:
+    types = {ending: each.media_type for ending, each in ENDINGS.items() if each.declared}
+    trees = sorted(ending for ending, each in ENDINGS.items() if each.tree)
+    return f'''"""The endings of files that are taken. {BY} from `workers.formats.endings`."""
+
+from __future__ import annotations
+
+MEDIA_TYPES = {types!r}
+"""The media type by the ending of a file; of others the service finds it out."""
+TREES = frozenset({trees!r})
+"""The endings of trees."""
+PACKED = frozenset({sorted(PACKED)!r})
+"""Endings of packed files, behind that of what is inside."""
 '''
 
 

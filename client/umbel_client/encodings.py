@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from umbel_client._written.endings import MEDIA_TYPES, PACKED
 from umbel_client.errors import InputError
 
 PART_BYTES = 32 << 20
@@ -141,29 +142,16 @@ def json_list(values: list[Any]) -> Payload:
     return Payload(Pieces.of(json.dumps(values, allow_nan=False).encode()), "application/json")
 
 
-MEDIA_TYPES: Mapping[str, str] = {
-    ".npy": "application/x-npy",
-    ".npz": "application/x-npz",
-    ".safetensors": "application/safetensors",
-    ".parquet": "application/vnd.apache.parquet",
-    ".h5ad": "application/x-hdf5",
-    ".arrow": "application/vnd.apache.arrow.file",
-    ".arrows": "application/vnd.apache.arrow.stream",
-    ".csv": "text/csv",
-    ".tsv": "text/tab-separated-values",
-    ".svm": "text/x-libsvm",
-    ".libsvm": "text/x-libsvm",
-    ".arff": "text/x-arff",
-    ".json": "application/json",
-    ".jsonl": "application/x-ndjson",
-    ".ndjson": "application/x-ndjson",
-    ".zip": "application/zip",
-    **dict.fromkeys((".nwk", ".newick", ".tree", ".tre", ".nh", ".nhx"), "text/x-nh"),
-    **dict.fromkeys((".nex", ".nexus", ".nxs"), "text/x-nexus"),
-}
-"""The media type by the ending of a file; of others the service finds it out."""
-
 _LITTLE = np.little_endian
+
+
+def media_type_of(name: str) -> str | None:
+    """The media type of a file by the ending of its name, of a packed one by what is inside; None:
+    the service finds it out."""
+    parts = name.lower().split(".")[1:]
+    if parts and parts[-1] in PACKED:
+        parts.pop()
+    return MEDIA_TYPES.get(parts[-1]) if parts else None
 
 
 def _bytes_of(array: npt.NDArray[Any]) -> memoryview:

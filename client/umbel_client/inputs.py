@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import columns, encodings, frames, items, tables
-from umbel_client.encodings import MEDIA_TYPES, FileContent, Payload
+from umbel_client.encodings import FileContent, Payload, media_type_of
 from umbel_client.errors import InputError, UmbelWarning
 
 
@@ -312,7 +312,7 @@ def _file(role: str, file: File) -> Payload:
         raise InputError(role, f"{str(path)!r} cannot be read: {error.strerror}.") from None
     if not length:
         raise InputError(role, f"the file {str(path)!r} is empty.")
-    media_type = file.media_type or MEDIA_TYPES.get(path.suffix.lower())
+    media_type = file.media_type or media_type_of(path.name)
     query: dict[str, Any] = {"name": path.name[:1000]}
     if file.member is not None:
         query["member"] = file.member

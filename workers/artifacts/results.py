@@ -72,6 +72,9 @@ LEAF_OF_POINT = "leaf_of_point.npy"
 MODEL = "model.safetensors"
 PREDICTIONS = "predictions.arrow"
 TRANSFORMED = "transformed.npy"
+TRANSFORMED_WITH_IDS = "transformed.arrow"
+TRANSFORMATIONS = {TRANSFORMED: "npy", TRANSFORMED_WITH_IDS: "arrow-file"}
+"""The files of transformed rows, by their formats."""
 STATE = "state.safetensors"
 PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
@@ -465,9 +468,18 @@ def save_heatmap(drawn: Heatmap, folder: Path) -> None:
     (folder / AXES).write_text(json.dumps(axes, allow_nan=False))
 
 
-def save_transformed(rows: Array, folder: Path) -> None:
-    """Write rows that a model transformed."""
-    _save_npy(rows, folder / TRANSFORMED)
+def save_transformed(rows: Array, folder: Path, ids: Sequence[str] | None = None) -> None:
+    """Write rows that a model transformed, (n_rows, n_features); with ids as a table of two
+    columns: `id`, and `features`, a vector for each row."""
+    import pyarrow as pa
+
+    if ids is None:
+        _save_npy(rows, folder / TRANSFORMED)
+        return
+    flat = pa.array(np.ascontiguousarray(rows).reshape(-1))
+    vectors = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
+    table = pa.table({"id": pa.array(ids, pa.large_string()), "features": vectors})
+    save_arrow(table, folder / TRANSFORMED_WITH_IDS)
 
 
 def _save_npy(array: Array, path: Path) -> None:

@@ -373,6 +373,17 @@ def is_id_name(name: str) -> bool:
     return bool(_ID.fullmatch(name) or _ID.fullmatch(name.lower()))
 
 
+def is_text_by_name(name: str, *, whole: bool) -> bool:
+    """Whether words among the numbers of a column make it one of texts, not of spoilt numbers: it
+    is called as ids and names are, or, if its numbers are integers, as labels are (whole)."""
+    plain = name.strip()
+    return (
+        is_id_name(plain)
+        or _NAME.fullmatch(plain) is not None
+        or (whole and _LABEL.fullmatch(plain) is not None)
+    )
+
+
 def _is_label(seen: Seen) -> bool:
     kind = seen.whole or seen.kind in ("text", "integer", "boolean")
     return kind and bool(_LABEL.fullmatch(seen.name.strip()))

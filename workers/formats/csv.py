@@ -190,7 +190,7 @@ def line_of(path: Path, row: int, bounds: Bounds) -> int:
             before += n_rows
             last = line + n_rows
             continue
-        reader = csv.reader(io.StringIO(piece.decode(), newline=""), delimiter=dialect.delimiter)
+        reader = csv.reader(io.StringIO(piece.decode(), newline="\n"), delimiter=dialect.delimiter)
         last = line
         for _ in reader:
             if row == before:
@@ -221,7 +221,8 @@ def _require_matrix(dialect: Dialect, *, gaps: bool) -> None:
             raise UsageError(
                 "The first line of the CSV file mixes numbers and text: column "
                 f"{column} (counted from 0) is {shown(dialect.first[column], 40)}. A matrix holds "
-                "numbers only; a header names every column by text.",
+                "numbers only; a header names every column by text, or is declared by "
+                "?header=true.",
                 code="wrong-input",
                 row=0,
                 column=column,
@@ -340,7 +341,7 @@ def _require_kept(
 ) -> None:
     """Refuse the first number that double precision would round."""
     reader = csv.reader(
-        io.StringIO(piece.decode("utf-8", "replace"), newline=""), delimiter=dialect.delimiter
+        io.StringIO(piece.decode("utf-8", "replace"), newline="\n"), delimiter=dialect.delimiter
     )
     before = 0
     for offset, cells in enumerate(reader):
@@ -361,7 +362,7 @@ def _kept(cell: str, row: int, column: int, line: int, dialect: Dialect) -> None
 
 def _require_no_blank(piece: bytes, dialect: Dialect, row: int, line: int) -> None:
     """Refuse a blank line, which Arrow takes as a row of empty cells; one within quotes is none."""
-    text = io.StringIO(piece.decode("utf-8", "replace"), newline="")
+    text = io.StringIO(piece.decode("utf-8", "replace"), newline="\n")
     reader = csv.reader(text, delimiter=dialect.delimiter)
     for offset, cells in enumerate(reader):
         if not cells:
@@ -436,7 +437,7 @@ def _explain(
     row, line : numbers of the first row and line of the piece. chosen, bounds : as `_blocks`.
     """
     try:
-        text = io.StringIO(piece.decode(), newline="")
+        text = io.StringIO(piece.decode(), newline="\n")
     except UnicodeDecodeError:
         raise undecodable(path, dialect) from None
     reader = csv.reader(text, delimiter=dialect.delimiter)

@@ -349,7 +349,7 @@ def _equal(sample: str, delimiter: str) -> list[list[str]]:
 
 def _parsed(text: str, delimiter: str) -> Iterator[list[str]]:
     try:
-        yield from csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        yield from csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter)
     except csv.Error:
         return
 
@@ -382,28 +382,25 @@ class _Numbers:
                     code="wrong-input",
                 )
             return cls(decimal, written.thousands or "")
-        cells = [cell.translate(_SPACES).strip() for row in rows for cell in row]
+        cells = _numeric_cells(rows)
         marked = [
             cell for cell in cells if any(mark in cell for mark in ",' ") or cell.count(".") > 1
         ]
-        numeric = [cell for cell in marked if not re.search("[^-+0-9.,' %eE]", cell) and cell]
-        if not numeric:
+        if not marked:
             return cls(".", "")
-        found = {mark: any(_GROUPS[mark].fullmatch(cell) for cell in numeric) for mark in _GROUPS}
+        found = {mark: any(_GROUPS[mark].fullmatch(cell) for cell in marked) for mark in _GROUPS}
         # "1.234,5" or "1,5": the comma stands before decimals.
-        joined = [re.sub(r"(?<=\d)[ '](?=\d{3})", "", cell) for cell in numeric]
+        joined = [re.sub(r"(?<=\d)[ '](?=\d{3})", "", cell) for cell in marked]
         comma = any(re.fullmatch(r"[^,]*\.\d{3},\d+[ %]*", cell) for cell in joined) or any(
             _COMMA.fullmatch(cell) and "," in cell and not _GROUPS[","].fullmatch(cell)
             for cell in joined
         )
-        point = any(re.fullmatch(r"[^.]*,\d{3}\.\d+[ %]*", cell) for cell in numeric) or any(
-            NUMBER.fullmatch(cell.rstrip(" %")) and "." in cell
-            for cell in cells
-            if cell not in numeric
+        point = any(re.fullmatch(r"[^.]*,\d{3}\.\d+[ %]*", cell) for cell in marked) or any(
+            NUMBER.fullmatch(cell.rstrip(" %")) and "." in cell for cell in cells
         )
         if not comma and not point and found[","]:
             # Each comma stands before three digits.
-            several = any(cell.count(",") > 1 for cell in numeric)
+            several = any(cell.count(",") > 1 for cell in marked)
             if several or delimiter != ";":
                 note = () if several else (_ambiguous("1,234", "1234", "decimal=,"),)
                 return cls(".", ",", note)
@@ -411,6 +408,17 @@ class _Numbers:
         decimal = "," if comma else "."
         groups = [mark for mark in ("'", " ", "." if comma else ",") if found[mark]]
         return cls(decimal, groups[0] if groups else "")
+
+
+def _numeric_cells(rows: Sequence[Sequence[str]]) -> list[str]:
+    """The cells of the columns without text: an id such as 1,5 among names is no number."""
+    cells: list[str] = []
+    for at in range(max((len(row) for row in rows), default=0)):
+        column = [row[at].translate(_SPACES).strip() for row in rows if len(row) > at]
+        own = [cell for cell in column if not is_empty(cell)]
+        if not any(re.search("[^-+0-9.,' %eE]", cell) for cell in own):
+            cells += own
+    return cells
 
 
 def _ambiguous(example: str, taken: str, other: str) -> str:
@@ -489,7 +497,7 @@ def _style(present: Sequence[str], numbers: _Numbers) -> Style:
 
 def _first_row(text: str, delimiter: str, skipped: int) -> tuple[tuple[str, ...], int]:
     """The cells of the first row and its number of lines: a quoted cell may contain line breaks."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter)
     try:
         first = tuple(next(reader))
     except (csv.Error, StopIteration):

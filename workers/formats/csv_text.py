@@ -136,7 +136,7 @@ def rows_of(
     line = 1 + dialect.skipped
     encoding = "utf-8-sig" if dialect.encoding == "utf-8" else dialect.encoding
     try:
-        with path.open(encoding=encoding, newline="") as file:
+        with path.open(encoding=encoding, newline="\n") as file:
             for _ in range(dialect.skipped):
                 file.readline()
             reader = csv.reader(file, delimiter=dialect.delimiter, strict=True)

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, Protocol
 
 from models.errors import UsageError
+from workers.formats.endings import ENDINGS
 
 Coding = Literal["gzip", "zstd", "bzip2", "xz", "zip"]
 
@@ -42,18 +43,15 @@ _MAGIC: dict[bytes, Coding] = {
 }
 
 _FILE, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
+_TABLES = frozenset({"parquet", "pq", "arrow", "arrows", "feather", "ipc"})
 _TYPES: dict[str, str | None] = {
-    "csv": "text/csv",
     "txt": "text/csv",
-    "tsv": "text/tab-separated-values",
-    "tab": "text/tab-separated-values",
-    "json": "application/json",
-    "jsonl": "application/x-ndjson",
-    "ndjson": "application/x-ndjson",
-    "arff": "text/x-arff",
-    "libsvm": "text/x-libsvm",
-    "svm": "text/x-libsvm",
-    **dict.fromkeys(("parquet", "pq", "arrow", "arrows", "feather", "ipc"), None),
+    **dict.fromkeys(_TABLES, None),
+    **{
+        ending: each.media_type
+        for ending, each in ENDINGS.items()
+        if not (each.binary or each.tree)
+    },
 }
 """Endings of tables in zip archives; None: their first bytes tell their type."""
 

@@ -32,7 +32,7 @@ from workers.formats import (
     parquet,
 )
 from workers.formats.batches import Batches
-from workers.formats.column_roles import Kind, Seen
+from workers.formats.column_roles import Kind, Seen, is_text_by_name
 from workers.formats.csv_dialect import Dialect, dialect_of
 from workers.formats.facts import Bounds
 from workers.formats.refusals import missing
@@ -273,18 +273,20 @@ def _require_finite(name: str, values: npt.NDArray[Any], gaps: bool) -> None:
 
 
 def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> Seen:
-    """What the cells of a column of text are. One that has as many numbers as words is of numbers:
-    where it is read, its first word is refused."""
+    """What the cells of a column of text are. One that has as many numbers as words is of numbers,
+    unless its name is that of texts: where it is read, its first word is refused."""
     present = [cell for cell in cells if not is_empty(cell)]
-    differ = len(set(present)) == len(cells)
     length = sum(map(len, present)) / max(1, len(present))
     numbers = [dialect.number(cell, at) for cell in present]
     truth = dialect.styles[at] == "truth"
-    kind: Kind = "boolean" if truth else _kind_of_cells(present, numbers)
+    kind: Kind = "boolean" if truth else _kind_of_cells(name, present, numbers)
     values = [float(number) for number in numbers if number is not None]
     whole = kind in ("number", "integer") and 0 < len(values) == len(numbers)
     whole = whole and all(map(float.is_integer, values))
     counts = whole and len(values) == len(cells) and _counts(values)
+    # Among texts that differ, NA and null are texts too: codes of countries, names of people.
+    filled = [cell for cell in cells if cell.strip()] if kind == "text" else present
+    differ = len(set(filled)) == len(cells)
     twice = None if differ else _twice([None if is_empty(cell) else cell for cell in cells])
     return Seen(name, kind, differ, length, False, tuple(present[:3]), whole, counts, twice)
 
@@ -309,11 +311,12 @@ def _counts(values: Sequence[float]) -> bool:
     )
 
 
-def _kind_of_cells(present: Sequence[str], numbers: Sequence[str | None]) -> Kind:
+def _kind_of_cells(name: str, present: Sequence[str], numbers: Sequence[str | None]) -> Kind:
     found = [number for number in numbers if number is not None]
-    if not present or 2 * len(found) >= len(present):
-        whole = len(found) == len(present) > 0 and all(map(_INTEGER.fullmatch, found))
-        return "integer" if whole else "number"
+    whole = all(map(_INTEGER.fullmatch, found))
+    texts = len(found) < len(present) and is_text_by_name(name, whole=whole)
+    if not present or (2 * len(found) >= len(present) and not texts):
+        return "integer" if whole and len(found) == len(present) > 0 else "number"
     return "date" if all(map(items.is_date, present)) else "text"
 
 

@@ -10,6 +10,7 @@ from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import tree_record
 from workers.errors import Missing, Problem, problem
+from workers.formats.column_roles import Column
 from workers.jobs.deliveries import read_delivery
 from workers.jobs.kept_runs import adopted_runs, release
 from workers.kinds.registry import kind_of
@@ -21,6 +22,12 @@ from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST, bare_end, read_end, read_request, write_end
 from workers.stores.redis.records import Records
 from workers.work.job import RUNS
+
+_WITH_IDS = (
+    Column(name="id", type="text", role="id"),
+    Column(name="features", type="vector", role="feature"),
+)
+"""The columns of transformed rows that have ids."""
 
 
 class Endings:
@@ -111,7 +118,7 @@ class Endings:
         }
         if results.TREE in gone:
             return n_bytes
-        left_out = gone | {results.TRANSFORMED}
+        left_out = gone | results.TRANSFORMATIONS.keys()
         return n_bytes + sum(
             file.size
             for file in end.files
@@ -164,7 +171,7 @@ class Endings:
 
     def _adopt_dataset(self, request: Request, end: End) -> None:
         """Make a dataset of the rows that the job transformed."""
-        file = next((file for file in end.files if file.name == results.TRANSFORMED), None)
+        file = next((file for file in end.files if file.name in results.TRANSFORMATIONS), None)
         if end.result is None or file is None:
             return
         self._datasets.adopt(
@@ -174,10 +181,11 @@ class Endings:
                 name=request.name,
                 role="features",
                 status="ready",
-                format="npy",
+                format=results.TRANSFORMATIONS[file.name],
                 member=None,
                 shape=tuple(end.result["shape"]),
                 dtype=end.result["dtype"],
+                columns=_WITH_IDS if file.name == results.TRANSFORMED_WITH_IDS else None,
                 bytes=file.size,
                 sha256=file.sha256,
                 created_at=end.finished_at,

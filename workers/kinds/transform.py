@@ -1,4 +1,4 @@
-"""`transform`: rows transformed by a model, as a new dataset."""
+"""`transform`: rows transformed by a model, with their ids, as a new dataset."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from workers.artifacts import results
 from workers.kinds.kind import Find, Kind, Options
 from workers.model import sibling
 from workers.work.job import Job, Outcome
+from workers.work.named_columns import ids_of
 from workers.work.placing import new_rows
 from workers.work.sources import Source
 
@@ -40,7 +41,7 @@ class _Transform(Kind[TransformationOptions]):
         job.at(0.1, "transforming")
         rows = method(first.method).transform(first.model, data)
         job.at(0.9, "writing")
-        results.save_transformed(rows, job.folder)
+        results.save_transformed(rows, job.folder, ids_of(given))
         return Outcome(
             result={
                 "model": options.model,

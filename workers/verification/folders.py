@@ -137,7 +137,7 @@ def _results(
     for file in end.files:
         key = layout.attempt(tenant, job_id, end.fence, file.name)
         there = f"{end.fence}/{file.name}" in files
-        moved = file.name == results.TRANSFORMED or file.name.startswith(f"{RUNS}/")
+        moved = file.name in results.TRANSFORMATIONS or file.name.startswith(f"{RUNS}/")
         gone = tree_gone or f"removed/{file.name}" in names
         gone |= not has_seal and file.name == results.MODEL
         if there or not (moved or gone):

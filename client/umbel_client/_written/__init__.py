@@ -3,4 +3,5 @@
 - `aio`: the client for asyncio, from the blocking one
 - `methods`: a function for each method, from the service's catalogue
 - `problems`: an exception for each type of problem
+- `endings`: the endings of files that are taken
 """

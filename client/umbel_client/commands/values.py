@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from umbel_client._written.endings import TREES
 from umbel_client.errors import InputError
 from umbel_client.imports import text_type
 from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, TREE, TREE_TEXT, File, is_id
@@ -23,10 +24,7 @@ from umbel_client.tables import ROLES
 STANDARD_INPUT = "-"
 """In place of a file: standard input, whose form is found by its content."""
 
-TREE_ENDINGS = (
-    *(".nwk", ".newick", ".tree", ".tre", ".trees", ".treefile", ".contree", ".dnd", ".nh", ".nhx"),
-    *(".nex", ".nexus", ".nxs", ".json", ".jplace"),
-)
+TREE_ENDINGS = (*(f".{ending}" for ending in sorted(TREES)), ".json", ".jplace")
 """Endings of files that hold a tree as Newick, Nexus or JSON text, which its beginning tells."""
 
 _SNIFFED = 1 << 16

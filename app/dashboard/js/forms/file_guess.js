@@ -10,9 +10,11 @@ const MEDIA = {
   npz: "application/x-npz",
   safetensors: "application/safetensors",
   parquet: "application/vnd.apache.parquet",
+  pq: "application/vnd.apache.parquet",
   h5ad: "application/x-hdf5",
   csv: "text/csv",
   tsv: "text/tab-separated-values",
+  tab: "text/tab-separated-values",
   libsvm: "text/x-libsvm",
   svm: "text/x-libsvm",
   svmlight: "text/x-libsvm",
@@ -29,6 +31,21 @@ const MEDIA = {
 const WORKBOOKS = new Set(["xlsx", "xlsb", "xls", "ods"]);
 const NEWICK = new Set("nwk newick nh nhx tree tre trees treefile contree dnd".split(" "));
 const NEXUS = new Set(["nex", "nexus", "nxs"]);
+const PACKED = new Set(["gz", "zst", "bz2", "xz"]);
+
+/**
+ * The ending of a file's name; of a packed file that of what is inside.
+ *
+ * @param {string} name
+ */
+function endingOf(name) {
+  const parts = name.toLowerCase().split(".").slice(1);
+  if (PACKED.has(parts.at(-1) ?? "")) parts.pop();
+  return parts.at(-1) ?? "";
+}
+
+/** @param {string} name */
+const isPacked = (name) => PACKED.has(name.toLowerCase().split(".").at(-1) ?? "");
 
 /** The formats that can be uploaded, for people. */
 export const ACCEPTED =
@@ -82,7 +99,7 @@ export const HINTS = new Set([
  * @param {string} name
  */
 export function mediaOf(name) {
-  const ending = name.toLowerCase().split(".").pop() ?? "";
+  const ending = endingOf(name);
   return Object.hasOwn(MEDIA, ending) ? MEDIA[ending] : "application/octet-stream";
 }
 
@@ -93,7 +110,7 @@ export function mediaOf(name) {
  * @returns {Promise<Guess & { media: string }>}
  */
 export async function guessFile(file) {
-  const ending = file.name.toLowerCase().split(".").pop() ?? "";
+  const ending = endingOf(file.name);
   const media = mediaOf(file.name);
   let head;
   try {
@@ -110,6 +127,9 @@ export async function guessFile(file) {
   }
   if (ending === "jplace") {
     return { media: MEDIA.json, use: "tree", why: "A tree with placements by its name." };
+  }
+  if (isPacked(file.name)) {
+    return { media, use: byName(file.name) ?? "features", why: "Packed: by its name." };
   }
   if (starts(head, [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59])) {
     return { media: MEDIA.npy, ...ofArray(npyFacts(head), named) };

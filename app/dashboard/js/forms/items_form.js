@@ -79,9 +79,10 @@ export async function itemsForm({ tree, rows, leaves, signal }) {
   return { element, run };
 }
 
-const ACCEPT = ".csv,.tsv,.json,.jsonl,.ndjson,.parquet,.arrow,.feather,.zip";
+const ACCEPT =
+  ".csv,.tsv,.tab,.json,.jsonl,.ndjson,.parquet,.pq,.arrow,.arrows,.feather,.ipc,.xlsx,.xlsb,.xls,.ods,.zip";
 const HELP =
-  "CSV with a header, JSON or JSON lines of objects, Arrow, Parquet, or a zip of images (PNG, JPEG, GIF, WebP) in the order of their names.";
+  "CSV with a header, JSON or JSON lines of objects, Arrow, Parquet, a workbook, or a zip of images (PNG, JPEG, GIF, WebP) in the order of their names.";
 
 /**
  * @param {File} file

@@ -6,6 +6,7 @@ For asyncio. Written by `make client` from `umbel_client.dataset`.
 from __future__ import annotations
 
 import io
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -51,11 +52,37 @@ class AsyncDataset(AsyncHeld):
         self.body = await self._connection.described(self._path, *self._needed)
 
     async def array(self) -> npt.NDArray[Any]:
-        """The dataset as an array. Raises InputError unless it is a .npy file."""
+        """The dataset as an array: of a .npy file, or of a transformation's rows with ids, which
+        takes pyarrow. Raises InputError for others; use `content()`."""
+        table = await self._transformed()
+        if table is not None:
+            vectors = table.column("features").combine_chunks()
+            flat = vectors.flatten().to_numpy(zero_copy_only=False)
+            return np.asarray(flat.reshape(len(vectors), -1))
         if self.body.get("format") != "npy":
             raise InputError(self.id, f"it is {self.body.get('format')}, not npy; use content().")
         raw = await self._connection.raw(f"{self._path}/content")
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
+
+    async def ids(self) -> list[str] | None:
+        """The ids of a transformation's rows, which takes pyarrow; None where they have none.
+        Raises InputError without pyarrow."""
+        table = await self._transformed()
+        return None if table is None else list(table.column("id").to_pylist())
+
+    async def _transformed(self) -> Any:
+        """The table of a transformation's rows with ids; None for other datasets."""
+        own = {column["name"]: column["type"] for column in self.columns}
+        if self.body.get("format") != "arrow-file" or own != {"id": "text", "features": "vector"}:
+            return None
+        if find_spec("pyarrow") is None:
+            raise InputError(
+                self.id, "its rows have ids, in an Arrow file: install pyarrow, or use content()."
+            )
+        import pyarrow
+
+        raw = await self._connection.raw(f"{self._path}/content")
+        return pyarrow.ipc.open_file(pyarrow.BufferReader(raw)).read_all()
 
     async def statements(self) -> dict[str, Any]:
         """The `statements` from which labels were made, and the `tree` that they are about.

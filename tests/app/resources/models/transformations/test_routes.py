@@ -6,6 +6,7 @@ import io
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from safetensors.numpy import load
 
@@ -299,3 +300,39 @@ def test_a_dataset_half_moved_is_completed_once(working: Working, model: str) ->
     service.ledger.rebuild()
     problem_of(working.client.get(f"/v1/datasets/{dataset['id']}"), 404, "not-found")
     assert working.client.get(f"/v1/jobs/{job_id}").json()["status"] == "succeeded"
+
+
+def test_rows_with_ids_keep_them(working: Working, model: str) -> None:
+    names = [f"pet, {row}" for row in range(len(ROWS))]
+    columns = ",".join(f"x{at}" for at in range(ROWS.shape[1]))
+    lines = [
+        f'"{name}",' + ",".join(map(repr, row))
+        for name, row in zip(names, ROWS.tolist(), strict=True)
+    ]
+    table = "\n".join([f"id,{columns}", *lines]).encode()
+    given = working.client.post(
+        "/v1/datasets?role=features", content=table, headers={"Content-Type": "text/csv"}
+    ).json()
+    dataset = transform(working, model, {"features": given["id"]}).json()
+    assert (dataset["format"], dataset["shape"]) == ("arrow-file", [48, 1])
+    assert [(own["name"], own["role"]) for own in dataset["columns"]] == [
+        ("id", "id"),
+        ("features", "feature"),
+    ]
+    raw = working.client.get(f"/v1/datasets/{dataset['id']}/content").content
+    found = pa.ipc.open_file(pa.BufferReader(raw)).read_all()
+    assert found["id"].to_pylist() == names
+    plain = transform(working, model, {"features": ROWS.tolist()}).json()
+    rows = content(working, plain["id"])
+    np.testing.assert_allclose(found["features"].to_pylist(), rows, rtol=1e-9)
+
+    trees = [
+        fit(working, "kmeans", {"features": own["id"]}, params={"n_clusters": 2})
+        for own in (dataset, plain)
+    ]
+    places = [
+        predict(working, trees[0], {"features": own["id"]}).json()["items"]
+        for own in (dataset, plain)
+    ]
+    assert [item["id"] for item in places[0]] == names
+    assert [item["leaf"] for item in places[0]] == [item["leaf"] for item in places[1]]
