@@ -92,15 +92,17 @@ _finish, _submit = Ledger.finish, Intake.submit
 PLANTED = (
     Planted(
         "beat by anyone",
+        seed=13,
         alter={"beat": ("if h[1] ~= ARGV[3] then return 'lost' end", "")},
     ),
     Planted(
         "release by anyone",
+        seed=2,
         alter={"release": ("if h[2] ~= ARGV[3] then return 'lost' end", "")},
     ),
     Planted(
         "a lease lapses while it runs",
-        seed=65,
+        seed=24,
         alter={"release": ("if ARGV[7] == '1' and tonumber(h[3]) > now then", "if false then")},
     ),
     Planted(
@@ -109,22 +111,26 @@ PLANTED = (
     ),
     Planted(
         "a second end of a record",
+        seed=8,
         alter={"end": ("if ended(status) then return 'ended' end", "")},
     ),
     Planted(
         "a pause does not count",
+        seed=15,
         alter={
             "shared": ("redis.call('HEXISTS', P .. 'pauses', scope .. ' ' .. name) == 1", "false")
         },
     ),
     Planted("the end before its files", patches={"workers.jobs.ledger.publish": _end_before_files}),
-    Planted("an end is replaced", patches={"workers.jobs.finish.write_end": _replaced_end}),
+    Planted(
+        "an end is replaced", seed=13, patches={"workers.jobs.finish.write_end": _replaced_end}
+    ),
     Planted(
         "the record before the end", patches={"workers.jobs.ledger.Ledger.finish": _record_first}
     ),
     Planted(
         "a deletion begins with the record",
-        seed=580,
+        seed=341,
         patches={
             "workers.jobs.ledger.erase_job": _record_dropped_first,
             "workers.jobs.finish.erase_job": _record_dropped_first,
@@ -132,7 +138,7 @@ PLANTED = (
     ),
     Planted(
         "accepted before it is stored",
-        seed=109,
+        seed=18,
         patches={"workers.jobs.submission.Intake.submit": _written_afterwards},
     ),
 )

@@ -3,6 +3,7 @@ has a copy that the scripts read, and nothing is taken while that copy may lack 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
 from typing import cast
 
@@ -20,6 +21,9 @@ KNOWN = "known"
 
 SYNC_S = 10.0
 """How often one of all processes compares Redis with the store."""
+
+_COMPARING_S = 600
+"""How long a comparison may take until Redis forgets that it began."""
 
 
 class Pauses:
@@ -54,7 +58,14 @@ class Pauses:
         return in_order(Pause.model_validate_json(text) for text in texts)
 
     def sync(self) -> None:
-        """Bring Redis into line with the store, and forget workers that are gone."""
+        """Bring Redis into line with the store, and forget workers that are gone.
+
+        Redis that loses its data meanwhile lacks pauses, so nothing is taken until the next time.
+        """
+        token = secrets.token_hex(8)
+        with translated():
+            name = f"{self._records.prefix}comparing:{token}"
+            self._records.client.set(name, 1, ex=_COMPARING_S)
         kept: set[tuple[Scope, str]] = set()
         for pause in self._stored():
             if pause.scope == "worker" and self._workers.gone(pause.name, pause.since):
@@ -67,8 +78,7 @@ class Pauses:
             key = layout.pause(pause.scope, pause.name)
             if (pause.scope, pause.name) not in kept and self._blobs.size(key) is None:
                 self._scripts("pause", pause.scope, pause.name, "")
-        with translated():
-            self._records.client.hset(self._key, KNOWN, "1")
+        self._scripts("pause", "", token, "")
 
     def sweep(self) -> None:
         """`sync` now and then."""

@@ -15,6 +15,9 @@ from app.http.environment_keys import new_key
 from tests.app.conftest import Api, Live, Start, new_job, problem_of
 from workers.artifacts.keys import Keys, Role
 
+WITHIN_S = 60.0
+"""Generous: a busy machine is slow."""
+
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +30,7 @@ def get(api: Api, secret: str | None, path: str = "/v1/jobs", method: str = "GET
 
 
 def eventually(api: Api, secret: str | None, status: int, **request: Any) -> Any:
-    until = time.monotonic() + 5.0
+    until = time.monotonic() + WITHIN_S
     while (answer := get(api, secret, **request)).status_code != status:
         assert time.monotonic() < until, answer.text
         time.sleep(0.02)
@@ -156,9 +159,9 @@ def test_uses_are_written_when_the_process_ends_at_the_latest(start: Start) -> N
 def test_the_streams_of_a_revoked_key_end(live: Live) -> None:
     keys = Keys(live.service.blobs)
     (gone, secret), (_, other) = keys.add("acme", "read"), keys.add("acme", "write")
-    with httpx.Client(base_url=live.url, timeout=10.0) as client:
+    with httpx.Client(base_url=live.url, timeout=WITHIN_S) as client:
         headers = {"Authorization": f"Bearer {other}"}
-        until = time.monotonic() + 5.0
+        until = time.monotonic() + WITHIN_S
         while client.get("/v1/jobs").status_code != 401:
             assert time.monotonic() < until
         job = client.post("/v1/jobs", json=new_job(), headers=headers).json()["id"]
@@ -180,11 +183,11 @@ def test_the_streams_of_a_revoked_key_end(live: Live) -> None:
         ]
         for stream in streams:
             stream.start()
-        assert all(first.wait(5.0) for first in begun)
+        assert all(first.wait(WITHIN_S) for first in begun)
         keys.revoke(gone.id, datetime.now(UTC))
-        streams[0].join(5.0)
+        streams[0].join(WITHIN_S)
         assert "revoked" in ended
         assert "other" not in ended, "the other key's stream goes on"
         client.post(f"/v1/jobs/{job}/cancel", headers=headers)
-        streams[1].join(5.0)
+        streams[1].join(WITHIN_S)
         assert "other" in ended

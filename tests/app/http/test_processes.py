@@ -137,7 +137,7 @@ def test_they_serve_one_port_and_end_together(apis: Apis) -> None:
     apis.process.terminate()
     assert apis.process.wait(10.0) == 0
     for thread in waiting:
-        thread.join(5.0)
+        thread.join()
     assert [answer.status_code for answer in answers] == [202] * 4
     _, alive = psutil.wait_procs(family, 3.0)
     assert alive == []

@@ -120,6 +120,31 @@ def test_a_process_that_dies_between_the_store_and_redis_is_completed(
         assert assembly.ledger.pauses.all() == ([made] if there else [])
 
 
+def test_nothing_is_taken_where_redis_forgets_while_it_is_compared_with_the_store(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses = assembly.ledger.pauses
+    made = pause(assembly, "lane", "cpu:fit")
+    everything = pauses.all
+
+    def forgetting() -> list[Pause]:
+        found = everything()
+        assembly.redis.flushall()
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pauses, "all", forgetting)
+        pauses.sync()
+    assembly.ledger.submit(request("ada"))
+    assert taken(assembly) == []
+    pauses.sync()
+    assert taken(assembly) == []
+    assert pauses.all() == [made]
+    pauses.remove("lane", "cpu:fit")
+    assert taken(assembly) == ["ada"]
+    assert not assembly.redis.keys(f"{settings.key_prefix}comparing:*")
+
+
 def test_nobody_makes_room_for_what_is_paused(assembly: Assembly, settings: WorkerSettings) -> None:
     ledger = assembly.ledger
     ledger.submit(request())

@@ -30,6 +30,7 @@ from tests.workers.pieces_kit import (
     squares,
     stored,
 )
+from tests.workers.waiting_kit import until
 from workers.artifacts.results import mapped_arrays, save_arrays
 from workers.assembly import Assembly, assemble
 from workers.errors import FatalError
@@ -464,10 +465,12 @@ def test_helpers_in_threads(assembly: Assembly, settings: WorkerSettings, tmp_pa
         link.pieces.close()
         over.set()
         for thread in crew:
-            thread.join(5)
+            thread.join()
         assert wrong == []
     assert done[0] > 10
-    time.sleep(0.5)
-    parts.ledger.sweep()
-    assert stored(assembly) == []
-    assert boards(assembly, settings) == []
+
+    def nothing_left() -> bool:
+        parts.ledger.sweep()
+        return (stored(assembly), boards(assembly, settings)) == ([], [])
+
+    until(nothing_left)

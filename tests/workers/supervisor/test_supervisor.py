@@ -203,7 +203,7 @@ def test_quick_work_does_not_wait_for_the_fit_in_the_slot(bench: SingleWorker) -
     assert record is not None
     assert record.status == "succeeded"
     ledger.cancel("t", fit.id)
-    thread.join(10.0)
+    thread.join()
 
 
 @pytest.mark.parametrize(("quick_slots", "first"), [(1, "fit"), (0, "import")])

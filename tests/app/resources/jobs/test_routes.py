@@ -178,7 +178,7 @@ def test_wait_returns_the_finished_job(api: Api) -> None:
 def test_wait_times_out(api: Api) -> None:
     began = time.monotonic()
     answer = api.client.post("/v1/jobs", json=new_job(), headers={"Prefer": "wait=1"})
-    assert 1.0 <= time.monotonic() - began < 3
+    assert 1.0 <= time.monotonic() - began < 30, "not the minute that it may wait"
     assert answer.status_code == 202
     assert answer.json()["status"] == "queued"
 

@@ -419,6 +419,11 @@ class Book(Uses):
                     self.enter_lane(id)
         return was
 
+    def compared(self, kept: bool) -> Reply:
+        """The end of a comparison of pauses with the store; kept : nothing was lost meanwhile."""
+        self.pauses_known |= kept
+        return int(kept)
+
     def unpark(self, tenant: str) -> None:
         for lane in self.parked.pop(tenant, set()):
             if self.lanes[lane, tenant]:

@@ -249,6 +249,16 @@ class JobRules(Calls):
             self.scripts.command(*(("HSET", *field, "1") if known else ("HDEL", *field)))
             self.book.pauses_known = known
 
+    @rule(known=usual, kept=usual)
+    def compare_pauses(self, known: bool, kept: bool) -> None:
+        """Redis, which may have lacked pauses, has all of them unless it lost data meanwhile."""
+        if not known:
+            self.scripts.command("HDEL", f"{PREFIX}pauses", "known")
+            self.book.pauses_known = False
+        if kept:
+            self.scripts.command("SET", f"{PREFIX}comparing:token", "1")
+        self.call("pause", self.book.compared(kept), "", "token", "")
+
     @rule(what=st.sampled_from(PAUSES[3:7]), lanes=st.permutations(LANES), paused=usual)
     @precondition(Calls.queued)
     def waits_for_a_pause(self, what: tuple[str, str], lanes: list[str], paused: bool) -> None:

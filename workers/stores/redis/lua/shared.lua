@@ -27,6 +27,7 @@
 -- rate:<tenant>, rate:<tenant>:<key>  when a bucket of requests is full again (`rate`)
 -- pauses               hash: what takes no jobs, `<scope> <name>`, and why (JSON); scope is lane (of a
 --                      queue, or a whole queue), tenant, method or worker. known: Redis has them all
+-- comparing:<token>    Redis has lost nothing since this comparison of pauses with the store began
 -- paused:<method>      jobs that were taken out of their lane since their method is paused
 -- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
 -- needed:<id>, expiries, going, gone  what may be removed (below)
