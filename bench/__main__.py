@@ -16,7 +16,7 @@ TABLES = (
     *("classifiers", "labelled", "views", "supervision", "completion"),
     *("attributes", "splits", "momentum", "l2h_tables", "logits_kinds", "deep"),
     *("turns", "endurance", "consensus", "support", "trust", "drift", "hac_defaults", "levels"),
-    *("client", "costs", "class_trees"),
+    *("client", "costs", "class_trees", "placements"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""

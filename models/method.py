@@ -27,6 +27,8 @@ from models.running import memory, packages
 from models.running.cost import Cost
 from models.running.crew import Alone, Crew, Piece
 from models.running.progress import Progress, silent
+from models.tree.crumbs import crumbs_warning
+from models.tree.noise import noise_of
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
@@ -322,7 +324,7 @@ class Method(ABC, Generic[P]):
         crew: Crew | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Fitted:
-        """Check the inputs, run the method, check the tree, warn of far rows and doubled names.
+        """Check the inputs, run the method, check the tree, warn of odd rows, names and clusters.
 
         threads : number of threads that it may use.
         crew : computes its pieces; None for this process alone.
@@ -351,9 +353,14 @@ class Method(ABC, Generic[P]):
         tree = fitted.tree.validate()
         progress(1.0, "done")
         names = doubled(tree.name[tree.leaves].tolist())
+        crumbs = None
+        if tree.kind == "partition" and not self.classifies:
+            crumbs = crumbs_warning(tree.size[tree.leaves[~noise_of(tree)[tree.leaves]]])
         kept, far = ({}, ()) if self.classifies else most_of(data)
         model = fitted.model and Model({**fitted.model.arrays, **kept}, fitted.model.facts)
-        return replace(fitted, model=model, warnings=(*fitted.warnings, *far, *names))
+        return replace(
+            fitted, model=model, warnings=(*fitted.warnings, *far, *names, *filter(None, [crumbs]))
+        )
 
     @final
     def piece(

@@ -179,6 +179,7 @@ class JobResult(TypedDict, total=False):
     calibration: Annotated[str, Field(description="`calibrate`: the id of the calibration.")]
     drift: Annotated[str, Field(description="`drift`: the id of the drift.")]
     n_moves: Annotated[int, Field(description="`drift`: the number of changes that were found.")]
+    placement: Annotated[str, Field(description="`place`: the id of the placement.")]
     map: Annotated[str, Field(description="`map`: the id of the map.")]
     heatmap: Annotated[str, Field(description="`heatmap`: the id of the heatmap.")]
     naming: Annotated[str, Field(description="`name`: the id of the naming.")]

@@ -113,6 +113,19 @@ class Marks:
         return [*lines, "</g>", *self.texts]
 
 
+def disc(x: float, y: float, radius: float) -> str:
+    """The path of a disc."""
+    turn = f"a{points(radius, radius)} 0 1 0"
+    return f"M{points(x - radius, y)}{turn} {points(2 * radius, 0)}{turn} {points(-2 * radius, 0)}Z"
+
+
+def discs_on_top(marks: Marks) -> list[str]:
+    """The elements, with discs over the lines between them."""
+    discs = [area for area in marks.areas if " 0 1 0" in area]
+    marks.areas = [area for area in marks.areas if " 0 1 0" not in area]
+    return [*marks.write(), *discs]
+
+
 def stroke_widths(n_leaves: npt.NDArray[np.int64], thin: float) -> list[float]:
     """Branches over many leaves are drawn up to 2.2 times as thick, in five steps."""
     share = np.log1p(n_leaves) / np.log1p(max(2, int(n_leaves.max())))

@@ -9,7 +9,7 @@ Start with `client`, which has `Umbel`.
 - `client`, `lists`, `tree`, `job`, `dataset`, `model`, `edition`, `share`, `results`: what a user
   holds; `tree_parts`, `tree_forms`, `tree_work`: parts of `tree`
 - `held`: the base of what the service keeps; `artifact`: that of `comparison`, `calibration`,
-  `drift`, `heatmap`, `map`, `naming` and `attachment`
+  `drift`, `placement`, `heatmap`, `map`, `naming` and `attachment`
 - `methods`, `problems`: the methods as functions, and an exception for each type of problem
 - `inputs`, `items`, `frames`, `columns`, `tables`, `encodings`, `imports`: from a value of the
   caller to bytes
@@ -49,6 +49,7 @@ from umbel_client.job import Job
 from umbel_client.map import Map
 from umbel_client.model import Model
 from umbel_client.naming import Naming
+from umbel_client.placement import Placement
 from umbel_client.results import Cluster, Confusions, Cut, Evaluation, Level, Predictions
 from umbel_client.share import Share
 from umbel_client.tree import Tree
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from umbel_client._written.aio.map import AsyncMap
     from umbel_client._written.aio.model import AsyncModel
     from umbel_client._written.aio.naming import AsyncNaming
+    from umbel_client._written.aio.placement import AsyncPlacement
     from umbel_client._written.aio.tree import AsyncTree
 
 __all__ = [
@@ -81,6 +83,7 @@ __all__ = [
     "AsyncMap",
     "AsyncModel",
     "AsyncNaming",
+    "AsyncPlacement",
     "AsyncTree",
     "AsyncUmbel",
     "Attachment",
@@ -106,6 +109,7 @@ __all__ = [
     "MissingPackage",
     "Model",
     "Naming",
+    "Placement",
     "Predictions",
     "ProblemError",
     "Share",

@@ -34,6 +34,7 @@ from umbel_client.map import Map
 from umbel_client.methods import Methods
 from umbel_client.model import Model
 from umbel_client.naming import Naming
+from umbel_client.placement import Placement
 from umbel_client.progress import Progress
 from umbel_client.settings import settings_of
 from umbel_client.share import Share
@@ -340,6 +341,10 @@ class Umbel(Lists):
     def drift(self, drift_id: str) -> Drift:
         """A drift, with its nodes and its picture if it has succeeded."""
         return Drift._read(self._connection, drift_id)
+
+    def placement(self, placement_id: str) -> Placement:
+        """A placement, with its picture if it has succeeded."""
+        return Placement._read(self._connection, placement_id)
 
     def naming(self, naming_id: str) -> Naming:
         """A naming, with its names if it has succeeded."""

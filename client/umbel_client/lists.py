@@ -24,6 +24,7 @@ from umbel_client.held import Held
 from umbel_client.job import Job
 from umbel_client.map import Map
 from umbel_client.naming import Naming
+from umbel_client.placement import Placement
 
 H = TypeVar("H", bound=Held)
 
@@ -64,6 +65,10 @@ class Lists:
     def drifts(self, **filters: Unpack[TreeFilters]) -> list[Drift]:
         """The newest drifts without nodes and pictures; filters as of `calibrations`."""
         return self._listed(Drift, filters)
+
+    def placements(self, **filters: Unpack[TreeFilters]) -> list[Placement]:
+        """The newest placements without pictures; filters as of `calibrations`."""
+        return self._listed(Placement, filters)
 
     def namings(self, **filters: Unpack[TreeFilters]) -> list[Naming]:
         """The newest namings without names; filters as of `calibrations`."""

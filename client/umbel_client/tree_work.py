@@ -19,6 +19,7 @@ from umbel_client.heatmap import Heatmap, HeatmapMetric
 from umbel_client.inputs import Input, Items, converted_inputs
 from umbel_client.map import Map
 from umbel_client.naming import Naming
+from umbel_client.placement import Placement
 from umbel_client.results import Evaluation, Predictions
 from umbel_client.tree_parts import TreeParts
 
@@ -231,6 +232,36 @@ class TreeWork(TreeParts):
         }
         how = Waiting(wait_s, title="comparing")
         return Drift._made(self._connection, self.id, given, fields, how)
+
+    def place(
+        self,
+        hierarchy: Input,
+        *,
+        level: float | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        retrying: Retrying | None = None,
+        wait_s: float | None = None,
+    ) -> Placement:
+        """Which classes and subtrees of a hierarchy hang out of place, by this tree of the same
+        classes, matched by the names of leaves.
+
+        hierarchy : a tree, a file or a text of Newick or Nexus, or class paths. level : the
+        accepted rate of false discoveries, 0.05 by default.
+
+        UmbelWarning for classes that only one of the two has and for what is not judged. Raises
+        InputError, WaitTimeout, JobCancelled.
+        """
+        fields = {
+            "level": level,
+            **new_work(name, description, tags, webhook, expires_at, retrying),
+        }
+        given = converted_inputs({"hierarchy": hierarchy})
+        how = Waiting(wait_s, title="placing")
+        return Placement._made(self._connection, self.id, given, fields, how)
 
     def map(
         self,

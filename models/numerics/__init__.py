@@ -2,6 +2,7 @@
 
 - `distances`: condensed distances, metrics; `gower`: distances of rows of columns of several
   kinds; `shared_columns`: of rows with empty values; `row_order`: rows in an order of their values.
+- `class_means`: cosines of class means under the covariance within classes.
 - `agglomeration`: exact agglomerative clustering of distances and of points.
 - `softmax`, `adam`, `proximal`, `transport`: log softmax, the optimizer, penalties and their
   proximal steps, balanced assignment.

@@ -4,7 +4,7 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 
 - Structure: `parents` (operations on the column of parents), `walk` (paths, ancestors, subtrees),
   `leaf_ranges` (the leaves under each node).
-- Cuts: `cut` (one, or all from coarse to fine), `clusters`, `noise` (rows in none);
+- Cuts: `cut` (one, or all from coarse to fine), `clusters`, `noise` (rows in none), `crumbs`;
   `models.levels` has those that stand out.
 - Attributes of nodes: `labels`, `categories`, `cluster_names`, `distinctive_features`, `search`,
   `named` (the node that a label means).

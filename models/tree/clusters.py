@@ -7,7 +7,7 @@ one that has most of the noise apart.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from models.arrays import Int, Mask
 from models.errors import UsageError
+from models.tree.crumbs import crumbs_warning
 from models.tree.noise import noise_of
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights
@@ -32,7 +33,8 @@ class Clusters:
         cover all leaves.
     heights : every height from the first up to, but not including, the second gives this cut (None:
         no bound); None if no height does.
-    warning : a sentence if the cut differs from the request.
+    warning : a sentence if the cut differs from the request, or is one cluster with most
+        rows and crumbs.
     """
 
     nodes: Int
@@ -102,7 +104,12 @@ def clusters(
             )
         steps = int(np.searchsorted(-openings.height, -height))
     parts = _under(tree, openings.node[:steps])
-    return _apart(tree, openings, parts, _heights(openings, steps), warning)
+    found = _apart(tree, openings, parts, _heights(openings, steps), warning)
+    crumbs = None if k is None else crumbs_warning(tree.size[found.nodes])
+    if crumbs is None:
+        return found
+    notes = crumbs if found.warning is None else f"{found.warning} {crumbs}"
+    return replace(found, warning=notes)
 
 
 def most_clusters(tree: Tree) -> int:

@@ -178,6 +178,7 @@ def body_for(method: str, path: str) -> dict[str, Any]:
         "calibrations": {"inputs": {"logits": LOGITS}, "labels": [0, 1, 2], "alpha": 0.5},
         "namings": {"by": "labels", "inputs": {"labels": [0, 1, 2]}},
         "drifts": {name: {"inputs": {"logits": LOGITS}} for name in ("reference", "batch")},
+        "placements": {"hierarchy": ["a/0", "a/1", "b/2"]},
         "maps": {"by": "pca"},
         "attachments": {"items": "ds_" + "0" * 26},
         "heatmaps": {"what": "distances"},

@@ -30,6 +30,8 @@ moves.arrow         what two samples differ in, the surest first: aspect, node, 
 names.arrow         the names of a tree's nodes: node, name, by, evidence
 drift.arrow         the same comparison, one row per node: node, parent, name, n_before, n_after,
                     mass, share, confidence and purity, each before and after with low and high
+placements.arrow    classes and subtrees of a hierarchy, the most out of place first: what, name,
+                    node, where it hangs and would fit, p_value, and the evidence
 positions.npy       a map: (n_points, 2) float32, in the order of rows
 heatmap.npy         what the tiles of a heatmap are made of, see `models.heatmaps.tiles`
 axes.json           its rows, its columns and the tree over its columns
@@ -88,6 +90,7 @@ CURVE = "curve.arrow"
 SUSPECTS = "suspects.arrow"
 MOVES = "moves.arrow"
 DRIFT = "drift.arrow"
+PLACEMENTS = "placements.arrow"
 PAIRS = "pairs.arrow"
 POSITIONS = "positions.npy"
 HEATMAP = "heatmap.npy"

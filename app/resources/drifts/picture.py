@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.pictures.lettering import SIZE, clip, unit_of, width, wrapped
-from app.pictures.marks import Marks, number, page, points
+from app.pictures.marks import Marks, disc, discs_on_top, number, page, points
 from app.pictures.palette import Palette, Theme, style
 
 MOST_SHOWN = 60
@@ -100,12 +100,12 @@ def svg(
             low, high = across(move.before + move.low), across(move.before + move.high)
             marks.area(_bar(low, high, y, 0.3 * row), own.tint(colour, 0.7))
         marks.stroke(f"M{points(begin, y)}H{number(end)}", colour, 2.0 * unit)
-        marks.area(_disc(begin, y, 4 * unit), own.paper, colour, 1.6 * unit)
-        marks.area(_disc(end, y, 4.6 * unit), colour)
+        marks.area(disc(begin, y, 4 * unit), own.paper, colour, 1.6 * unit)
+        marks.area(disc(end, y, 4.6 * unit), colour)
         change = _from_to(move.before, move.after)
         marks.text(right + margin, y, change, size, colour=own.legible(colour))
     described = f"{title or caption}"[:200]
-    return page(px, bottom + margin, described, own, _discs_on_top(marks))
+    return page(px, bottom + margin, described, own, discs_on_top(marks))
 
 
 def _summary(move: Move) -> str:
@@ -138,15 +138,3 @@ def _from_to(before: float, after: float) -> str:
 
 def _bar(left: float, right: float, y: float, half: float) -> str:
     return f"M{points(left, y - half)}H{number(right)}V{number(y + half)}H{number(left)}Z"
-
-
-def _disc(x: float, y: float, radius: float) -> str:
-    turn = f"a{points(radius, radius)} 0 1 0"
-    return f"M{points(x - radius, y)}{turn} {points(2 * radius, 0)}{turn} {points(-2 * radius, 0)}Z"
-
-
-def _discs_on_top(marks: Marks) -> list[str]:
-    """The elements, with discs over the lines between them."""
-    discs = [area for area in marks.areas if " 0 1 0" in area]
-    marks.areas = [area for area in marks.areas if " 0 1 0" not in area]
-    return [*marks.write(), *discs]

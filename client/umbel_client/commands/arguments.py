@@ -59,6 +59,7 @@ def add_commands(
     _predict(commands)
     _calibrate(commands)
     _drift(commands)
+    _place(commands)
     _name(commands)
     _compare(commands)
     _consensus(commands)
@@ -302,6 +303,23 @@ def _drift(commands: Commands) -> None:
     service_options(parser)
     condition_options(parser, "mass.p_value < .01")
     parser.set_defaults(run=Late("drift"))
+
+
+def _place(commands: Commands) -> None:
+    parser = command(commands, "place", "find what hangs out of place in a hierarchy of classes")
+    parser.add_argument("tree", help="the id of a tree of the classes (tr_...)")
+    parser.add_argument("hierarchy", help="class paths or a tree: a file, or an id")
+    parser.add_argument(
+        "--level", type=float, help="the accepted rate of false discoveries; default: 0.05"
+    )
+    table_options(parser)
+    work_options(parser, "the placement's")
+    parser.add_argument(
+        "--out", metavar="FILE", help="the oddest, as .json or .csv, or the picture, as .svg"
+    )
+    service_options(parser)
+    condition_options(parser, "n_odd > 0")
+    parser.set_defaults(run=Late("place", "placing"))
 
 
 def _name(commands: Commands) -> None:

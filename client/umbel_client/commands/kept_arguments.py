@@ -19,11 +19,14 @@ from umbel_client.heatmap import HeatmapMetric
 
 KINDS = (
     *("trees", "datasets", "comparisons", "calibrations", "drifts", "heatmaps", "maps"),
-    *("namings", "attachments", "editions", "shares"),
+    *("namings", "placements", "attachments", "editions", "shares"),
 )
 """What `umbel list` lists; jobs have a command of their own."""
 
-ANY_ID = "tr_..., ds_..., md_..., job_..., cmp_..., cal_..., dr_..., hm_..., map_..., nm_... or at_"
+ANY_ID = (
+    "tr_..., ds_..., md_..., job_..., cmp_..., cal_..., dr_..., hm_..., map_..., nm_..., pl_... "
+    "or at_..."
+)
 
 
 def add_commands(commands: Commands) -> None:

@@ -45,7 +45,7 @@ Holder: TypeAlias = Any
 OF_A_TREE = ("editions", "shares")
 """Lists that there are of a tree only."""
 
-BY_TREE = ("attachments", "calibrations", "drifts", "heatmaps", "maps", "namings")
+BY_TREE = ("attachments", "calibrations", "drifts", "heatmaps", "maps", "namings", "placements")
 """Lists that a tree is one of the filters of."""
 
 
@@ -62,6 +62,7 @@ _READERS: Mapping[str, Callable[[Umbel, str], Holder]] = {
     "cmp": Umbel.comparison,
     "cal": _alone(Calibration),
     "dr": _alone(Drift),
+    "pl": Umbel.placement,
     "hm": _alone(Heatmap),
     "map": Umbel.map,
     "nm": _alone(Naming),

@@ -31,6 +31,7 @@ OF_TREE: dict[str, dict[str, Any]] = {
     "heatmaps": {"what": "distances", "metric": "cophenetic"},
     "maps": {"by": "pca", **FEATURES},
     "namings": {"by": "labels", "inputs": {"labels": [0, 1, 1]}},
+    "placements": {"hierarchy": ["a/0", "a/1", "b/2"]},
     "predictions": ROWS,
 }
 """Work on a tree of three rows, by the last part of its address."""

@@ -18,6 +18,7 @@ Start with `client`, which has `AsyncUmbel`.
 - `map`
 - `model`
 - `naming`
+- `placement`
 - `tree`
 - `tree_forms`
 - `tree_parts`

@@ -30,6 +30,7 @@ from umbel_client._written.aio.lists import AsyncLists
 from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.model import AsyncModel
 from umbel_client._written.aio.naming import AsyncNaming
+from umbel_client._written.aio.placement import AsyncPlacement
 from umbel_client._written.aio.tree import AsyncTree
 from umbel_client.core.events import Waiting
 from umbel_client.core.fields import Expiry, Retrying, in_query, new_work
@@ -346,6 +347,10 @@ class AsyncUmbel(AsyncLists):
     async def drift(self, drift_id: str) -> AsyncDrift:
         """A drift, with its nodes and its picture if it has succeeded."""
         return await AsyncDrift._read(self._connection, drift_id)
+
+    async def placement(self, placement_id: str) -> AsyncPlacement:
+        """A placement, with its picture if it has succeeded."""
+        return await AsyncPlacement._read(self._connection, placement_id)
 
     async def naming(self, naming_id: str) -> AsyncNaming:
         """A naming, with its names if it has succeeded."""

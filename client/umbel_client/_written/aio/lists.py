@@ -19,6 +19,7 @@ from umbel_client._written.aio.held import AsyncHeld
 from umbel_client._written.aio.job import AsyncJob
 from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.naming import AsyncNaming
+from umbel_client._written.aio.placement import AsyncPlacement
 from umbel_client.core.fields import (
     DatasetFilters,
     Filters,
@@ -67,6 +68,10 @@ class AsyncLists:
     async def drifts(self, **filters: Unpack[TreeFilters]) -> list[AsyncDrift]:
         """The newest drifts without nodes and pictures; filters as of `calibrations`."""
         return await self._listed(AsyncDrift, filters)
+
+    async def placements(self, **filters: Unpack[TreeFilters]) -> list[AsyncPlacement]:
+        """The newest placements without pictures; filters as of `calibrations`."""
+        return await self._listed(AsyncPlacement, filters)
 
     async def namings(self, **filters: Unpack[TreeFilters]) -> list[AsyncNaming]:
         """The newest namings without names; filters as of `calibrations`."""

@@ -18,6 +18,7 @@ from umbel_client._written.aio.drift import AsyncDrift
 from umbel_client._written.aio.heatmap import AsyncHeatmap, HeatmapMetric
 from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.naming import AsyncNaming
+from umbel_client._written.aio.placement import AsyncPlacement
 from umbel_client._written.aio.tree_parts import AsyncTreeParts
 from umbel_client.core.events import Waiting
 from umbel_client.core.fields import Expiry, Retrying, new_work
@@ -234,6 +235,36 @@ class AsyncTreeWork(AsyncTreeParts):
         }
         how = Waiting(wait_s, title="comparing")
         return await AsyncDrift._made(self._connection, self.id, given, fields, how)
+
+    async def place(
+        self,
+        hierarchy: Input,
+        *,
+        level: float | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        retrying: Retrying | None = None,
+        wait_s: float | None = None,
+    ) -> AsyncPlacement:
+        """Which classes and subtrees of a hierarchy hang out of place, by this tree of the same
+        classes, matched by the names of leaves.
+
+        hierarchy : a tree, a file or a text of Newick or Nexus, or class paths. level : the
+        accepted rate of false discoveries, 0.05 by default.
+
+        UmbelWarning for classes that only one of the two has and for what is not judged. Raises
+        InputError, WaitTimeout, JobCancelled.
+        """
+        fields = {
+            "level": level,
+            **new_work(name, description, tags, webhook, expires_at, retrying),
+        }
+        given = converted_inputs({"hierarchy": hierarchy})
+        how = Waiting(wait_s, title="placing")
+        return await AsyncPlacement._made(self._connection, self.id, given, fields, how)
 
     async def map(
         self,

@@ -1,4 +1,5 @@
-"""Similarities of classes: walks along balanced confusions, and whitened class means.
+"""Similarities of classes by walks along balanced confusions; `models.numerics.class_means` has the
+other ones.
 
 Each is (u, u), symmetric, with 1 on the diagonal and nothing above.
 """
@@ -9,15 +10,13 @@ import numpy as np
 from scipy import linalg
 
 from models.arrays import Float
+from models.numerics.class_means import cosines
 
 _SWEEPS = 200
 _SETTLED = 1e-14
 
 _PRIOR = 1e-6
 """Part of the mean confusion that each pair has besides its own."""
-
-SHRINKAGE = 0.1
-"""Part of the mean variance that each direction has besides its own."""
 
 
 def balanced(confusion: Float) -> Float:
@@ -54,31 +53,4 @@ def walked(steps: Float, onward: float) -> Float:
     ends = 0.5 * (1.0 - onward) * inverse * (total[:, None] + total)
     logs = np.log(np.maximum(ends, np.finfo(np.float64).tiny))
     logs -= logs.mean(axis=1, keepdims=True)
-    return _cosines(logs @ logs.T)
-
-
-def whitened(mean: Float, within: Float) -> Float:
-    """(u, u) cosines of class means, where variances within classes are 1 in all directions.
-
-    mean : (u, u) mean logits by class. within : (u, u) covariance within classes; where it is 0,
-    directions stay as they are.
-    """
-    apart = mean - mean.mean(axis=0)
-    n = len(apart)
-    variance = np.trace(within) / n
-    if not variance > 0.0:
-        return _cosines(apart @ apart.T)
-    shrunk = within / variance + SHRINKAGE * np.eye(n)
-    lower = linalg.cholesky(shrunk, lower=True, overwrite_a=True, check_finite=False)
-    white = linalg.solve_triangular(lower, apart.T, lower=True, check_finite=False)
-    return _cosines(white.T @ white)
-
-
-def _cosines(products: Float) -> Float:
-    length = np.sqrt(np.maximum(np.diag(products), 0.0))
-    tiny = 1e-12 * length.max(initial=0.0)
-    length = np.where(length > tiny, length, np.inf)
-    cosines = np.minimum(products / (length[:, None] * length), 1.0)
-    cosines = 0.5 * (cosines + cosines.T)
-    np.fill_diagonal(cosines, 1.0)
-    return np.asarray(cosines)
+    return cosines(logs @ logs.T)

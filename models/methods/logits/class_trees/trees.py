@@ -9,7 +9,7 @@ import numpy as np
 
 from models.arrays import Float, Int
 from models.methods.logits.class_trees.joining import averaged, consensus, sets, smallest_first
-from models.methods.logits.class_trees.similarities import balanced, walked, whitened
+from models.methods.logits.class_trees.similarities import balanced, walked
 from models.methods.logits.class_trees.statistics import (
     ClassStatistics,
     class_statistics,
@@ -17,6 +17,7 @@ from models.methods.logits.class_trees.statistics import (
     fold_counts,
 )
 from models.methods.logits.class_trees.sums import RowsSeen, Sums
+from models.numerics.class_means import whitened
 from models.running.progress import Progress
 
 Rule = Literal["consensus", "walk"]

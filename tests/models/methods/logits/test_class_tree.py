@@ -23,6 +23,7 @@ from models.methods.logits.class_trees.statistics import (
     fold_counts,
 )
 from models.methods.logits.merging.logit_matrix import LogitMatrix
+from models.numerics.class_means import whitened
 from models.running.crew import Alone
 from models.tree.tree import Tree
 from tests.models.crew_kit import Scattered
@@ -231,7 +232,7 @@ def test_ties_and_rounding_of_the_statistics(seed: int) -> None:
     assert np.allclose(found.score, score, atol=1e-6)
     steps = similarities.balanced(found.confusion)
     own = [similarities.walked(steps, a) for a in (0.5, 0.9)]
-    own.append(similarities.whitened(found.mean, found.within))
+    own.append(whitened(found.mean, found.within))
     for s, expected in zip(
         own, similar_by_definition(confusion, mean[:, used], within), strict=True
     ):

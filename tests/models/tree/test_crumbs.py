@@ -1,0 +1,57 @@
+"""One cluster with most of the rows, and crumbs: warned of in cuts and in fits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.inputs.data import Data
+from models.registry import method
+from models.tree.crumbs import crumbs_warning
+from models.tree.cut import cut
+
+
+@pytest.mark.parametrize(
+    ("sizes", "warned"),
+    [
+        ([97, 1, 1, 1], True),
+        ([96, 1, 1, 1, 1], True),
+        ([60, 38, 1, 1], True),
+        ([49, 49, 1, 1], False),
+        ([85, 5, 5, 5], False),
+        ([25, 25, 25, 25], False),
+        ([98, 1, 1], False),
+        ([30, 1, 1, 1], False),
+    ],
+)
+def test_what_is_a_cluster_with_crumbs(sizes: list[int], warned: bool) -> None:
+    found = crumbs_warning(np.array(sizes))
+    assert (found is not None) is warned
+    if found is not None:
+        assert f"{100 * max(sizes) / sum(sizes):.0f}% of the rows" in found
+        assert "'ward'" in found
+
+
+def test_a_cut_of_outliers_is_warned_of_and_an_even_one_is_not() -> None:
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(size=(200, 3)), 30 * rng.normal(size=(5, 3))])
+    hac = method("hac")
+    average = hac.fit(Data({"features": points}), hac.Params.model_validate({"linkage": "average"}))
+    warning = cut(average.tree, k=6).warning
+    assert warning is not None
+    assert "outliers split off" in warning
+    assert cut(average.tree, k=2).warning is None
+    even = hac.fit(
+        Data({"features": rng.normal(size=(200, 3))}),
+        hac.Params.model_validate({"linkage": "ward"}),
+    )
+    assert cut(even.tree, k=6).warning is None
+
+
+def test_a_partition_of_outliers_is_warned_of() -> None:
+    rng = np.random.default_rng(0)
+    far = 1000 * np.eye(3)
+    points = np.concatenate([rng.normal(size=(200, 3)), far])
+    kmeans = method("kmeans")
+    found = kmeans.fit(Data({"features": points}), kmeans.Params.model_validate({"n_clusters": 4}))
+    assert any("outliers split off" in warning for warning in found.warnings)
