@@ -73,6 +73,7 @@
  * @typedef {Schemas["ColumnBody"]} ItemColumn
  * @typedef {Schemas["ExamplesBody"]} ItemExamples
  * @typedef {Schemas["OutlierBody"]} ItemOutlier
+ * @typedef {Schemas["LeafAssignments"]} LeafAssignments
  * @typedef {Schemas["ItemBody"]} ItemDetails
  * @typedef {Schemas["SelectionBody"]} Selection
  * @typedef {Schemas["FittingNode"]} FittingNode

@@ -8,17 +8,15 @@ import { count, number } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
 import { itemText } from "../draw/item_words.js";
+import { ORDERS, ordersOf } from "../model/outlier_orders.js";
 
 /** @import { ItemColumn, ItemOutlier, NodeDetails } from "../../net/answers.js" */
-/** @import { Option } from "../../ui/controls.js" */
 /** @import { Column } from "../../ui/tables.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
 const N = 25;
 /** A file has so many at most, as many as the service compares. */
 const MOST = 100_000;
-/** @type {Record<string, string>} */
-const ORDERS = { far: "Farthest", near: "Nearest", doubt: "Most doubtful" };
 /** What the user has chosen; the next node is shown likewise. */
 let chosen = "far";
 
@@ -120,18 +118,6 @@ export function nodeOutliers(view, node, { signal, rank }) {
 }
 
 /**
- * The orders that a node has: logits give no distances, and the root has no siblings.
- *
- * @param {string} basis
- * @param {boolean} isRoot
- * @returns {Option[]}
- */
-export const ordersOf = (basis, isRoot) =>
-  Object.entries(ORDERS).filter(([order]) =>
-    basis === "logits" ? order === "doubt" : order !== "doubt" || !isRoot,
-  );
-
-/**
  * The columns that have something to show.
  *
  * @param {ItemOutlier[]} rows
@@ -155,7 +141,7 @@ function columnsOf(rows, columns) {
       cell: (row) => bdi(itemText(first.kind, row[first.name] ?? row[`items: ${first.name}`]) || "–"), // prettier-ignore
     });
   }
-  if (rows.some(({ name }) => name !== null)) {
+  if (rows.some(({ name, item }) => name !== null && name !== String(item))) {
     shown.push({
       label: "Leaf",
       cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdi(name)),
