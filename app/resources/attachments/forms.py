@@ -139,10 +139,13 @@ class Attached:
                 )
             },
         }
-        for column in self.items.columns:
+        numbers = found.item.tolist()
+        for at, column in enumerate(self.items.columns):
             if column.kind != "image":
                 name = column.name if column.name not in columns else f"items: {column.name}"
-                columns[name] = column.values.take(pa.array(found.item))
+                kind = pa.float64() if column.kind == "number" else pa.string()
+                values = [self._value(column, at, number) for number in numbers]
+                columns[name] = pa.array(values, kind)
         return pa.table(columns)
 
     def item(self, number: int) -> dict[str, Any]:

@@ -390,6 +390,22 @@ def test_rows_stand_for_themselves(working: Working, tree: dict[str, Any]) -> No
     problem_of(working.client.get(f"{path}/nodes/99/outliers"), 404, "not-found")
 
 
+def test_outliers_have_the_values_of_their_items(working: Working, tree: dict[str, Any]) -> None:
+    made = attached(working, tree, TABLE)
+    path = f"/v1/attachments/{made['id']}/nodes/0/outliers"
+    for each in working.client.get(path).json()["items"]:
+        row = TABLE[each["item"]]
+        assert (each["word"], each["group"], each["weight"]) == (
+            row["word"],
+            row["group"],
+            row["weight"],
+        )
+        assert each["seen"] == f"{row['seen']}T00:00:00Z"
+    assert working.client.get(path.replace("outliers", "outliers.arrow")).status_code == 200
+    lines = working.client.get(path.replace("outliers", "outliers.csv")).text.splitlines()
+    assert len(lines) == 9
+
+
 def test_points_that_are_images_show_them(working: Working) -> None:
     need("torch")
     images = np.random.default_rng(0).integers(0, 60, (40, 8, 8)).astype(np.uint8)
