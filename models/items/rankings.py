@@ -35,7 +35,7 @@ MOST_COLUMNS = 64
 MOST_DOUBT = 1e6
 """That of an item which stands at the mean of another node."""
 MOST_SIBLINGS = 1000
-"""Of more, those with most items are compared."""
+"""Among more, the ones with most items are compared."""
 IN_SINGLE = 2.0**12
 """Single precision holds rows up to so many times as large as most."""
 MOST_COMPARED = 100_000

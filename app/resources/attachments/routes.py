@@ -307,8 +307,8 @@ async def get_node_outliers(
     form: Form[Any],
     query: Annotated[OutliersQuery, Query()],
 ) -> Response:
-    """The items under a node, the farthest from their mean first, the nearest, or those of which it
-    is most doubtful that they belong there. 409 where nothing is known by which to rank them."""
+    """The items under a node: the farthest from their mean first, the nearest, or the ones that
+    most doubtfully belong there. 409 where nothing is known by which to rank them."""
     attached, own_turn = await _attached(service, tenant, attachment_id)
     return await respond(
         request, form, lambda: (attached().outliers(node, query.by, query.n), {}), own_turn
