@@ -8,5 +8,6 @@ Start with `placement`.
 - `placement`: which items lie under which node of a tree.
 - `aggregates`: one value for each node from the values of the items under it.
 - `conditions`: the items that match, counted under each node.
+- `points`: the points themselves as items, where none are given.
 - `rankings`: the items of a node from the most central to the least, or the surest to the least.
 """

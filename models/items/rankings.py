@@ -1,9 +1,11 @@
-"""The items of a node: the most central, the least sure, or some at random.
+"""The items of a node: the most central, the least sure, or some at random; and its outliers.
 
 Items are ranked by what the fit of their tree knew of them. With features, an item is the more
 central the nearer it is to the mean of the items under the node, and the less sure the farther it
 is. With logits, an item is the surer the larger its margin: the probability of its best class less
-that of the second.
+that of the second. The doubt about an item is, with features, its distance to the mean of the node
+divided by that to the nearest mean of the node's siblings: above 1 it is nearer to another; with
+logits it is 1 less the margin.
 """
 
 from __future__ import annotations
@@ -30,6 +32,10 @@ Basis: TypeAlias = Literal["features", "logits"]
 
 MOST_COLUMNS = 64
 """Features with more columns are ranked in this many principal components."""
+MOST_DOUBT = 1e6
+"""That of an item which stands at the mean of another node."""
+MOST_SIBLINGS = 1000
+"""Among more, the ones with most items are compared."""
 IN_SINGLE = 2.0**12
 """Single precision holds rows up to so many times as large as most."""
 MOST_COMPARED = 100_000
@@ -93,9 +99,122 @@ def _scores(known: Array, begin: int, count: int, place: Int) -> Float:
     there = ~np.isnan(own).any(axis=1)
     if not there.any():
         return np.full(len(own), np.nan)
-    away = own - own[there].mean(axis=0)
+    return _distances(own, own[there].mean(axis=0))
+
+
+Order: TypeAlias = Literal["far", "near", "doubt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """item : (n,) in the requested order, unknown values last. distance : (n,) to the mean of the
+    node's items; None with logits. doubt : (n,); None with features where the node has no
+    siblings. nearest : (n,) the sibling whose mean is nearest, where doubt is by siblings.
+    n_compared : as of `Ranked`."""
+
+    item: Int
+    distance: Float | None
+    doubt: Float | None
+    nearest: Int | None
+    n_compared: int
+
+
+def standings(
+    tree: Tree, placement: Placement, node: int, order: Order, n: int, known: Array
+) -> Standings:
+    """How the items under a node stand in it: the first `n` by falling distance, by rising
+    distance, or by falling doubt.
+
+    known : as of `ranked`. O(items under the node's parent * d), and with siblings also O(items
+    under the node * siblings * d). Raises UsageError `wrong-parameter` for an order by what is not
+    known.
+    """
+    begin, count = int(placement.first[node]), int(placement.count[node])
+    n_compared = min(count, MOST_COMPARED)
+    place = begin + np.arange(n_compared, dtype=np.int64) * count // max(1, n_compared)
+    item = placement.order[place]
+    distance: Float | None = None
+    doubt: Float | None = None
+    nearest: Int | None = None
+    if known.ndim == 1:
+        doubt = 1.0 - np.asarray(known[place], dtype=np.float64)
+    else:
+        own = np.asarray(known[place], dtype=np.float64)
+        distance = _distances(own, _mean(known, begin, count))
+        siblings = _siblings(tree, placement, node)
+        if siblings.size:
+            ends = np.stack([placement.first[siblings], placement.count[siblings]], axis=1)
+            means = np.stack([_mean(known, *span) for span in ends.tolist()])
+            there = ~np.isnan(means).any(axis=1)
+            siblings, means = siblings[there], means[there]
+        if siblings.size:
+            away, nearest = _nearest(own, means, siblings)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                # An item at both means is as near to either.
+                doubt = np.where((away == 0) & (distance == 0), 1.0, distance / away)
+            doubt = np.minimum(doubt, MOST_DOUBT)
+    value = doubt if order == "doubt" else distance
+    if value is None:
+        raise UsageError(_UNKNOWN[known.ndim == 1], code="wrong-parameter", parameter="by")
+    key = value if order == "near" else -value
+    # NaN comes last in either order.
+    first = np.lexsort((item, key))[:n]
+    return Standings(
+        item[first],
+        None if distance is None else distance[first],
+        None if doubt is None else doubt[first],
+        None if nearest is None else nearest[first],
+        n_compared,
+    )
+
+
+_UNKNOWN = {
+    True: "The items of this tree are ranked by logits, so there is doubt and no distance: "
+    "by=doubt.",
+    False: "This node has no siblings with items, so there is no doubt about its items: by=far or "
+    "by=near.",
+}
+
+
+def _siblings(tree: Tree, placement: Placement, node: int) -> Int:
+    """The other children of the node's parent that hold items, those with most if they are many."""
+    if node == 0:
+        return np.empty(0, dtype=np.int64)
+    start, child = tree.children
+    parent = int(tree.parent[node])
+    others = child[start[parent] : start[parent + 1]]
+    others = others[(others != node) & (placement.count[others] > 0)]
+    most = np.argsort(-placement.count[others], kind="stable")[:MOST_SIBLINGS]
+    return np.sort(others[most]).astype(np.int64)
+
+
+def _mean(known: Array, begin: int, count: int) -> Float:
+    """(d,) the mean of the items that have values; NaN without any. Reads blocks."""
+    total, n = np.zeros(known.shape[1]), 0
+    for block in row_blocks(count, known.shape[1]):
+        values = np.asarray(known[begin + block.start : begin + block.stop], dtype=np.float64)
+        there = ~np.isnan(values).any(axis=1)
+        total += values[there].sum(axis=0)
+        n += int(there.sum())
+    return total / n if n else np.full(known.shape[1], np.nan)
+
+
+def _distances(values: Float, mean: Float) -> Float:
+    away = values - mean
     distance: Float = np.sqrt(np.einsum("ij,ij->i", away, away))
     return distance
+
+
+def _nearest(values: Float, means: Float, siblings: Int) -> tuple[Float, Int]:
+    """(n,) the distance to the nearest of the means, and whose it is, the first of equals."""
+    best = np.full(len(values), np.inf)
+    whose = np.full(len(values), siblings[0])
+    for mean, sibling in zip(means, siblings.tolist(), strict=True):
+        distance = _distances(values, mean)
+        nearer = distance < best
+        best[nearer], whose[nearer] = distance[nearer], sibling
+    best[np.isnan(values).any(axis=1)] = np.nan
+    return best, whose
 
 
 def vectors(

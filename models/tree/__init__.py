@@ -9,6 +9,7 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 - Attributes of nodes: `labels`, `categories`, `cluster_names`, `distinctive_features`, `search`,
   `named` (the node that a label means).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
+- Two trees: `moves` (leaves of the same names, and which of them moved).
 - Rows: `rows` (which row a leaf holds, by names; other rows).
 - Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `graphml`, `linkage`,
   `columns` (Arrow), `class_paths`; `dialects` has what other tools write in them.

@@ -209,6 +209,11 @@ def _ends(tree: Tree, shown: Folded) -> Int:
     return seen[at.start]
 
 
+def visible_ends(tree: Tree, shown: Folded) -> Int:
+    """(n_nodes,) for leaves the id of the shown node that represents them. As in `links`."""
+    return shown.node[_ends(tree, shown)]
+
+
 def _place(start: Int) -> Int:
     """The dense ranks 0, 1, ... of positions across."""
     return np.unique(start, return_inverse=True)[1]

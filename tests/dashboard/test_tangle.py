@@ -128,6 +128,31 @@ def test_choosing_and_trees_of_other_points(look: Open, api: Api, pair: dict[str
     page.locator(".tree-trouble .notice").wait_for()
 
 
+def test_trees_of_other_rows_are_compared_by_names(look: Open, api: Api) -> None:
+    text = "((cat,dog,cow,pig)animals,(oak,elm,fir,ivy)plants);"
+    left = imported(api, text, "Living things")
+    text = "((dog,cow,pig)animals,(oak,elm,fir,cat,ivy)plants,new);"
+    imported(api, text, "Living things, again")
+    page = look(f"/compare?left={left}")
+    page.get_by_label("Right").select_option(label="Living things, again")
+    page.locator(".tangle-facts dd").first.wait_for()
+    facts = page.locator(".tangle-facts").inner_text()
+    assert "Leaves of the same names" in facts
+    assert "On the right alone" in facts
+    page.get_by_text("1 leaf of the right tree alone: 'new'").wait_for()
+    card = page.get_by_role("region", name="What moved")
+    assert card.locator("tbody tr").count() == 1
+    row = card.locator("tbody tr").inner_text()
+    assert "animals: dog, cow, pig" in row
+    assert "plants: oak, elm, fir and 1 more" in row
+    before = pixels(page, OVER)
+    card.get_by_role("button", name="cat").click()
+    until(page, lambda: pixels(page, OVER) != before)
+    with page.expect_download() as waiting:
+        card.get_by_role("button", name="What moved as CSV").click()
+    assert "cat,0.5," in waiting.value.path().read_text()
+
+
 def test_what_is_not_among_the_newest_is_found_by_its_name(
     open_page: Open, pair: dict[str, str]
 ) -> None:

@@ -295,3 +295,22 @@ def test_noise_is_grey_and_no_cluster(look: Open, api: Api) -> None:
     until(page, lambda: summary(page).startswith("1 cluster"))
     assert "noise" not in page.locator(".tree-legend-place").inner_text()
     page.get_by_text("1 row(s) of noise are in the clusters").wait_for()
+
+
+def test_the_clusters_as_tables(look: Open, api: Api, small: str) -> None:
+    page = look(f"/trees/{small}?cut=k:2")
+    until(page, lambda: "2 clusters" in summary(page))
+    page.get_by_role("button", name="Table", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Clusters as a table")
+    clusters = dialog.get_by_role("region", name="Clusters", exact=True).locator("tbody tr")
+    clusters.first.wait_for()
+    assert clusters.count() == 2
+    leaves = dialog.get_by_role("region", name="The cluster of each leaf").locator("tbody tr")
+    answer = api.client.get(f"/v1/trees/{small}/assignments.json?k=2&of=leaves").json()
+    named = [leaf["leaf_name"] for leaf in answer["leaves"] if leaf["leaf_name"] is not None]
+    assert leaves.locator("th").all_inner_texts() == named
+    with page.expect_download() as waiting:
+        dialog.get_by_role("button", name="Clusters as CSV").click()
+    lines = waiting.value.path().read_text().splitlines()
+    assert lines[0] == "cluster,node,name,size,share,support,n_leaves,leaves"
+    assert len(lines) == 3

@@ -197,3 +197,27 @@ def test_a_file_is_attached(look: Open, blobs: dict[str, Any], axe: Axe) -> None
     page.mouse.move(box["x"] + box["width"] - 90, box["y"] + box["height"] / 2)
     page.locator(".tree-tip .item-note img").wait_for()
     axe(page)
+
+
+def test_outliers_without_anything_attached(look: Open, api: Api, blobs: dict[str, Any]) -> None:
+    job = api.run("hac", {"features": blobs["features"]}, params={"linkage": "ward"}, name="Plain")
+    tree = job["result"]["tree"]
+    page = look(f"/trees/{tree}?node=0")
+    page.get_by_role("button", name="Show outliers").click()
+    rows = page.locator(".node-outliers tbody tr")
+    rows.first.wait_for()
+    made = api.client.get(f"/v1/trees/{tree}/attachments").json()["items"]
+    assert len(made) == 1
+    path = f"/v1/attachments/{made[0]['id']}/nodes/0/outliers"
+    far = api.client.get(path, params={"n": 25}).json()["items"]
+    row_of = [int(text) for text in rows.locator("td:first-child").all_inner_texts()]
+    assert row_of == [each["item"] for each in far]
+    order = page.get_by_label("Order of the outliers")
+    assert order.locator("option").all_inner_texts() == ["Farthest", "Nearest"]
+    order.select_option("near")
+    near = api.client.get(path, params={"n": 25, "by": "near"}).json()["items"]
+    nearest = str(near[0]["item"])
+    until(page, lambda: rows.first.locator("td").first.inner_text() == nearest)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Outliers as CSV").click()
+    assert len(waiting.value.path().read_text().splitlines()) == 61

@@ -14,7 +14,9 @@ from models.inputs.items import ItemColumn, ItemTable
 from models.items import aggregates, rankings
 from models.items.facts import facts
 from models.items.placement import Placement, placement
+from models.items.points import points_of
 from models.preprocess.inputs import TERMS
+from models.preprocess.pipeline import ROLE
 from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 from workers.artifacts import items as files
@@ -30,9 +32,11 @@ _WITH_NODES = ("number", "category", "date")
 
 
 class AttachmentOptions(OfFit):
-    """unranked : why items are in no order; None where they are in one."""
+    """unranked : why items are in no order; None where they are in one. image_shape : of the rows
+    of the fit, where a parameter gave it."""
 
     unranked: str | None = None
+    image_shape: tuple[int, ...] | None = None
 
 
 class _Attach(NamedKind[AttachmentOptions]):
@@ -60,16 +64,21 @@ def _attached(
     """(facts of the answer, warnings); items, a value for each node and what items are ranked by
     are written.
 
-    sources : the items, the tree with its model if there is one, and of its fit what items are
-        ranked by, if that is there.
+    sources : the items (without, the rows of the tree are), the tree with its model if there is
+        one, and of its fit what items are ranked by, if that is there.
 
     Raises UsageError for items that cannot be read, or are neither one for each row of the tree nor
     one for each leaf.
     """
     source = of_role(sources, "tree")
     tree = tree_of(source)
-    items = values_of([of_role(sources, "items")])["items"]
-    assert isinstance(items, ItemTable)
+    of_fit = [each for each in sources if each.role not in ("tree", "items")]
+    own: list[str] = []
+    if any(each.role == "items" for each in sources):
+        items = values_of([of_role(sources, "items")])["items"]
+        assert isinstance(items, ItemTable)
+    else:
+        items, own = points_of(tree, _seen(options, of_fit), options.image_shape)
     placed = placement(tree, items.n_items)
     progress(0.2, "writing")
     files.save_items(items, folder)
@@ -77,7 +86,6 @@ def _attached(
     columns, warnings = _node_values(tree, placed, items, folder)
     files.save_columns(columns, folder)
     progress(0.6, "ranking")
-    of_fit = [each for each in sources if each.role not in ("tree", "items")]
     ranked, rank_warnings = _ranked(
         options, of_fit, source, tree, placed, folder, subprogress(progress, 0.6, 1.0)
     )
@@ -88,7 +96,15 @@ def _attached(
         if column.n_not_finite
     ]
     counts = {"per": placed.per, "n_items": items.n_items, "n_columns": len(items.columns)}
-    return {**counts, **ranked}, (*strange, *warnings, *rank_warnings)
+    return {**counts, **ranked}, (*own, *strange, *warnings, *rank_warnings)
+
+
+def _seen(options: AttachmentOptions, of_fit: list[Source]) -> Any:
+    """The one array of features that the fit saw, before it prepared them; None for anything
+    else."""
+    if options.of_fit != ROLE or len(of_fit) != 1:
+        return None
+    return values_of(of_fit).get(ROLE)
 
 
 def _node_values(

@@ -14,13 +14,14 @@ from app.http.forms import Chunks, Form, npy_chunks
 from app.http.json_parts import shortened
 from app.http.problems import Refused, not_found, refused_at
 from app.http.tables import TABLE
+from models.arrays import Array
 from models.errors import shown
 from models.inputs.items import ItemColumn, ItemTable
 from models.items import aggregates, rankings
 from models.items.conditions import Condition, meeting_all
 from models.items.images import HEAD, media_type
 from models.items.placement import Placement, per_of, placement
-from models.items.rankings import By
+from models.items.rankings import By, Order
 from models.tree.tree import Tree
 from workers.artifacts import items as files
 
@@ -87,16 +88,7 @@ class Attached:
         `conflict` for an order that is not known."""
         if node >= self.tree.n_nodes:
             raise not_found("node", str(node))
-        known = None
-        if by != "random":
-            if self.basis is None:
-                raise Refused(
-                    "conflict",
-                    "Nothing is known by which these items are central or unsure: the tree has no "
-                    "features or logits, or they were gone when the items were attached. Examples "
-                    "at random there are: by=random.",
-                )
-            known = files.map_ranks(self._file(files.RANKS))
+        known = None if by == "random" else self._ranks("Examples at random there are: by=random.")
         placed = self.placed
         found = rankings.ranked(placed, node, by, n, known=known, seed=seed)
         items = self._bodies(found.item.tolist(), placed)
@@ -109,6 +101,52 @@ class Attached:
             "n_compared": found.n_compared,
             "items": [{**item, "score": score} for item, score in zip(items, scores, strict=True)],
         }
+
+    def _ranks(self, instead: str) -> Array:
+        """What items are ranked by. Raises Refused `conflict` where that is not known."""
+        if self.basis is None:
+            raise Refused(
+                "conflict",
+                "Nothing is known by which these items are central or unsure: the tree has no "
+                "features or logits, or they were gone when the items were attached. " + instead,
+            )
+        return files.map_ranks(self._file(files.RANKS))
+
+    def outliers(self, node: int, by: Order, n: int) -> pa.Table:
+        """How the items under a node stand in it. Raises Refused as `examples`, UsageError as
+        `rankings.standings`."""
+        import pyarrow as pa
+
+        if node >= self.tree.n_nodes:
+            raise not_found("node", str(node))
+        known = self._ranks("So there are no distances and no doubts.")
+        placed = self.placed
+        found = rankings.standings(self.tree, placed, node, by, n, known)
+        leaf = placed.leaf[found.item]
+        own = {} if self.ids is None else {"id": self.ids.take(pa.array(found.item))}
+        nothing = pa.nulls(len(found.item))
+        columns = {
+            "item": pa.array(found.item),
+            **own,
+            "leaf": pa.array(leaf),
+            "name": pa.array(self.tree.name[leaf].tolist(), pa.string()),
+            **{
+                name: nothing if values is None else pa.array(values, from_pandas=True)
+                for name, values in (
+                    ("distance", found.distance),
+                    ("doubt", found.doubt),
+                    ("nearest", found.nearest),
+                )
+            },
+        }
+        numbers = found.item.tolist()
+        for at, column in enumerate(self.items.columns):
+            if column.kind != "image":
+                name = column.name if column.name not in columns else f"items: {column.name}"
+                kind = pa.float64() if column.kind == "number" else pa.string()
+                values = [self._value(column, at, number) for number in numbers]
+                columns[name] = pa.array(values, kind)
+        return pa.table(columns)
 
     def item(self, number: int) -> dict[str, Any]:
         """One item. Raises Refused `not-found`."""

@@ -19,13 +19,14 @@ from app.http.problems import ANYWHERE, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import Turn, in_turn, turn, whole
-from app.http.tables import documented_table
+from app.http.tables import TABLE, documented_table
 from app.resources.attachments.forms import OF_NODES, Attached, NumberedCondition
 from app.resources.attachments.schemas import (
     COLUMNS_EXAMPLE,
     EXAMPLE,
     EXAMPLES_EXAMPLE,
     MATCHES_EXAMPLE,
+    OUTLIERS_EXAMPLE,
     VALUES_EXAMPLE,
     AttachmentBody,
     AttachmentRequest,
@@ -37,6 +38,8 @@ from app.resources.attachments.schemas import (
     ItemBody,
     MatchesBody,
     NodeValuesBody,
+    OutliersBody,
+    OutliersQuery,
 )
 from app.resources.attachments.submission import options_of
 from models.errors import UsageError
@@ -77,15 +80,18 @@ async def create_attachment(
     submission: SubmissionDep, tree_id: TreeId, body: AttachmentRequest
 ) -> Work:
     """Attaches a table of texts, numbers, categories, dates and images to a tree: a row for each of
-    its rows or leaves. It is copied: the dataset may be deleted afterwards. What a node's items are
-    ordered by is taken from the tree's fit. The attachment is removed with its tree, and expires
-    with it unless `expires_at` says otherwise; a tree may have several.
+    its rows or leaves. It is copied: the dataset may be deleted afterwards. Without `items` the
+    rows stand for themselves, by name and, where the fit saw images, by image, so that they have
+    examples and outliers. What a node's items are ordered by is taken from the tree's fit. The
+    attachment is removed with its tree, and expires with it unless `expires_at` says otherwise; a
+    tree may have several.
     """
     service, tenant = submission.service, submission.tenant
     tree = await record_of(service, tenant, tree_id)
 
     def draft() -> Draft:
-        inputs = resolve(service, tenant, {"items": body.items})
+        given = {} if body.items is None else {"items": body.items}
+        inputs = resolve(service, tenant, given)
         _require_rows(tree, inputs.shapes.get("items"))
         return Draft(
             options=options_of(service, tree),
@@ -277,6 +283,35 @@ async def get_node_examples(
             attached().examples(node, query.by, query.n, query.seed)
         ),
         own_turn,
+    )
+
+
+@mount(
+    router,
+    "/attachments/{attachment_id}/nodes/{node}/outliers",
+    TABLE,
+    summary="How the items under a node stand in it",
+    responses=documented_table(
+        OutliersBody,
+        "The items, with their values but for images.",
+        OUTLIERS_EXAMPLE,
+        "item,leaf,name,distance,doubt,nearest\r\n90,21,,4.5,1.25,18\r\n",
+    ),
+)
+async def get_node_outliers(
+    request: Request,
+    service: ServiceDep,
+    tenant: Tenant,
+    attachment_id: AttachmentId,
+    node: NodeId,
+    form: Form[Any],
+    query: Annotated[OutliersQuery, Query()],
+) -> Response:
+    """The items under a node: the farthest from their mean first, the nearest, or the ones that
+    most doubtfully belong there. 409 where nothing is known by which to rank them."""
+    attached, own_turn = await _attached(service, tenant, attachment_id)
+    return await respond(
+        request, form, lambda: (attached().outliers(node, query.by, query.n), {}), own_turn
     )
 
 

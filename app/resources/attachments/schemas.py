@@ -11,9 +11,10 @@ from app.creation.fields import NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from models.inputs.items import Kind
+from models.items import rankings
 from models.items.conditions import MOST_CONDITIONS, Condition
 from models.items.placement import Per
-from models.items.rankings import Basis, By
+from models.items.rankings import Basis, By, Order
 from workers.model import Record
 
 _ID = "at_01kamjx5w0n5zr4v8cqe2t7h3f"
@@ -71,6 +72,9 @@ EXAMPLES_EXAMPLE: dict[str, Any] = {
         }
     ],
 }
+OUTLIERS_EXAMPLE: dict[str, Any] = {
+    "items": [{"item": 90, "leaf": 21, "name": None, "distance": 4.5, "doubt": 1.25, "nearest": 18}]
+}
 VALUES_EXAMPLE: dict[str, Any] = {"items": [{"node": 0, "value": 0, "share": 0.75}]}
 MATCHES_EXAMPLE: dict[str, Any] = {"items": [{"node": 0, "n": 1200, "n_matches": 37}]}
 
@@ -84,10 +88,13 @@ class AttachmentRequest(NewWork):
         json_schema_extra={"examples": [{"items": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"}]},
     )
 
-    items: str = Field(
+    items: str | None = Field(
+        None,
         max_length=200,
         description="A dataset that was uploaded with the role `items`: a row for each row of the "
-        "tree, or for each of its leaves in the order of their ids.",
+        "tree, or for each of its leaves in the order of their ids. Null: the rows of the tree "
+        "stand for themselves, in a column `point` and, where the fit saw up to 100,000 images, a "
+        "column `image`.",
     )
     expires_at: ExpiresAtField = None
 
@@ -307,6 +314,51 @@ class ExamplesQuery(BaseModel):
     )
     n: int = Field(12, ge=1, le=50, description="The most items.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="For `random`.")
+
+
+class OutliersQuery(BaseModel):
+    """Which items of a node, in which order."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    by: Order = Field(
+        "far",
+        description="`far`: the largest distance to the mean of the node's items first; `near`: "
+        "the least; `doubt`: the most doubtful first. With logits there is doubt alone.",
+    )
+    n: int = Field(100, ge=1, le=rankings.MOST_COMPARED, description="The most items.")
+
+
+class OutlierBody(BaseModel):
+    """How an item stands in a node; with the values of its columns, but for images."""
+
+    model_config = ConfigDict(title="ItemOutlier", extra="allow")
+
+    item: int = Field(description="Its row in the table of items.")
+    id: str | None = Field(
+        None, description="The row's id, where items are rows and the table of the fit has ids."
+    )
+    leaf: int = Field(description="The leaf that it is, or that it lies in.")
+    name: str | None = Field(description="The name of that leaf.")
+    distance: float | None = Field(
+        description="To the mean of the node's items in the features of the fit; null with logits."
+    )
+    doubt: float | None = Field(
+        description="The distance divided by that to the nearest mean of the node's siblings: "
+        "above 1 it is nearer to another. With logits 1 less the margin, from 0 to 1. Null for a "
+        "node without siblings."
+    )
+    nearest: int | None = Field(description="That sibling; null with logits.")
+
+
+class OutliersBody(BaseModel):
+    """The items of a node as they stand in it."""
+
+    model_config = ConfigDict(
+        title="ItemOutliers", json_schema_extra={"examples": [OUTLIERS_EXAMPLE]}
+    )
+
+    items: list[OutlierBody]
 
 
 class ItemImageBody(BaseModel):

@@ -9,6 +9,7 @@ from app.creation.fit_rows import fit_rows
 from app.http.dependencies import Service
 from workers.artifacts.trees import TreeRecord
 from workers.kinds.attach import AttachmentOptions
+from workers.model import sibling
 
 
 def options_of(service: Service, tree: TreeRecord) -> AttachmentOptions:
@@ -22,4 +23,17 @@ def options_of(service: Service, tree: TreeRecord) -> AttachmentOptions:
     ):
         role, why = None, f"the {role} of the fit were deleted."
     steps = [] if role in (None, "logits") else fit.preprocess
-    return AttachmentOptions(tree=tree.id, of_fit=role, preprocess=tuple(steps), unranked=why)
+    return AttachmentOptions(
+        tree=tree.id,
+        of_fit=role,
+        preprocess=tuple(steps),
+        unranked=why,
+        image_shape=_image_shape(service, tree),
+    )
+
+
+def _image_shape(service: Service, tree: TreeRecord) -> tuple[int, ...] | None:
+    """The parameter of the fit that says which images its rows are."""
+    job = service.ledger.get(tree.tenant, sibling(tree.id, "job"))
+    shape = None if job is None or job.kind != "fit" else job.params.get("image_shape")
+    return None if shape is None else tuple(shape)

@@ -1,4 +1,4 @@
-"""The forms of two trees side by side: JSON, pictures."""
+"""The forms of two trees side by side: JSON, what moved as CSV, pictures."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from app.http.json_parts import ITEMS, json_object, slices
 from app.http.picture_forms import picture_forms
 from app.pictures.palette import style
 from app.pictures.sheet import Sheet
+from app.resources.tangles.pairs import PairedTrees, moved_leaves
 from app.resources.tangles.schemas import TangleQuery
 from models.arrays import Int
-from models.tree.rows import matched
-from models.tree.tangle import links, tangle
+from models.tree.tangle import links, tangle, visible_ends
 from models.tree.tree import Tree
 from models.tree.window import fold, scene
-from workers.formats.table_writers import json_list
+from workers.formats.table_writers import csv_chunks, json_list
 
 MOST_LINKS = 20_000
+MOST_MOVED = 200
+"""The most leaves that the JSON form lists; CSV has all."""
 
 Nodes = list[dict[str, Any]]
 
@@ -29,25 +31,28 @@ class TangleExport:
     """Two trees laid out, and how they are drawn.
 
     facts : of the whole tangle. left, right : the nodes that are shown. triples : an end of the
-    left, one of the right and how many points they share, those with most points first.
+    left, one of the right and how many points they share, those with most points first. moved :
+    the leaves that moved, the farthest first.
     """
 
     facts: dict[str, Any]
     left: Nodes
     right: Nodes
     triples: list[tuple[int, int, int]]
+    moved: list[dict[str, Any]]
     query: TangleQuery
     sheet: Sheet
 
     @classmethod
     def of(cls, left: Tree, right: Tree, query: TangleQuery, sheet: Sheet) -> TangleExport:
-        """Raises UsageError `wrong-shape` for trees of different rows."""
+        """Raises UsageError `wrong-shape` for trees of different rows that share fewer than three
+        names."""
         most = query.max_nodes
-        right, by_name = matched(left, right)
-        order = tangle(left, right, rotate=query.rotate)
+        pair = PairedTrees.of(left, right, query.match)
+        order = tangle(pair.left, pair.right, rotate=query.rotate)
         left_shown = fold(left, max_nodes=most, place=order.left)
         right_shown = fold(right, max_nodes=most, place=order.right)
-        joined = links(left, left_shown, right, right_shown, order)
+        joined = links(pair.left, left_shown, pair.right, right_shown, order)
         kept = slice(MOST_LINKS)
         triples = zip(
             left_shown.node[joined.left[kept]].tolist(),
@@ -55,19 +60,32 @@ class TangleExport:
             joined.n_points[kept].tolist(),
             strict=True,
         )
+        found = moved_leaves(left, right, pair)
+        ends = [visible_ends(*side) for side in ((left, left_shown), (right, right_shown))]
+        moved = [{**move, "ends": _ends(move, *ends)} for move in found.moved]
         facts = {
             "other": query.other,
-            "n_points": left.n_points,
-            "matched_by": "name" if by_name else "row",
+            "n_points": pair.left.n_points,
+            "matched_by": pair.by,
+            "left_only": pair.left_only,
+            "right_only": pair.right_only,
             "max_nodes": most,
             "entanglement": order.entanglement,
             "entanglement_before": order.before,
             "crossings": joined.crossings,
             "links_left_out": len(joined.n_points[MOST_LINKS:]),
             "points_left_out": int(joined.n_points[MOST_LINKS:].sum()),
+            "n_groups": found.n_groups,
+            "n_kept": found.n_kept,
+            "n_moved": len(moved),
+            "warnings": [*pair.warnings, *found.warnings],
         }
         sides = (_laid_out(left, most, order.left), _laid_out(right, most, order.right))
-        return cls(facts, *sides, list(triples), query, sheet)
+        return cls(facts, *sides, list(triples), moved, query, sheet)
+
+
+def _ends(move: dict[str, Any], left: Int, right: Int) -> list[int]:
+    return [int(left[move["left"]]), int(right[move["right"]])]
 
 
 def _laid_out(tree: Tree, max_nodes: int, place: Int) -> Nodes:
@@ -85,19 +103,41 @@ def _json(export: TangleExport) -> Chunks:
             "left": listed(export.left),
             "right": listed(export.right),
             "links": listed(export.triples),
+            "moved": listed(export.moved[:MOST_MOVED]),
         }
     )
+
+
+def _csv(export: TangleExport) -> Chunks:
+    """All leaves that moved."""
+    columns = ["name", "share", "left", "right"]
+    columns += [f"{way}_{what}" for way in ("from", "to") for what in ("node", "name", "with")]
+
+    def row(move: dict[str, Any]) -> list[Any]:
+        groups = [move["from"] or _NOWHERE, move["to"] or _NOWHERE]
+        cells = [[group["node"], group["name"], "; ".join(group["names"])] for group in groups]
+        return [move["name"], move["share"], move["left"], move["right"], *cells[0], *cells[1]]
+
+    rows = list(zip(*map(row, export.moved), strict=True)) or [()] * len(columns)
+    return csv_chunks(columns, [[list(column) for column in rows]])
+
+
+_NOWHERE: dict[str, Any] = {"node": None, "name": None, "names": []}
 
 
 def _drawn(export: TangleExport) -> str:
     from app.resources.tangles import picture
 
     query, sheet, facts = export.query, export.sheet, export.facts
-    caption = f"{facts['n_points']:,} points, entanglement {facts['entanglement']:.3g}"
+    noun = "shared names" if facts["matched_by"] == "name" else "points"
+    caption = f"{facts['n_points']:,} {noun}, entanglement {facts['entanglement']:.3g}"
+    if facts["n_moved"]:
+        caption += f"; {facts['n_moved']:,} moved, drawn dark"
     if facts["links_left_out"]:
         caption += f"; {facts['links_left_out']:,} thin links left out"
+    moved = {(left, right) for left, right in (move["ends"] for move in export.moved)}
     return picture.svg(
-        picture.Facing(export.left, export.right, export.triples, caption),
+        picture.Facing(export.left, export.right, export.triples, caption, moved),
         style(query.theme, query.palette),
         px=sheet.width,
         height=sheet.height,
@@ -108,5 +148,6 @@ def _drawn(export: TangleExport) -> str:
 
 FORMS: tuple[Form[TangleExport], ...] = (
     Form("json", "application/json", _json),
+    Form("csv", "text/csv", _csv),
     *picture_forms(_drawn),
 )

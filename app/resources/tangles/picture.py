@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,13 +30,15 @@ Node = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Facing:
     """What to draw. left, right : the nodes of each side, in preorder. links : an end of the left,
-    one of the right, and how many points they share. caption : a note below.
+    one of the right, and how many points they share. caption : a note below. moved : the links to
+    be drawn in ink, above the others.
     """
 
     left: Sequence[Node]
     right: Sequence[Node]
     links: Sequence[tuple[int, int, int]]
     caption: str
+    moved: AbstractSet[tuple[int, int]] = frozenset()
 
 
 def svg(
@@ -94,7 +97,8 @@ def svg(
                     colour=ink, anchor=anchor, whole=_name(node),
                 )  # fmt: skip
     begin, end = margin + tree + label, px - margin - tree - label
-    lines = _links(facing, ends, colour, begin, end, min(9 * unit, 0.6 * body / longest))
+    thickest = min(9 * unit, 0.6 * body / longest)
+    lines = _links(facing, ends, colour, begin, end, thickest, style.ink)
     tall = head + body + foot
     caption = clip(facing.caption, _SMALL * unit, 0.96 * px)
     marks.text(
@@ -172,21 +176,32 @@ def _links(
     begin: float,
     end: float,
     thickest: float,
+    ink: str,
 ) -> list[str]:
     """Curves from end to end, the thicker the more points; one path for each colour and
-    width, the thick ones first."""
+    width, the thick ones first, and then what moved, in ink."""
     if not facing.links:
         return []
     most = max(n_points for *_, n_points in facing.links)
     middle = number((begin + end) / 2)
-    paths: dict[tuple[int, str], list[str]] = {}
+    paths: dict[tuple[bool, int, str], list[str]] = {}
     for left, right, n_points in facing.links:
         step = max(1, round(_STEPS * np.sqrt(n_points / most)))
         a, b = ends["left"][left], ends["right"][right]
         curve = f"M{points(begin, a)}C{middle} {number(a)} {middle} {number(b)} {points(end, b)}"
-        paths.setdefault((step, colour[left]), []).append(curve)
+        moved = (left, right) in facing.moved
+        key = (moved, step, ink if moved else colour[left])
+        paths.setdefault(key, []).append(curve)
     return [
-        f'<path fill="none" stroke="{own}" stroke-opacity="0.45" '
-        f'stroke-width="{number(max(0.5, thickest * step / _STEPS))}" d="{"".join(curves)}"/>'
-        for (step, own), curves in sorted(paths.items(), reverse=True)
+        f'<path fill="none" stroke="{own}" stroke-opacity="{0.85 if moved else 0.45}" '
+        f'stroke-width="{number(_thickness(thickest * step / _STEPS, moved))}" '
+        f'd="{"".join(curves)}"/>'
+        for (moved, step, own), curves in sorted(
+            paths.items(), key=lambda item: (not item[0][0], *item[0][1:]), reverse=True
+        )
     ]
+
+
+def _thickness(wanted: float, moved: bool) -> float:
+    """What moved is thin enough to stand apart from its neighbours, and never a hair."""
+    return min(max(wanted, 1.0), 2.0) if moved else max(0.5, wanted)

@@ -19,7 +19,18 @@ from app.resources.tangles.schemas import TangleBody, TangleQuery
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    200: {"model": TangleBody, "description": "Both trees.", "content": DOCUMENTED},
+    200: {
+        "model": TangleBody,
+        "description": "Both trees; what moved as CSV.",
+        "content": {
+            **DOCUMENTED,
+            "text/csv": {
+                "schema": {"type": "string"},
+                "example": "name,share,left,right,from_node,from_name,from_with,to_node,to_name,"
+                "to_with\r\ncat,0.625,3,9,2,animals,dog; cow,7,plants,oak; elm\r\n",
+            },
+        },
+    },
     **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request", "wrong-shape"),
 }
 
@@ -28,7 +39,7 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     router,
     "/{tree_id}/tangle",
     FORMS,
-    summary="Two trees of the same rows side by side",
+    summary="Two trees side by side",
     responses=_DOCUMENTED,
 )
 async def tangle_trees(
@@ -40,8 +51,10 @@ async def tangle_trees(
     query: Annotated[TangleQuery, Query()],
 ) -> Response:
     """Both trees laid out for drawing, their visible ends, and the number of rows that each pair of
-    ends shares. Rows are matched by the leaves' names if both trees have the same names and one row
-    in each leaf. Siblings are turned so that fewer links cross; the entanglement (0 to 1, as in
+    ends shares. Trees of different rows, say a tree of classes beside a hierarchy of the same
+    classes, are compared by the names of their leaves, if at least three are the same; `warnings`
+    say what is not shared. `moved` lists the leaves that are in another group; as CSV it is all
+    there is. Siblings are turned so that fewer links cross; the entanglement (0 to 1, as in
     dendextend with L = 1.5) is given before and after that.
     """
     other = query.other

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zlib
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,9 @@ from models.items import aggregates, rankings
 from models.items.conditions import MOST_CONDITIONS, Condition, meeting, meeting_all
 from models.items.images import MOST_BYTES, media_type, require_image
 from models.items.placement import placement
-from models.tree.build import from_parents
+from models.items.points import points_of
+from models.items.rankings import MOST_DOUBT, Order, standings
+from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
 from models.tree.walk import path
 from tests.models.tree.strategies_kit import random_tree
@@ -117,6 +120,97 @@ def test_rankings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gaps == pytest.approx(np.linalg.norm(in_order[0] - in_order[1:], axis=1), rel=1e-4)
     with pytest.raises(UsageError, match="4 rows to rank items by; the tree has 5"):
         rankings.vectors(features[:4], tree, placed)
+
+
+def literal_standings(tree: Tree, node: int, known: np.ndarray[Any, Any]) -> list[Any]:
+    """(item, distance, doubt, nearest) of each item under the node, by loops; items are rows."""
+    under = items_under(tree, tree.n_points)
+    means = {v: known[rows].mean(axis=0) for v, rows in enumerate(under) if rows}
+    siblings = [
+        v
+        for v in range(1, tree.n_nodes)
+        if node and v != node and tree.parent[v] == tree.parent[node] and v in means
+    ]
+    found = []
+    for item in under[node]:
+        own = float(np.linalg.norm(known[item] - means[node]))
+        others = [(float(np.linalg.norm(known[item] - means[v])), v) for v in siblings]
+        best = min(others) if others else None
+        doubt = None if best is None else min(own / best[0] if best[0] else np.inf, MOST_DOUBT)
+        found.append((item, own, doubt, None if best is None else best[1]))
+    return found
+
+
+@given(random_tree(), st.integers(0, 1000))
+def test_outliers_are_those_of_the_definition(tree: Tree, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 11
+    leaf = rng.choice(tree.leaves, n).astype(np.int32)
+    size = np.array([sum(v in path(tree, int(p)) for p in leaf) for v in range(tree.n_nodes)])
+    tree = replace(tree, leaf_of_point=leaf, size=size).validate()
+    known = rng.normal(size=(n, 3))
+    placed = placement(tree, n) if tree.n_leaves != n else None
+    if placed is None or placed.per != "row":
+        return
+    in_order = known[placed.order]
+    for node in range(tree.n_nodes):
+        expected = {own[0]: own[1:] for own in literal_standings(tree, node, known)}
+        by_order: tuple[Order, ...] = ("far", "near", "doubt")
+        for order in by_order:
+            has_doubt = all(doubt is not None for _, doubt, _ in expected.values())
+            if order == "doubt" and not (expected and has_doubt):
+                if expected:
+                    with pytest.raises(UsageError, match="no siblings"):
+                        standings(tree, placed, node, order, n, in_order)
+                continue
+            found = standings(tree, placed, node, order, n, in_order)
+            assert sorted(found.item.tolist()) == sorted(expected)
+            assert found.distance is not None
+            for at, item in enumerate(found.item.tolist()):
+                distance, doubt, nearest = expected[item]
+                assert found.distance[at] == pytest.approx(distance)
+                if doubt is not None and found.doubt is not None and found.nearest is not None:
+                    assert found.doubt[at] == pytest.approx(doubt)
+                    assert found.nearest[at] == nearest
+                else:
+                    assert doubt is None
+                    assert found.doubt is None
+            values = found.doubt if order == "doubt" else found.distance
+            assert values is not None
+            falls = np.diff(values) <= 0 if order != "near" else np.diff(values) >= 0
+            assert falls.all()
+
+
+def test_the_doubt_of_margins_is_what_they_lack() -> None:
+    tree = from_partition(np.array([0, 0, 0, 1]), 2)
+    placed = placement(tree, 4)
+    known = np.array([0.9, np.nan, 0.25, 0.5], dtype=np.float32)
+    found = standings(tree, placed, 1, "doubt", 10, known)
+    assert found.item.tolist() == [2, 0, 1]
+    assert found.doubt is not None
+    assert found.doubt[:2] == pytest.approx([0.75, 0.1])
+    assert found.distance is None
+    with pytest.raises(UsageError, match="by=doubt"):
+        standings(tree, placed, 1, "far", 10, known)
+
+
+def test_points_are_their_own_items() -> None:
+    tree = from_partition(np.array([0, 0, 1]), 2, names=["a", "b"])
+    table, warnings = points_of(tree)
+    (named,) = table.columns
+    # b holds one row alone.
+    assert named.values.to_pylist() == ["0", "1", "b"]
+    assert warnings == []
+    images = np.arange(3 * 4 * 5, dtype=np.float32).reshape(3, 4, 5) / 59
+    table, _ = points_of(tree, images)
+    assert [column.kind for column in table.columns] == ["image", "text"]
+    for row, content in enumerate(table.columns[0].values.to_pylist()):
+        shown = np.asarray(Image.open(io.BytesIO(content)))
+        assert shown.tolist() == np.rint(255 * images[row].astype(float)).tolist()
+    table, _ = points_of(tree, images.reshape(3, 20), (4, 5))
+    assert [column.kind for column in table.columns] == ["image", "text"]
+    table, _ = points_of(tree, images.reshape(3, 20))
+    assert [column.kind for column in table.columns] == ["text"]
 
 
 def column(kind: Kind, values: pa.Array) -> ItemColumn:

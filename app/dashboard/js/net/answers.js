@@ -72,6 +72,8 @@
  * @typedef {Omit<Schemas["AttachmentBody"], "error"> & { error: ProblemDetails | null }} Attachment
  * @typedef {Schemas["ColumnBody"]} ItemColumn
  * @typedef {Schemas["ExamplesBody"]} ItemExamples
+ * @typedef {Schemas["OutlierBody"]} ItemOutlier
+ * @typedef {Schemas["LeafAssignments"]} LeafAssignments
  * @typedef {Schemas["ItemBody"]} ItemDetails
  * @typedef {Schemas["SelectionBody"]} Selection
  * @typedef {Schemas["FittingNode"]} FittingNode

@@ -4,7 +4,7 @@ import { readNpy } from "./npy.js";
 import { get, raw } from "./requests.js";
 import { treeJobs } from "./tree_jobs.js";
 
-/** @import { Attachment, ItemColumn, ItemDetails, ItemExamples } from "./answers.js" */
+/** @import { Attachment, ItemColumn, ItemDetails, ItemExamples, ItemOutlier } from "./answers.js" */
 /** @import { TreeJobs } from "./tree_jobs.js" */
 
 /** @type {TreeJobs<Attachment>} */
@@ -48,6 +48,23 @@ export function itemsSource(id, signal) {
         signal: AbortSignal.any([signal, own]),
         quiet: true,
       }),
+    /**
+     * @param {number} node
+     * @param {string} suffix
+     * @param {{ by: string, n: number }} options
+     */
+    outliersPath: (node, suffix, { by, n }) =>
+      `${base}/nodes/${node}/outliers.${suffix}?by=${by}&n=${n}`,
+    /**
+     * @param {number} node
+     * @param {{ by: string, n: number, signal: AbortSignal }} options
+     * @returns {Promise<ItemOutlier[]>}
+     */
+    outliers: async (node, { by, n, signal: own }) => {
+      const path = `${base}/nodes/${node}/outliers?by=${by}&n=${n}`;
+      const { items } = await get(path, { signal: AbortSignal.any([signal, own]), quiet: true });
+      return items;
+    },
     /**
      * @param {number} item
      * @param {AbortSignal} own

@@ -285,6 +285,7 @@ function build(root, view, stage) {
     actions,
     onchoose: goTo,
     choosing: known,
+    rank: () => items.rank(),
     stays: () => look.edition !== null || look.tab !== "explore",
   });
 

@@ -1,4 +1,4 @@
-// The page of two trees of the same points, side by side.
+// The page of two trees side by side: of the same points, or with leaves of the same names.
 
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { finder, MANY } from "../forms/finder.js";
@@ -15,6 +15,7 @@ import { pngOf, svgOf } from "./draw/figures.js";
 import { titleOf } from "./draw/labels.js";
 import { TangleView } from "./draw/tangle_view.js";
 import { treeSource } from "./model/source.js";
+import { movedLeaves } from "./panels/moved_leaves.js";
 import { putNear } from "./panels/tooltip.js";
 import { printDialog, printQuery } from "./panels/print_dialog.js";
 import { treeMeasures } from "./panels/tree_measures.js";
@@ -72,6 +73,18 @@ export async function mount(root, { params }) {
   return { unmount: () => ends.abort() };
 }
 
+/**
+ * Whether two trees may be set beside each other: of as many points, or with about as many leaves,
+ * which may have the same names.
+ *
+ * @param {TreeSummary} tree
+ * @param {TreeSummary} other
+ */
+const mayBeAligned = (tree, other) => {
+  const [few, many] = [tree.n_leaves, other.n_leaves].sort((a, b) => a - b);
+  return tree.n_points === other.n_points || (few >= 3 && 2 * few >= many);
+};
+
 /** @param {TreeSummary | undefined} tree */
 const nameOf = (tree) => (tree ? treeTitle(tree) : "A tree");
 
@@ -98,6 +111,14 @@ function build(root, state, trees, signal) {
   const trouble = el("div", { class: "tree-trouble" });
   const tip = el("div", { class: "tree-tip", hidden: true });
   const shares = el("div");
+  const warnings = el("div", { class: "stack tight" });
+  const moved = movedLeaves({
+    view,
+    csv: () =>
+      download(treeSource(state.left, signal).tanglePath(state.right, "csv", {}), "moved.csv", {
+        signal,
+      }),
+  });
   const spoken = el("p", { class: "visually-hidden", role: "status" });
   stage.append(tip, zoomButtons(view));
   followPointer(view, stage, tip);
@@ -108,7 +129,7 @@ function build(root, state, trees, signal) {
     /** @type {[string, string][]} */
     const list = distinct(
       trees
-        .filter((tree) => !other || tree.n_points === other.n_points || tree.id === state[side])
+        .filter((tree) => !other || mayBeAligned(tree, other) || tree.id === state[side])
         .filter((tree) => !matching || matching.has(tree.id) || tree.id === state[side])
         .map((tree) => ({
           value: tree.id,
@@ -132,8 +153,11 @@ function build(root, state, trees, signal) {
     matching = found && new Set(found.map(({ id }) => id));
     drawSelects();
     const shown = byId.get(state.left) ?? byId.get(state.right);
-    const alike = (found ?? []).filter((tree) => tree.n_points === shown?.n_points);
-    return shown && found ? `${alike.length} of the same ${plural(shown.n_points, "point")}` : "";
+    if (!shown || !found) return "";
+    const same = found.filter((tree) => tree.n_points === shown.n_points).length;
+    const others = found.filter((tree) => mayBeAligned(tree, shown)).length - same;
+    const more = others > 0 ? `, ${others} of about as many leaves` : "";
+    return `${same} of the same ${plural(shown.n_points, "point")}${more}`;
   };
   const search = finder({
     path: "/v1/trees",
@@ -186,7 +210,7 @@ function build(root, state, trees, signal) {
         el(
           "p",
           { class: "notice" },
-          "Choose two trees of the same points to see them side by side.",
+          "Choose two trees of the same points, or with leaves of the same names, to see them side by side.",
         ),
       );
       return;
@@ -226,9 +250,20 @@ function build(root, state, trees, signal) {
       ),
       before !== entanglement && fact("before turning", number(before)),
       fact("Crossings", count(answer.crossings)),
-      fact("Points", count(answer.n_points)),
+      fact(
+        answer.matched_by === "name" ? "Leaves of the same names" : "Points",
+        count(answer.n_points),
+      ),
+      answer.left_only > 0 && fact("On the left alone", plural(answer.left_only, "leaf", "leaves")),
+      answer.right_only > 0 &&
+        fact("On the right alone", plural(answer.right_only, "leaf", "leaves")),
       answer.links_left_out > 0 && fact("Links left out", count(answer.links_left_out)),
     );
+    replace(
+      warnings,
+      answer.warnings.map((text) => el("p", { class: "quiet" }, bdi(text))),
+    );
+    moved.show(answer);
     const [left, right] = [nameOf(byId.get(state.left)), nameOf(byId.get(state.right))];
     const label = `${left} and ${right}, entanglement ${number(entanglement)}`;
     drawn.setAttribute("aria-label", label);
@@ -243,7 +278,7 @@ function build(root, state, trees, signal) {
           { label: left, head: true, cell: (link) => rowName(sides.left, link.a) },
           { label: right, cell: (link) => rowName(sides.right, link.b) },
           {
-            label: "Points",
+            label: answer.matched_by === "name" ? "Leaves" : "Points",
             numeric: true,
             sort: (link) => link.points,
             cell: (link) => count(link.points),
@@ -340,7 +375,15 @@ function build(root, state, trees, signal) {
       field("Turned to match", rotate),
     ),
     trouble,
-    el("section", { class: "card tree-main", "aria-label": "Picture" }, facts, stage, spoken),
+    el(
+      "section",
+      { class: "card tree-main", "aria-label": "Picture" },
+      facts,
+      warnings,
+      stage,
+      spoken,
+    ),
+    moved.element,
     el(
       "div",
       { class: "halves" },

@@ -42,6 +42,18 @@ class AsyncAttachment(AsyncArtifact):
         body = await self._connection.described(path, "items", query=query)
         return list(body["items"])
 
+    async def outliers(
+        self, node: int, by: Literal["far", "near", "doubt"] = "far", *, n: int = 100
+    ) -> list[dict[str, Any]]:
+        """Items under a node, each with its `distance` to the node's mean, the `doubt` whether it
+        belongs there, and its values: the farthest first, the nearest, or the most doubtful.
+
+        With logits there is doubt alone. Raises Conflict where nothing is known to rank them by.
+        """
+        path = f"{self._path}/nodes/{node}/outliers"
+        body = await self._connection.described(path, "items", query={"by": by, "n": n})
+        return list(body["items"])
+
     async def values(self, column: int | str) -> list[dict[str, Any]]:
         """What the items under each node have in a column of numbers, dates or categories: the
         mean, or the most frequent category with its share.

@@ -123,14 +123,17 @@ class AsyncTreeParts:
         *,
         max_nodes: int = 200,
         rotate: Literal["both", "other", "none"] = "both",
+        match: Literal["auto", "row", "name"] = "auto",
     ) -> dict[str, Any]:
-        """This tree and another of the same rows side by side: both laid out, the `links` between
-        their ends, and the `entanglement`, from 0 to 1. `content("/tangle.svg", other=...)` is a
-        picture of it.
+        """This tree and another of the same rows, or with leaves of the same names, side by side:
+        both laid out, the `links` between their ends, the `entanglement`, from 0 to 1, and what
+        `moved`. `content("/tangle.svg", other=...)` is a picture of it, `"/tangle.csv"` all that
+        moved.
 
         rotate : whose siblings are turned so that fewer links cross.
+        match : compare rows or leaves of the same names.
         """
-        query = {"other": other, "max_nodes": max_nodes, "rotate": rotate}
+        query = {"other": other, "max_nodes": max_nodes, "rotate": rotate, "match": match}
         return await self._document("/tangle", "links", query)
 
     async def flows(

@@ -422,7 +422,7 @@ class AsyncTreeWork(AsyncTreeParts):
 
     async def attach(
         self,
-        items: Items,
+        items: Items | None = None,
         *,
         name: str | None = None,
         description: str | None = None,
@@ -436,11 +436,12 @@ class AsyncTreeWork(AsyncTreeParts):
 
         items : a row for each row of the tree, or for each leaf: columns by their names, a data
         frame, a list of objects, a dataset, or a file (CSV with a header, JSON lines of objects,
-        Arrow, Parquet, a zip of images).
+        Arrow, Parquet, a zip of images). None: the rows stand for themselves, by name and, where
+        the fit saw images, by image.
 
         UmbelWarning for what is missing. Raises InputError, WaitTimeout, JobCancelled.
         """
-        given = converted_inputs({"items": items})
+        given = {} if items is None else converted_inputs({"items": items})
         fields = new_work(name, description, tags, webhook, expires_at, retrying)
         how = Waiting(wait_s, title="attaching")
         return await AsyncAttachment._made(self._connection, self.id, given, fields, how)

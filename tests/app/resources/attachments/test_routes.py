@@ -13,6 +13,7 @@ import pytest
 
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import NEWICK, UNKNOWN, fit, get, post, rows_tree
+from tests.needs_kit import need
 from tests.workers.formats.files_kit import image_bytes, write_images
 
 ROWS = [
@@ -360,3 +361,84 @@ def test_wrong_conditions(working: Working, tree: dict[str, Any]) -> None:
     for query, code, detail in WRONG:
         problem = problem_of(working.client.get(path, params=query), 422, code)
         assert detail in problem["detail"], query
+
+
+def test_rows_stand_for_themselves(working: Working, tree: dict[str, Any]) -> None:
+    answer = working.client.post(
+        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=30"}
+    )
+    assert answer.status_code == 201, answer.text
+    made = answer.json()
+    assert (made["result"]["per"], made["result"]["basis"]) == ("row", "features")
+    path = f"/v1/attachments/{made['id']}"
+    root = working.client.get(f"{path}/nodes/0/outliers").json()["items"]
+    away = np.linalg.norm(np.array(ROWS) - np.mean(ROWS, axis=0), axis=1)
+    assert [each["item"] for each in root] == np.argsort(-away).tolist()
+    assert [each["distance"] for each in root] == pytest.approx(sorted(away, reverse=True))
+    assert {each["doubt"] for each in root} == {None}
+    near = working.client.get(f"{path}/nodes/0/outliers?by=near&n=1").json()["items"]
+    assert [each["item"] for each in near] == [int(np.argmin(away))]
+    assert near[0]["point"] == str(near[0]["item"])
+    answer = working.client.get(f"{path}/nodes/0/outliers?by=doubt")
+    assert "no siblings" in problem_of(answer, 422, "wrong-parameter")["detail"]
+    first, second = get(working, tree, "/nodes/0").json()["child_nodes"]
+    text = working.client.get(f"{path}/nodes/{first['id']}/outliers.csv?by=doubt").text
+    head, *lines = text.splitlines()
+    assert head == "item,leaf,name,distance,doubt,nearest,point"
+    assert len(lines) == first["size"]
+    assert {line.split(",")[5] for line in lines} == {str(second["id"])}
+    problem_of(working.client.get(f"{path}/nodes/99/outliers"), 404, "not-found")
+
+
+def test_outliers_have_the_values_of_their_items(working: Working, tree: dict[str, Any]) -> None:
+    made = attached(working, tree, TABLE)
+    path = f"/v1/attachments/{made['id']}/nodes/0/outliers"
+    for each in working.client.get(path).json()["items"]:
+        row = TABLE[each["item"]]
+        assert (each["word"], each["group"], each["weight"]) == (
+            row["word"],
+            row["group"],
+            row["weight"],
+        )
+        assert each["seen"] == f"{row['seen']}T00:00:00Z"
+    assert working.client.get(path.replace("outliers", "outliers.arrow")).status_code == 200
+    lines = working.client.get(path.replace("outliers", "outliers.csv")).text.splitlines()
+    assert len(lines) == 9
+
+
+def test_points_that_are_images_show_them(working: Working) -> None:
+    need("torch")
+    images = np.random.default_rng(0).integers(0, 60, (40, 8, 8)).astype(np.uint8)
+    images[20:, :4] += 180
+    buffer = io.BytesIO()
+    np.save(buffer, images)
+    answer = working.client.post(
+        "/v1/datasets?role=features",
+        content=buffer.getvalue(),
+        headers={"Content-Type": "application/x-npy"},
+    )
+    params = {"n_clusters": 2, "pretrain_epochs": 1, "epochs": 1}
+    tree = fit(working, "deepect", {"features": answer.json()["id"]}, params=params)
+    made = working.client.post(
+        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=30"}
+    ).json()
+    columns = working.client.get(f"/v1/attachments/{made['id']}/columns").json()["items"]
+    assert [each["kind"] for each in columns] == ["image", "text"]
+    content = working.client.get(f"/v1/attachments/{made['id']}/items/4/images/0").content
+    assert content.startswith(b"\x89PNG")
+    assert (
+        "image"
+        not in (
+            working.client.get(f"/v1/attachments/{made['id']}/nodes/0/outliers").json()["items"][0]
+        )
+    )
+
+
+def test_an_imported_tree_has_names_and_no_outliers(working: Working) -> None:
+    tree = post(working, NEWICK)
+    made = working.client.post(
+        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=30"}
+    ).json()
+    assert made["result"]["basis"] is None
+    answer = working.client.get(f"/v1/attachments/{made['id']}/nodes/0/outliers")
+    problem_of(answer, 409, "conflict")

@@ -99,12 +99,70 @@ def test_a_root_with_too_many_children_is_folded(working: Working) -> None:
     assert sorted(body["links"]) == [[0, 0, 4], [1, 1, 1], [2, 2, 1]]
 
 
-def test_trees_of_other_rows(working: Working) -> None:
+def test_trees_without_shared_names(working: Working) -> None:
     left, right = post(working, "(a,b);"), post(working, "(a,b,c);")
-    detail = problem_of(get(working, left, f"/tangle?other={right['id']}"), 422, "wrong-shape")[
-        "detail"
+    answer = get(working, left, f"/tangle?other={right['id']}")
+    detail = problem_of(answer, 422, "wrong-shape")["detail"]
+    assert "share only 'a', 'b'" in detail
+    assert "the right one has 'c'" in detail
+    answer = get(working, left, f"/tangle?other={right['id']}&match=row")
+    assert "2 and 3 rows" in problem_of(answer, 422, "wrong-shape")["detail"]
+
+
+def test_a_class_tree_beside_a_hierarchy_of_its_classes(working: Working) -> None:
+    # Rows of logits: a goes with b, c with d and e.
+    names = ["a", "b", "c", "d", "e"]
+    logits = [[3.0, 2, 0, 0, 0], [2, 3, 0, 0, 0], [0, 0, 3, 2, 1], [0, 0, 2, 3, 1]]
+    logits += [[0, 0, 2, 1, 3], [4, 3, 0, 0, 0]]
+    body = {"method": "l2h", "inputs": {"logits": logits, "names": names}}
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
+    left = {"id": job["result"]["tree"]}
+    right = post(working, "((e,d,c)many,(a,b)pair,other);")
+    body = get(working, left, f"/tangle?other={right['id']}").json()
+    assert (body["matched_by"], body["n_points"]) == ("name", 5)
+    assert (body["left_only"], body["right_only"]) == (0, 1)
+    assert body["warnings"] == [
+        "1 leaf of the right tree alone: 'other'. What is compared leaves it out."
     ]
-    assert "2 and 3 points" in detail
+    assert (body["entanglement"], body["crossings"], body["moved"]) == (0.0, 0, [])
+    ends = {side: {n["id"]: n["name"] for n in body[side]} for side in ("left", "right")}
+    assert {ends["left"][a] for a, _, _ in body["links"]} == set(names)
+    for a, b, n_shared in body["links"]:
+        assert (ends["left"][a], n_shared) == (ends["right"][b], 1)
+
+
+def test_what_moved(working: Working) -> None:
+    left = post(working, "((cat,dog,cow,pig)animals,(oak,elm,fir,ivy)plants);")
+    right = post(working, "((dog,cow,pig)animals,(oak,elm,fir,cat,ivy)plants,new);")
+    body = get(working, left, f"/tangle?other={right['id']}").json()
+    (move,) = body["moved"]
+    assert (move["name"], move["share"]) == ("cat", 0.5)
+    assert move["from"]["name"] == "animals"
+    assert move["to"]["name"] == "plants"
+    assert move["from"]["names"] == ["dog", "cow", "pig"]
+    assert move["to"]["n_names"] == 4
+    assert move["ends"] == [move["left"], move["right"]]
+    assert (body["n_groups"], body["n_kept"], body["n_moved"]) == (2, 2, 1)
+    text = get(working, left, f"/tangle.csv?other={right['id']}").text
+    head, row = text.splitlines()
+    assert head.startswith("name,share,left,right,from_node,from_name,from_with")
+    assert row.startswith("cat,0.5,")
+    assert "dog; cow; pig" in row
+    same = get(working, left, f"/tangle.csv?other={left['id']}").text
+    assert same.splitlines() == [head]
+    assert "1 moved" in get(working, left, f"/tangle.svg?other={right['id']}").text
+
+
+def test_as_many_leaves_of_other_names(working: Working) -> None:
+    left, right = post(working, "((a,b),c,d);"), post(working, "((b,e),d,c);")
+    by_name = get(working, left, f"/tangle?other={right['id']}").json()
+    assert (by_name["matched_by"], by_name["n_points"]) == ("name", 3)
+    by_row = get(working, left, f"/tangle?other={right['id']}&match=row").json()
+    assert (by_row["matched_by"], by_row["n_points"]) == ("row", 4)
+    other = post(working, "((w,x),y,z);")
+    body = get(working, left, f"/tangle?other={other['id']}").json()
+    assert body["matched_by"] == "row"
+    assert "different names" in body["warnings"][0]
 
 
 @pytest.mark.parametrize("second", [UNKNOWN, "job_x", ""])

@@ -23,8 +23,8 @@ import { clip, width } from "./text.js";
 /**
  * @typedef {"left" | "right"} SideName
  * @typedef {{ side: SideName, row: number }} Pointed
- * @typedef {{ a: number, b: number, points: number }} Link a row on the left, a row on the right, and how
- *   many points they share
+ * @typedef {{ a: number, b: number, points: number, moved: boolean }} Link a row on the left, a row on the right, and how
+ *   many points they share; `moved`: whether one of these stands in another group
  * @typedef {{ pointed: Pointed | null, x: number | null, y: number | null }} TangleHover
  * @typedef {{
  *   sides: Record<SideName, TangleScene>,
@@ -104,11 +104,13 @@ export class TangleView extends EventTarget {
   /** @param {Tangle} answer */
   show(answer) {
     const sides = { left: sceneOf(answer.left), right: sceneOf(answer.right) };
+    const moves = new Set(answer.moved.map(({ ends }) => ends.join()));
     const links = answer.links
       .map(([a, b, points]) => ({
         a: sides.left.rowOf.get(a) ?? NONE,
         b: sides.right.rowOf.get(b) ?? NONE,
         points,
+        moved: moves.has(`${a},${b}`),
       }))
       .filter(({ a, b }) => a !== NONE && b !== NONE);
     const most = links.reduce((largest, link) => Math.max(largest, link.points), 1);
@@ -190,10 +192,16 @@ export class TangleView extends EventTarget {
     const { sides, tints, links, cluster } = shown;
     const { layout, left, right } = this.#places(shown);
     const picture = new Picture(layout.width, layout.height);
-    for (const { a, b, points } of [...links].sort((x, y) => y.points - x.points)) {
-      const colour = cluster[a] < 0 ? theme.ink : colourOf(theme, cluster[a]);
+    const inOrder = [...links].sort(
+      (x, y) => Number(x.moved) - Number(y.moved) || y.points - x.points,
+    );
+    for (const { a, b, points, moved } of inOrder) {
+      const colour = moved || cluster[a] < 0 ? theme.ink : colourOf(theme, cluster[a]);
+      const thick = thickness(shown, points, left);
       drawLink(
-        picture.stroke("back", colour, thickness(shown, points, left), { alpha: 0.42 }),
+        moved
+          ? picture.stroke("back", colour, Math.min(2, Math.max(1.25, thick)), { alpha: 0.85 })
+          : picture.stroke("back", colour, thick, { alpha: 0.42 }),
         layout,
         left.pu(sides.left.u[a]),
         right.pu(sides.right.u[b]),

@@ -7,7 +7,7 @@ import { get, raw, send } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
 import { supportIn } from "./support.js";
 
-/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, Merges, NodeDetails, Page, Place, PointMap, Selection, Tangle, Tree, View } from "../../net/answers.js" */
+/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, Merges, NodeDetails, Page, Place, PointMap, Selection, Tangle, Tree, View, LeafAssignments } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
 /** @import { MapBy } from "./look.js" */
 /** @import { Corner, Points } from "./point_map.js" */
@@ -125,6 +125,18 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
      */
     cut: (cut, own) =>
       get(`${base}/cut${query({ ...cutQuery(cut), limit: 10_000, ...shown() })}`, {
+        signal: own,
+        quiet: true,
+      }),
+    /**
+     * The cluster of each leaf.
+     *
+     * @param {Cut} cut
+     * @param {AbortSignal} own
+     * @returns {Promise<LeafAssignments>}
+     */
+    leafClusters: (cut, own) =>
+      get(`${base}/assignments.json${query({ ...cutQuery(cut), of: "leaves", ...shown() })}`, {
         signal: own,
         quiet: true,
       }),

@@ -8,6 +8,7 @@ import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
 import { clusterColours } from "../draw/palettes.js";
+import { cutTables } from "./cut_tables.js";
 import {
   balancedCount,
   clustersAt,
@@ -94,6 +95,12 @@ export function cutPanel(view, { onproblem, rows = true }) {
   const summary = el("p", { class: "cut-summary", role: "status" });
   const bars = el("div", { class: "cut-bars" });
   const warnings = el("p", { class: "quiet" });
+  const openTables = () =>
+    look.cut &&
+    cutTables(view, look.cut, {
+      file: (what) => `${fileOf(what)}.csv`,
+      saveLeaves: () => save("csv", "leaves"),
+    });
   const segments = WAYS.map((value) =>
     el(
       "button",
@@ -130,7 +137,13 @@ export function cutPanel(view, { onproblem, rows = true }) {
     summary,
     bars,
     warnings,
-    rows && el("div", { class: "row" }, downloads),
+    rows &&
+      el(
+        "div",
+        { class: "row" },
+        button("Table", { kind: "small", title: "Clusters as a table", onclick: openTables }),
+        downloads,
+      ),
   );
 
   // --- positions of the slider -------------------------------------------------------------------
@@ -324,13 +337,17 @@ export function cutPanel(view, { onproblem, rows = true }) {
     marks.hidden = levels.length === 0;
   };
 
+  /** @param {string} what */
+  const fileOf = (what) => {
+    const cut = (cutText(look.cut) ?? "leaves").replace(":", "-");
+    return `${view.fileName()}-${cut}${what && `-${what}`}`;
+  };
   /**
    * @param {string} suffix
    * @param {"leaves"} [of] a line for each leaf
    */
   const save = (suffix, of) => {
-    const what = (cutText(look.cut) ?? "leaves").replace(":", "-");
-    const name = `${view.fileName()}-${what}${of ? `-${of}` : ""}.${suffix}`;
+    const name = `${fileOf(of ?? "")}.${suffix}`;
     return download(source.assignmentsPath(look.cut, suffix, of), name, { signal });
   };
 

@@ -2,6 +2,7 @@
 
 import { attachments, itemsSource } from "../../net/attachments.js";
 import { aborted, isAway, problemOf } from "../../net/problem.js";
+import { get } from "../../net/requests.js";
 import { button, optionElements } from "../../ui/controls.js";
 import { dialog, toast, toastError } from "../../ui/dialogs.js";
 import { bdi, el, replace } from "../../ui/dom.js";
@@ -11,7 +12,8 @@ import { byItems, columnEntries } from "../draw/item_tints.js";
 import { hasNodes, isCategory, MOST_STRIPS } from "../model/items.js";
 import { conditionForm } from "./condition_form.js";
 
-/** @import { Attachment, ItemColumn } from "../../net/answers.js" */
+/** @import { Attachment, Dataset, ItemColumn, Job } from "../../net/answers.js" */
+/** @import { TreeSource } from "../model/source.js" */
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
@@ -119,6 +121,24 @@ export function itemsPanel(view, { form, oncolumns, oncolour, onchange }) {
     if (view.scene.n) view.recolour();
     view.emit("look");
     draw();
+  };
+  /** Show what the points can be ranked by: the newest attachment that has it, else one of them alone. */
+  const rank = async () => {
+    let ranked = known.find(({ result }) => result?.basis);
+    if (!ranked) {
+      ranked = await attachments.make(source.tree, { name: "Points" }, { signal });
+      known = [ranked, ...known];
+    }
+    await choose(ranked.id);
+  };
+  /** Points that are images are shown without being attached by hand. */
+  const showImages = async () => {
+    try {
+      if (!(await areImages(source, signal)) || view.items) return;
+      await (known.length ? choose(known[0].id) : rank());
+    } catch {
+      // A key that only reads, say: the tree is shown without them.
+    }
   };
   const make = async () => {
     try {
@@ -269,10 +289,30 @@ export function itemsPanel(view, { form, oncolumns, oncolour, onchange }) {
       look.items = wanted;
       await choose(known.some(({ id }) => id === wanted) ? wanted : null, { strips });
       if (byItems(look)) await oncolour(color);
-    }
+    } else await showImages();
   };
   view.on("painted", draw);
-  return Object.assign(element, { start, follow, draw });
+  return Object.assign(element, { start, follow, draw, rank });
+}
+
+/**
+ * Whether the fit of the tree saw images.
+ *
+ * @param {TreeSource} source
+ * @param {AbortSignal} signal
+ */
+async function areImages(source, signal) {
+  const options = { signal, quiet: true };
+  const { job: id } = await source.head();
+  if (!id) return false;
+  /** @type {Job} */
+  const job = await get(`/v1/jobs/${id}`, options);
+  const { features } = job.inputs;
+  if (job.params.image_shape) return true;
+  if (typeof features !== "string" || !features.startsWith("ds_")) return false;
+  /** @type {Dataset} */
+  const { shape } = await get(`/v1/datasets/${features}`, options);
+  return (shape?.length ?? 0) > 2;
 }
 
 /**

@@ -12,6 +12,7 @@ import { byLabels, colourOfLabel, shownErrors } from "../draw/colouring.js";
 import { nodeAgreement } from "./node_agreement.js";
 import { nodeExamples } from "./node_examples.js";
 import { nodeErrors } from "./node_errors.js";
+import { nodeOutliers } from "./node_outliers.js";
 import { nodePoints } from "./node_points.js";
 import {
   fact,
@@ -80,11 +81,15 @@ const endsInterval = (node, name) =>
  *   onchoose: (id: number, path: number[]) => unknown,
  *   choosing: Choosing,
  *   rows?: boolean,
+ *   rank?: () => Promise<unknown>,
  *   stays?: () => boolean,
- * }} handlers `rows`: whether its points can be read; `stays`: whether the column does not scroll to a
+ * }} handlers `rows`: whether its points can be read; `rank` attaches what they can be ranked by; `stays`: whether the column does not scroll to a
  *   node that is selected
  */
-export function nodePanel(view, { actions, onchoose, choosing, rows = true, stays = () => false }) {
+export function nodePanel(
+  view,
+  { actions, onchoose, choosing, rows = true, rank, stays = () => false },
+) {
   const { source, signal } = view;
   const title = unique("node");
   const body = el("div", { class: "stack" });
@@ -222,6 +227,7 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
       ),
       Object.values(node).some(isFeatures) && featuresFile(),
       node.child_nodes.length > 0 && childrenOf(node),
+      rank && nodeOutliers(view, node, { signal: own, rank }),
       rows && nodePoints(view, node, labels(), choosing),
     );
   };
