@@ -55,7 +55,7 @@ from models.tree.tree import Tree
 TESTED = 1_000
 """The most rows that a layer is held against chance with."""
 
-MOST_POINTS = 50_000
+MOST_POINTS = 200_000
 FEW = 100
 """Rows below which a warning says that layers are seldom found."""
 
