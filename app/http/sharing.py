@@ -103,6 +103,7 @@ _TREE = (
     _Opened("/cut", frozenset({"k", "height", "level", "limit"})),
     _Opened(r"/nodes/[0-9]+"),
     _Opened("/levels"),
+    _Opened("/layers"),
     _Opened(
         r"/nodes/[0-9]+/members(\.[a-z]+)?", frozenset({"limit", "cursor"}), named=False, rows=True
     ),

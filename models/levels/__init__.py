@@ -4,5 +4,6 @@ Start with `suggested_cuts`.
 
 - `suggested_cuts`: where a criterion peaks over the number of clusters, and the criterion by
   merge heights.
+- `layers`: nested layers by the sizes over which clusters persist, with noise.
 - `silhouette`: the criterion by features, against chance and by the valleys between clusters.
 """

@@ -163,6 +163,15 @@ def levels(tree: Tree, curves: Mapping[str, Curve] | None = None) -> list[Level]
     return sorted((level for _, level in chosen), key=lambda level: level.k)
 
 
+def significant_gaps(tree: Tree) -> list[tuple[int, float]]:
+    """(k, p-value) of the gaps that are significant, the strongest first; all k together.
+
+    O(n_nodes log n_nodes).
+    """
+    heights = _Heights.of(tree)
+    return heights.stand_out() if heights.mean_something else []
+
+
 def reason(tree: Tree) -> str:
     """The sentence that says why a tree has no level."""
     if most_clusters(tree) < 3:

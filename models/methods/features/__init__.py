@@ -3,7 +3,8 @@
 Start with `hac`.
 
 Bottom-up: `hac` (all linkages), `scc` (components of nearest neighbours), `hdbscan` (density),
-`birch` and `perch` (point by point). Top-down: `bisecting_kmeans`, `hkm`, `hsc`.
+`birch` and `perch` (point by point), `layers` (few nested clusterings). Top-down:
+`bisecting_kmeans`, `hkm`, `hsc`.
 
 What they are made of:
 

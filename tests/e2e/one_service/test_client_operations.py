@@ -295,6 +295,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "cut_tree": lambda w: w.tree.cut(2),
     "evaluate_tree": lambda w: w.tree.evaluate(TRUE),
     "label_tree": lambda w: w.labelled(),
+    "get_layers": lambda w: w.tree.layers(),
     "get_levels": lambda w: w.tree.levels(),
     "get_merges": lambda w: w.tree.merges(),
     "get_node": lambda w: w.tree.node(1),

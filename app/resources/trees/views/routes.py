@@ -1,4 +1,4 @@
-"""Views of a tree: a part laid out for drawing, nodes by name, meaningful cuts."""
+"""Views of a tree: a part laid out for drawing, nodes by name, meaningful cuts and layers."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from app.http.stored import look_turn, record_of
 from app.http.streaming import in_turn, streamed, turn, whole
 from app.resources.trees.coloring import COLOR_BY
 from app.resources.trees.shown import categories_of, shown_tree_of
-from app.resources.trees.views.schemas import Hits, Levels, View
+from app.resources.trees.views.schemas import Hits, LayersBody, Levels, View
+from models.arrays import Int
 from models.editions.edited import EditedTree
+from models.levels.layers import MIN_SIZE, SIGNIFICANT, layers
 from models.tree.categories import Categories, shared
 from models.tree.cluster_names import called, cluster_names
 from models.tree.clusters import clusters
@@ -261,9 +263,66 @@ async def get_levels(
     return whole(content, "application/json")
 
 
+@router.get(
+    "/{tree_id}/layers",
+    operation_id="get_layers",
+    summary="Nested layers of clusters that persist",
+    response_model=LayersBody,
+    responses=responses(*ANYWHERE, "not-found", "invalid-request"),
+)
+async def get_layers(
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    min_size: Annotated[
+        int,
+        Query(ge=2, le=1_000_000, description="The smallest size of a cluster of any layer."),
+    ] = MIN_SIZE,
+    largest_p: Annotated[
+        float, Query(gt=0, le=1, description="The largest p-value of a layer; 1 lists all.")
+    ] = SIGNIFICANT,
+    names: NamesOf = None,
+    edition: EditionOf = None,
+) -> Response:
+    """At most ten layers from fine to coarse, without a number of clusters; none, and the `reason`,
+    where none is significant.
+
+    A layer's clusters are those that do not split any further when parts smaller than `smallest`
+    points fall out as noise. `strength` is the share of the points, from 0 to 1, over which its
+    clusters persist as that size grows; layers are its peaks, and each lies within the next.
+    `p_value`, about the probability that data without structure have such a layer, is the smallest
+    of the gaps in height, as in `levels`, of cuts that agree with it, and 1 where there is none.
+    Rows in no cluster are noise; their number is `n_noise`.
+    """
+    record = await record_of(service, tenant, tree_id)
+
+    def found() -> bytes:
+        shown = shown_tree_of(service, tenant, tree_id, names, edition)
+        result = layers(shown.tree, min_size, largest_p=largest_p)
+        items = [
+            {
+                "k": layer.nodes.size,
+                "smallest": layer.smallest,
+                "strength": layer.strength,
+                "p_value": layer.p_value,
+                "n_noise": layer.n_noise,
+                "clusters": _clusters_at(shown, layer.nodes),
+            }
+            for layer in result.layers
+        ]
+        body = {"layers": items, "reason": result.reason, "warnings": list(result.warnings)}
+        return json.dumps(body, allow_nan=False).encode()
+
+    content = await in_turn(found, turn(record, "look"))
+    return whole(content, "application/json")
+
+
 def _clusters(shown: EditedTree, k: int) -> list[dict[str, Any]]:
+    return _clusters_at(shown, clusters(shown.tree, k=k).nodes)
+
+
+def _clusters_at(shown: EditedTree, nodes: Int) -> list[dict[str, Any]]:
     tree = shown.tree
-    nodes = clusters(tree, k=k).nodes
     columns = (shown.ids_of(nodes).tolist(), tree.size[nodes].tolist(), cluster_names(tree, nodes))
     return [
         {"id": number, "node": node, "size": size, "name": name}

@@ -187,3 +187,50 @@ class Levels(BaseModel):
 
     levels: list[LevelBody]
     reason: str | None = Field(description="Why no level stands out; null where one does.")
+
+
+class LayerBody(BaseModel):
+    """Disjoint clusters that persist over the same sizes."""
+
+    model_config = ConfigDict(title="Layer")
+
+    k: int = Field(description="Number of clusters.")
+    smallest: int = Field(description="The size of which parts count as clusters.")
+    strength: float = Field(
+        description="The share of the points over which the clusters persist, from 0 to 1."
+    )
+    p_value: float = Field(
+        description="About the probability that data without structure have such a layer."
+    )
+    n_noise: int = Field(description="Rows in no cluster of the layer.")
+    clusters: list[CutNode] = Field(description="The clusters, from the largest on.")
+
+
+class LayersBody(BaseModel):
+    """Nested layers, from fine to coarse."""
+
+    model_config = ConfigDict(
+        title="Layers",
+        json_schema_extra={
+            "examples": [
+                {
+                    "layers": [
+                        {
+                            "k": 7,
+                            "smallest": 32,
+                            "strength": 0.6,
+                            "p_value": 0.0004,
+                            "n_noise": 12,
+                            "clusters": [{"id": 0, "node": 12, "size": 480, "name": "rose"}],
+                        }
+                    ],
+                    "reason": None,
+                    "warnings": [],
+                }
+            ]
+        },
+    )
+
+    layers: list[LayerBody]
+    reason: str | None = Field(description="Why there is no layer; null where there is one.")
+    warnings: list[str] = Field(description="Where ties decided.")

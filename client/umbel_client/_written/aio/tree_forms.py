@@ -214,6 +214,17 @@ class AsyncTreeForms(AsyncTreeParts):
         body = await self._document("/levels", "levels")
         return [Level.of(each) for each in body["levels"]]
 
+    async def layers(self, *, min_size: int = 10, largest_p: float = 0.05) -> dict[str, Any]:
+        """Nested `layers` of clusters that persist, from fine to coarse, without a number of
+        clusters; the `reason` where there is none, and `warnings`.
+
+        min_size : the smallest size of a cluster. largest_p : the largest p-value of a layer; 1
+        lists all.
+        """
+        return await self._document(
+            "/layers", "layers", {"min_size": min_size, "largest_p": largest_p}
+        )
+
     async def confusions(
         self, labels: Input | None = None, *, root: int = 0, limit: int = 100
     ) -> Confusions:

@@ -565,6 +565,79 @@ class FeaturesMethods(Generic[R]):
             **(extra_inputs or {}),
         )
 
+    def layers(
+        self,
+        *,
+        features: Input,
+        min_size: int = 10,
+        n_neighbors: int = 15,
+        n_components: int = 15,
+        steps: int = 8,
+        largest_p: float = 0.05,
+        n_references: int = 9,
+        seed: int = 0,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        retrying: Retrying | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """Layers of embeddings: nested clusterings at the few sizes at which clusters persist,
+        without a number of clusters; rows in no cluster are noise.
+
+        Leaves: tree.
+
+        Source: Persistent Leaf Spatial Clustering (2025).
+
+        features : One embedding per row: floats, quantised integers or 0 and 1.
+        min_size : The smallest size of a cluster.
+        n_neighbors : Nearest neighbours that each row is joined to.
+        n_components : Eigenvectors of the graph.
+        steps : Steps of the random walk on the graph.
+        largest_p : The largest p-value of a layer; 1 keeps all.
+        n_references : Sets without structure that layers are compared with.
+        seed : Seed of the random generator.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            retrying, wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "layers",
+            features=features,
+            params={
+                "min_size": min_size,
+                "n_neighbors": n_neighbors,
+                "n_components": n_components,
+                "steps": steps,
+                "largest_p": largest_p,
+                "n_references": n_references,
+                "seed": seed,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            retrying=retrying,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
     def perch(
         self,
         *,

@@ -37,6 +37,26 @@ def test_levels_of_points(working: Working) -> None:
         assert len(cut["clusters"]) == level["k"]
 
 
+def test_layers_of_points(working: Working) -> None:
+    tree = fit(working)["result"]["tree"]
+    found = working.client.get(f"/v1/trees/{tree}/layers").json()
+    assert found["reason"] is None
+    (layer,) = [layer for layer in found["layers"] if layer["k"] == 4]
+    assert layer["p_value"] <= 0.05
+    assert layer["n_noise"] == 0
+    cut = working.client.get(f"/v1/trees/{tree}/assignments?k=4").json()
+    assert {c["node"] for c in layer["clusters"]} == {c["node"] for c in cut["clusters"]}
+
+
+def test_a_tree_with_few_rows_has_no_layer(working: Working) -> None:
+    tree = fit(working)["result"]["tree"]
+    found = working.client.get(f"/v1/trees/{tree}/layers?min_size=31").json()
+    assert found["layers"] == []
+    assert "31 points each; the tree has 60 points" in found["reason"]
+    refused = working.client.get(f"/v1/trees/{tree}/layers?min_size=1")
+    assert refused.status_code == 422
+
+
 def test_levels_of_an_imported_tree(working: Working) -> None:
     # Three combs of eight leaves, each as deep as the others, below long edges.
     groups = []

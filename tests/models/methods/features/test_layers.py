@@ -1,0 +1,88 @@
+"""The method `layers`: planted clusters, chance, and what must not change the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from models import registry
+from models.arrays import Array
+from models.errors import UsageError
+from models.inputs.data import Data
+from models.method import Fitted
+
+METHOD = registry.method("layers")
+
+
+def fit(features: Array, **params: Any) -> Fitted:
+    return METHOD.fit(Data({"features": features}), METHOD.Params(**params))
+
+
+def planted(dtype: str) -> tuple[Array, Array]:
+    """Six groups of 40 rows in 32 columns."""
+    rng = np.random.default_rng(1)
+    truth = np.repeat(np.arange(6), 40)
+    rows = rng.normal(size=(6, 32))[truth] + 0.35 * rng.normal(size=(240, 32))
+    if dtype == "int8":
+        return np.clip(np.round(30 * rows), -127, 127).astype(np.int8), truth
+    if dtype == "binary":
+        return (rows > 0).astype(np.uint8), truth
+    return rows.astype(dtype), truth
+
+
+def clusters(fitted: Fitted, layer: int) -> set[frozenset[int]]:
+    """The rows of each cluster of a layer."""
+    tree, answer = fitted.tree, set()
+    of_layer = (tree.extra["layer"] <= layer) & (layer <= tree.extra["until"])
+    for node in np.flatnonzero(of_layer).tolist():
+        inside = np.arange(tree.n_nodes) == node
+        for row in range(node + 1, tree.n_nodes):
+            inside[row] |= inside[tree.parent[row]]
+        answer.add(frozenset(np.flatnonzero(inside[tree.leaf_of_point]).tolist()))
+    return answer
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "binary"])
+def test_planted_groups_are_a_layer(dtype: str) -> None:
+    rows, truth = planted(dtype)
+    fitted = fit(rows)
+    groups = {frozenset(np.flatnonzero(truth == k).tolist()) for k in range(6)}
+    found = [clusters(fitted, n) for n in range(int(fitted.metrics["n_layers"]))]
+    assert groups in found
+    tree = fitted.tree
+    assert (tree.extra["p_value"][tree.extra["layer"] >= 0] <= 0.05).all()
+    assert ((tree.extra["strength"] >= 0) & (tree.extra["strength"] <= 1)).all()
+
+
+def test_order_and_scale_change_nothing() -> None:
+    rows, _ = planted("float64")
+    order = np.random.default_rng(3).permutation(len(rows))
+    first, moved, scaled = fit(rows), fit(rows[order]), fit(8.0 * rows)
+    for n in range(int(first.metrics["n_layers"])):
+        known = clusters(first, n)
+        assert {frozenset(order[list(c)].tolist()) for c in clusters(moved, n)} == known
+        assert clusters(scaled, n) == known
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_without_structure_are_noise(seed: int) -> None:
+    fitted = fit(np.random.default_rng(seed).normal(size=(200, 16)), largest_p=0.01)
+    assert fitted.metrics["n_layers"] == 0
+    assert fitted.tree.extra["noise"][fitted.tree.leaf_of_point].all()
+    assert any("No layer was found" in text for text in fitted.warnings)
+
+
+def test_bad_rows_are_refused_or_warned_of() -> None:
+    with pytest.raises(UsageError, match="need 20 or more"):
+        fit(np.eye(5))
+    rows, _ = planted("float64")
+    with pytest.raises(UsageError, match="Row 7 of input 'features' is 0 throughout"):
+        fit(np.where(np.arange(240)[:, None] == 7, 0.0, rows))
+    equal = fit(np.ones((30, 3)))
+    assert "All rows are equal: there is no layer." in equal.warnings
+    assert any("are few" in text for text in equal.warnings)
+    far = rows.copy()
+    far[0] *= 1e9
+    assert fit(far).metrics["n_layers"] >= 1
