@@ -253,7 +253,7 @@ function buildFrame() {
     el(
       "p",
       {},
-      "Umbel turns data into hierarchies. ",
+      el("span", { class: "bottom-claim" }, "Umbel turns data into hierarchies. "),
       el("a", { href: "docs" }, "API documentation"),
       " · ",
       el("a", { href: "openapi.json" }, "openapi.json"),
