@@ -50,7 +50,7 @@ def test_the_languages_by_one_click_and_a_tour_once(open_page: Open, axe: Axe) -
     tour.wait_for(state="detached")
     page.evaluate("location.hash = location.hash.split('?')[0] + '?tour=1'")
     page.reload()
-    page.locator(".cut-summary strong").wait_for()
+    page.locator(".cut-summary strong").wait_for(state="attached")
     assert not tour.count()
 
 

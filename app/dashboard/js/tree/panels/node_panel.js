@@ -81,10 +81,14 @@ const endsInterval = (node, name) =>
  *   choosing: Choosing,
  *   rows?: boolean,
  *   stays?: () => boolean,
+ *   onreveal?: () => unknown,
  * }} handlers `rows`: whether its points can be read; `stays`: whether the column does not scroll to a
- *   node that is selected
+ *   node that is selected; `onreveal`: the panel is about to come into view
  */
-export function nodePanel(view, { actions, onchoose, choosing, rows = true, stays = () => false }) {
+export function nodePanel(
+  view,
+  { actions, onchoose, choosing, rows = true, stays = () => false, onreveal },
+) {
   const { source, signal } = view;
   const title = unique("node");
   const body = el("div", { class: "stack" });
@@ -147,6 +151,7 @@ export function nodePanel(view, { actions, onchoose, choosing, rows = true, stay
 
   /** Bring the panel into view: in the column beside the tree, or, below it, up to the middle of the page. */
   const reveal = () => {
+    onreveal?.();
     const column = element.parentElement;
     if (!column) return;
     if (column.scrollHeight > column.clientHeight) {
