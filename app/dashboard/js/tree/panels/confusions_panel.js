@@ -13,7 +13,8 @@ import { MatrixView } from "../draw/matrix_view.js";
 import { pageColours, ramp } from "../draw/palettes.js";
 import { contextOf } from "../draw/stage.js";
 import { joinsOf, matrixOf } from "../model/matrix.js";
-import { printDialog, printedPicture, printQuery } from "./print_dialog.js";
+import { printDialog, printQuery } from "./print_dialog.js";
+import { printedPicture } from "./printed_picture.js";
 import { putNear } from "./tooltip.js";
 
 /** @import { PrintOptions } from "./print_dialog.js" */

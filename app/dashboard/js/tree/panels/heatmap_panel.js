@@ -14,7 +14,8 @@ import { pageColours } from "../draw/palettes.js";
 import { contextOf } from "../draw/stage.js";
 import { choiceText, KINDS } from "../model/heatmap.js";
 import { joinsOf, joinsOfMerges } from "../model/matrix.js";
-import { printDialog, printedPicture, printQuery } from "./print_dialog.js";
+import { printDialog, printQuery } from "./print_dialog.js";
+import { printedPicture } from "./printed_picture.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 

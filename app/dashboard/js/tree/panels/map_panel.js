@@ -18,7 +18,8 @@ import { MAPS } from "../model/look.js";
 import { nodeOver, painted, thinned, within } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
 import { itemNote } from "./item_values.js";
-import { printDialog, printedPicture, printQuery } from "./print_dialog.js";
+import { printDialog, printQuery } from "./print_dialog.js";
+import { printedPicture } from "./printed_picture.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 

@@ -1,7 +1,6 @@
 // The dialog of a figure for print: its form, its size on paper, its colours.
 
 import { aborted, messageOf } from "../../net/problem.js";
-import { raw } from "../../net/requests.js";
 import { waitsFor } from "../../net/waiting.js";
 import { field, select } from "../../ui/controls.js";
 import { dialog } from "../../ui/dialogs.js";
@@ -217,12 +216,3 @@ export const printQuery = ({ form, paper, pt, dpi, theme, title }) => ({
   theme,
   title,
 });
-
-/**
- * A picture that the service draws itself, for a preview. Throws the Problem of a failure.
- *
- * @param {string} path
- * @param {AbortSignal} signal
- */
-export const printedPicture = async (path, signal) =>
-  (await raw(path, { signal, quiet: true })).blob();
