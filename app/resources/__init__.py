@@ -5,8 +5,8 @@ other, but for `trees`; what two need stands in `app.creation`, `app.http` or `a
 
 - `jobs`, `methods`, `comparisons`: runs of methods and the catalogue.
 - `datasets`, `statements`: data, uploaded or stated of a tree.
-- `trees`, `aliases`, `consensus`, `namings`, `editions`, `tangles`, `placements`, `flows`, `shares`:
-  trees, made, named, changed, compared, searched for what is odd, level by level, shown.
+- `trees`, `aliases`, `consensus`, `namings`, `editions`, `tangles`, `placements`, `flows`,
+  `shares`: trees, made, named, changed, compared, searched for what is odd, level by level, shown.
 - `attachments`, `maps`, `heatmaps`, `figures`: items and pictures of a tree.
 - `models`, `predictions`, `evaluations`, `calibrations`, `drifts`, `confusions`: models, and what
   they do on rows.

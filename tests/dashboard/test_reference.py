@@ -53,6 +53,19 @@ def test_a_body_is_tried_with_the_key_of_the_tab(reference: Page) -> None:
     block.locator(".live-responses-table", has_text="job_").wait_for()
 
 
+def test_it_opens_on_the_main_job(reference: Page, service: Service) -> None:
+    """By curl, by the client and by a walk-through; the link opens the operation, `l2h` first."""
+    intro = reference.locator(".first-job")
+    for step in (f"{service.url}/v1/jobs", '"method": "l2h"', f'Umbel("{service.url}")'):
+        assert step in intro.inner_text()
+    assert intro.bounding_box()["y"] < 100
+    walk = intro.get_by_role("link", name="A walk-through with a sample")
+    assert walk.get_attribute("href") == "./#/?welcome=1"
+    intro.get_by_role("link", name="All fields of the second request").click()
+    block = reference.locator("#operations-jobs-create_job")
+    block.locator("pre", has_text='"l2h"').first.wait_for()
+
+
 def test_a_query_is_tried_without_what_was_not_filled_in(reference: Page) -> None:
     block = opened(reference, "jobs", "list_jobs")
     block.get_by_role("button", name="Try it out").click()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.dashboard.conftest import Axe, Open
 
@@ -47,8 +50,53 @@ def test_the_languages_by_one_click_and_a_tour_once(open_page: Open, axe: Axe) -
     tour.wait_for(state="detached")
     page.evaluate("location.hash = location.hash.split('?')[0] + '?tour=1'")
     page.reload()
-    page.locator(".cut-summary strong").wait_for()
+    page.locator(".cut-summary strong").wait_for(state="attached")
     assert not tour.count()
+
+
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_on_a_phone_the_start_is_one_screen(
+    open_page: Open, blobs: dict[str, object], is_empty: bool
+) -> None:
+    page = start(open_page, is_empty=is_empty, width=390, height=844)
+    page.get_by_role("heading", name="New here?").wait_for(
+        state="visible" if is_empty else "hidden"
+    )
+    for name in ("Choose files", re.compile(r"All \d+ methods")):
+        page.get_by_role("button", name=name).wait_for()
+    high, wide = page.evaluate(
+        "() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+    )
+    assert (high, wide) == (844, 390)
+
+
+def test_the_small_tree_is_cut_by_its_slider(open_page: Open) -> None:
+    page = start(open_page, is_empty=False)
+    slider = page.get_by_role("slider", name="Clusters of the example")
+    figure = page.locator(".small-tree")
+    for clusters in ("1 cluster", "11 clusters"):
+        slider.press("Home" if clusters == "1 cluster" else "End")
+        figure.get_by_text(clusters, exact=True).wait_for()
+    assert len(colours(page)) == 11
+    slider.press("Home")
+    assert len(colours(page)) == 1
+
+
+def colours(page: Page) -> set[str]:
+    """The colours of the small tree's words."""
+    return set(
+        page.evaluate(
+            "() => [...document.querySelectorAll('.small-tree text')].map(word => word.style.fill)"
+        )
+    )
+
+
+def test_a_link_leads_through_the_sample_again(
+    open_page: Open, blobs: dict[str, object], axe: Axe
+) -> None:
+    page = open_page("/?welcome=1", fresh=True)
+    page.get_by_role("button", name="Try it on the languages").wait_for()
+    axe(page)
 
 
 def test_who_has_run_something_is_not_welcomed(open_page: Open, blobs: dict[str, object]) -> None:

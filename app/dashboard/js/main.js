@@ -35,6 +35,7 @@ const ROUTES = [
   ["/comparisons/:id", "Comparison", () => import("./pages/comparison.js")],
   ["/evaluations", "Evaluate", () => import("./pages/evaluations.js")],
 ];
+/** @type {[path: string, label: string][]} */
 const NAVIGATION = [
   ["/", "New run"],
   ["/jobs", "Jobs"],
@@ -43,6 +44,9 @@ const NAVIGATION = [
   ["/comparisons", "Compare"],
   ["/evaluations", "Evaluate"],
 ];
+
+/** Pages that the palette offers. @type {[path: string, label: string][]} */
+const PLACES = [...NAVIGATION, ["/comparisons/new", "New comparison"], ["/compare", "Two trees"]];
 
 /** @param {string} id */
 function part(id) {
@@ -240,25 +244,46 @@ function buildFrame() {
     title: "The requests of this page, as curl or Python",
     onclick: () => showRecipe(),
   });
+  const goTo = button("Go to", {
+    kind: "ghost",
+    iconName: "search",
+    id: "go-to",
+    title: "Pages, trees, data, jobs, panels and nodes by name (Ctrl+K)",
+    "aria-keyshortcuts": "Control+K Meta+K",
+    onclick: () => showPalette(),
+  });
+  addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "k") {
+      return;
+    }
+    event.preventDefault();
+    if (!document.querySelector("dialog[open]")) showPalette();
+  });
   part("top").append(
     el(
       "div",
       { class: "top-inside" },
       brand(router.href("/")),
       el("nav", { class: "nav", "aria-label": "Main" }, el("ul", {}, links)),
-      tools(keyTools(), copyAs, themeButton()),
+      tools(keyTools(), goTo, copyAs, themeButton()),
     ),
   );
   part("bottom").append(
     el(
       "p",
       {},
-      "Umbel turns data into hierarchies. ",
+      el("span", { class: "bottom-claim" }, "Umbel turns data into hierarchies. "),
       el("a", { href: "docs" }, "API documentation"),
       " · ",
       el("a", { href: "openapi.json" }, "openapi.json"),
     ),
   );
+}
+
+/** The palette is loaded when it is first wanted. */
+async function showPalette() {
+  const { openPalette } = await import("./pages/palette.js");
+  openPalette(main, PLACES);
 }
 
 /** @param {boolean} away */
@@ -300,6 +325,7 @@ async function showPages() {
   await show({ focus: false });
   whenUsed(() => {
     for (const [, , load] of ROUTES) load().catch(() => {});
+    import("./pages/palette.js").catch(() => {});
   });
 }
 

@@ -82,8 +82,13 @@ export function dropZone({ ondataset, ontree, sample = true }) {
     "div",
     { class: "drop" },
     icon("upload"),
-    el("p", { class: "drop-title" }, "Drop files here"),
-    el("p", { class: "quiet" }, ACCEPTED),
+    el("p", { class: "drop-title" }, "Drop files here, or choose them"),
+    el(
+      "details",
+      { class: "quiet drop-formats" },
+      el("summary", {}, "Tables, arrays, texts, images, trees"),
+      ACCEPTED,
+    ),
     el(
       "div",
       { class: "row" },
@@ -93,7 +98,7 @@ export function dropZone({ ondataset, ontree, sample = true }) {
     sample &&
       el(
         "p",
-        { class: "quiet" },
+        { class: "quiet drop-sample" },
         "The sample: scores of a language identifier, 6,664 pieces of text in 119 languages.",
       ),
     chooser,

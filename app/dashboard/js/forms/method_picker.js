@@ -1,4 +1,5 @@
-// The choice of a method: all methods by family, searched by their names and descriptions.
+// The choice of a method: all methods by family, searched by their names and descriptions. The list is
+// folded until there is data, a word to search by, or a wish to see it.
 
 import { button, field } from "../ui/controls.js";
 import { el, focusFirst, replace } from "../ui/dom.js";
@@ -32,7 +33,7 @@ const ORDER = Object.keys(FAMILIES);
 
 /**
  * The picker. Once a method is chosen, the list folds into it and "Change" opens it again; `choose` sets
- * the method.
+ * the method, `unfold` shows the list.
  *
  * @param {Method[]} list
  * @param {{ onchoose: (method: Method) => unknown }} handlers
@@ -47,11 +48,25 @@ export function methodPicker(list, { onchoose }) {
   const status = el("p", { class: "visually-hidden", role: "status" });
   const shelf = el("div", { class: "stack" });
   const finder = field("Search the methods", search);
-  const whole = el("div", { class: "stack" }, finder, status, shelf);
+  const all = button(`All ${plural(list.length, "method")}`, { onclick: () => unfold() });
+  const head = el("div", { class: "method-finder" }, finder, all);
+  const whole = el("div", { class: "stack" }, head, status, shelf);
   const chosen = el("div", { class: "chosen-method", hidden: true });
   const element = el("div", { class: "method-picker" }, chosen, whole);
 
+  let isFolded = true;
+  const unfold = () => {
+    isFolded = false;
+    draw();
+  };
   const draw = () => {
+    const isShown = !isFolded || search.value.trim() !== "";
+    all.hidden = isShown;
+    if (!isShown) {
+      replace(status);
+      replace(shelf);
+      return;
+    }
     const fits = list.filter((method) => isAbout(method, search.value));
     const families = [...new Set(fits.map((method) => method.family))].sort(
       (a, b) => rank(a) - rank(b) || a.localeCompare(b),
@@ -107,7 +122,7 @@ export function methodPicker(list, { onchoose }) {
       onclick: () => {
         chosen.hidden = true;
         whole.hidden = false;
-        draw();
+        unfold();
         search.focus();
       },
     });
@@ -125,7 +140,7 @@ export function methodPicker(list, { onchoose }) {
     }
   });
   draw();
-  return Object.assign(element, { choose });
+  return Object.assign(element, { choose, unfold });
 }
 
 /**

@@ -138,10 +138,10 @@ function entryOf(name, property, given, onchange, waiting = []) {
   const help = [description, accepted && ` ${accepted}`];
   const row = field(readable(name), control, {
     help: description || accepted ? help : null,
-    hint: el("code", {}, name),
   });
   if (isTick(property)) asCheckbox(row);
   row.dataset.param = name;
+  row.title = `In requests: ${name}`;
   control.addEventListener("change", () => {
     row.setError(read().error ?? null);
     onchange?.();

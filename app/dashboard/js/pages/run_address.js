@@ -15,7 +15,7 @@
 
 /** The names of what may be added to a method. */
 export const EXTRAS = ["preprocess", "then", "support", "name_by"];
-const NOT_ROLES = new Set(["method", "name", ...EXTRAS]);
+const NOT_ROLES = new Set(["method", "name", "welcome", ...EXTRAS]);
 const LONGEST = 2000;
 
 /**

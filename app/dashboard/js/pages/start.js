@@ -14,6 +14,7 @@ import { el, focusFirst, replace } from "../ui/dom.js";
 import { plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 import { addressParams, datasetIds, settingsIn } from "./run_address.js";
+import { smallTree } from "./small_tree.js";
 import { welcome } from "./welcome.js";
 
 /** @import { Dataset, Job, Method } from "../net/answers.js" */
@@ -43,6 +44,8 @@ export async function mount(root, { params }) {
   let turn = 0;
 
   const card = el("section", { class: "card", "aria-labelledby": "settings-title", hidden: true });
+  const isNew = Object.keys(settings.inputs).length === 0;
+  root.classList.add("start-page");
   const picker = methodPicker(list, { onchoose: (method) => setMethod(method) });
   const zone = dropZone({ ondataset: (dataset, use) => take(dataset, use) });
 
@@ -50,15 +53,21 @@ export async function mount(root, { params }) {
     root,
     el(
       "header",
-      { class: "page-head" },
+      { class: "page-head start-head" },
       el(
         "div",
         {},
         el("h1", {}, "Turn data into a hierarchy"),
-        el("p", { class: "lead" }, "Add data, choose a method, run it, and explore the tree."),
+        el(
+          "p",
+          { class: "lead" },
+          "Umbel finds what belongs together, at every level. ",
+          "Add a file, run a method, explore the tree.",
+        ),
       ),
+      isNew && smallTree(signal),
     ),
-    Object.keys(settings.inputs).length === 0 && welcome(signal),
+    isNew && welcome(signal, { isWanted: params.welcome === "1" }),
     el(
       "section",
       { class: "card", "aria-labelledby": "data-title" },
@@ -73,6 +82,7 @@ export async function mount(root, { params }) {
     ),
     card,
   );
+  if (!isNew) picker.unfold();
   if (settings.method) {
     const method = list.find(({ id }) => id === settings.method);
     if (method) picker.choose(method);
@@ -88,6 +98,7 @@ export async function mount(root, { params }) {
   function take(dataset, use) {
     if (signal.aborted) return;
     datasets = [dataset, ...datasets.filter(({ id }) => id !== dataset.id)];
+    picker.unfold();
     /** @type {Record<string, string>} */
     const chosen = {};
     const role = use || dataset.role;

@@ -13,11 +13,12 @@ import { problemBox, waiting } from "../ui/notices.js";
 /** @import { Job, Page } from "../net/answers.js" */
 
 /**
- * A card that offers the sample, hidden where there are jobs already.
+ * A card that offers the sample, hidden where there are jobs already unless a link wants it.
  *
  * @param {AbortSignal} signal
+ * @param {{ isWanted: boolean }} options
  */
-export function welcome(signal) {
+export function welcome(signal, { isWanted }) {
   const state = el("div", { role: "status" });
   const run = async () => {
     go.disabled = true;
@@ -35,12 +36,12 @@ export function welcome(signal) {
   const go = button("Try it on the languages", { kind: "primary", onclick: run });
   const card = el(
     "section",
-    { class: "card welcome", "aria-labelledby": "welcome-title", hidden: true },
+    { class: "card welcome", "aria-labelledby": "welcome-title", hidden: !isWanted },
     el("h2", { id: "welcome-title" }, "New here?"),
     el(
       "p",
       {},
-      "A language identifier scored 6,664 pieces of text in 119 languages. One click uploads its scores, finds the hierarchy of languages in them, and opens the tree.",
+      "One click makes a tree of 119 languages, from the scores of a language identifier.",
     ),
     el("div", { class: "row" }, go),
     state,
@@ -50,7 +51,7 @@ export function welcome(signal) {
     const { items } = await get("/v1/jobs?limit=1", { signal, quiet: true });
     card.hidden = items.length > 0;
   };
-  look().catch(() => {}); // Without an answer the sample is offered beside the data as always.
+  if (!isWanted) look().catch(() => {}); // Without an answer the sample is offered beside the data as always.
   return card;
 }
 

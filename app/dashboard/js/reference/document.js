@@ -7,6 +7,8 @@
 
 /** @typedef {any} Json */
 
+/** The method whose example is shown first. */
+const FIRST = "l2h";
 const SCHEMAS = "#/components/schemas/";
 
 /**
@@ -24,12 +26,23 @@ export function condensed(document) {
   for (const path of Object.values(copy.paths)) {
     for (const operation of Object.values(path)) {
       operation.parameters?.forEach(describeExample);
+      Object.values(operation.requestBody?.content ?? {}).forEach(putFirst);
       Object.entries(operation.responses).forEach(([status, response]) => {
         if (/^[45]/.test(status)) describeProblems(response);
       });
     }
   }
   return copy;
+}
+
+/**
+ * The first example of a request is what is shown unless another is chosen.
+ *
+ * @param {Json} content
+ */
+function putFirst(content) {
+  const { [FIRST]: first, ...others } = content.examples ?? {};
+  if (first) content.examples = { [FIRST]: first, ...others };
 }
 
 /**

@@ -82,6 +82,7 @@ async function show() {
   if (!response.ok) throw new Error(`openapi.json: ${response.status} ${response.statusText}`);
   const document = condensed(await response.json());
   const { SwaggerUIBundle } = /** @type {any} */ (window);
+  leadTo(() => reference);
   const reference = SwaggerUIBundle({
     dom_id: "#reference",
     spec: listed(document),
@@ -100,6 +101,36 @@ async function show() {
     },
   });
 }
+
+/** The requests above the reference name this service. */
+function nameService() {
+  const here = new URL(".", location.href).href.replace(/\/$/, "");
+  for (const id of ["curl-steps", "client-steps"]) {
+    const code = window.document.getElementById(id);
+    if (code) code.textContent = (code.textContent ?? "").replaceAll("HERE", here);
+  }
+}
+
+/**
+ * The link to the main operation opens it.
+ *
+ * @param {() => any} reference
+ */
+function leadTo(reference) {
+  window.document.getElementById("main-operation")?.addEventListener("click", (event) => {
+    event.preventDefault();
+    const { layoutActions } = reference();
+    layoutActions.show(["operations-tag", "jobs"], true);
+    layoutActions.show(["operations", "jobs", "create_job"], true);
+    setTimeout(() => {
+      const block = window.document.getElementById("operations-jobs-create_job");
+      block?.scrollIntoView();
+      block?.querySelector("button")?.focus({ preventScroll: true });
+    });
+  });
+}
+
+nameService();
 
 function followTheme() {
   const { dataset, classList } = window.document.documentElement;

@@ -41,6 +41,7 @@ import { movedPanel } from "./panels/moved_panel.js";
 import { namesControl } from "./panels/names_control.js";
 import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
+import { sideSheet } from "./panels/side_sheet.js";
 import { sideTabs } from "./panels/side_tabs.js";
 import { searchBox } from "./panels/search_box.js";
 import { statementsPanel } from "./panels/statements_panel.js";
@@ -228,8 +229,11 @@ function build(root, view, stage) {
 
   const work = el("div", { class: "tree-work" });
   const tabs = sideTabs(view, work);
+  const side = el("aside", { class: "tree-side", "aria-label": "About the tree" });
+  const sheet = sideSheet(side, tabs);
   const showMoved = () => {
     tabs.choose("drift");
+    sheet.open();
     focusFirst(work, ".tree-moved h2");
   };
   const answer = answerPanel(view, {
@@ -287,6 +291,7 @@ function build(root, view, stage) {
     choosing: known,
     rank: () => items.rank(),
     stays: () => look.edition !== null || look.tab !== "explore",
+    onreveal: sheet.open,
   });
 
   const items = itemsPanel(view, {
@@ -317,13 +322,7 @@ function build(root, view, stage) {
       ),
       map,
     ),
-    el(
-      "aside",
-      { class: "tree-side", "aria-label": "About the tree" },
-      tabs.bar,
-      node,
-      tabs.panels,
-    ),
+    append(side, node, tabs.panels),
   );
   replace(
     root,
@@ -425,6 +424,14 @@ function build(root, view, stage) {
       complain(error);
     }
   };
+  addEventListener(
+    "nodewish",
+    (event) => {
+      const { node: id, path } = /** @type {CustomEvent} */ (event).detail;
+      goTo(id, path);
+    },
+    { signal },
+  );
   view.on("edited", () => cut.start());
   view.on("problem", ontrouble);
   view.on("drawn", showCount);
@@ -468,14 +475,17 @@ function build(root, view, stage) {
       tabs.place("compare", heatmap);
     },
     /** Lead through the page. */
-    lead: () =>
+    lead: () => {
+      sheet.open();
       tour(
         [stage, cut, search, files].map((at, step) => ({ at, ...TOUR[step] })),
         signal,
-      ),
+      );
+    },
     /** The first picture is shown: load the rest. */
     async begin() {
       showCount();
+      sheet.follow(look);
       if (view.forgiven) toast(`Shown without what the link named: ${messageOf(view.forgiven)}`);
       if (look.node !== null) node.show(look.node);
       try {
@@ -503,6 +513,7 @@ function build(root, view, stage) {
       Object.assign(look, rest);
       bar.draw();
       tabs.draw();
+      sheet.follow(look);
       map.draw();
       followHeatmap();
       if (!isPainted) view.repaint();

@@ -125,6 +125,31 @@ export function replace(element, ...children) {
   return append(element, ...children);
 }
 
+/** @type {WeakMap<Element, Map<string, Element>>} What `keep` has put into an element. */
+const kept = new WeakMap();
+
+/**
+ * Show children by their keys, in this order. One whose key was there before stays the same element, so
+ * that a click is not lost whose button goes down before the drawing and up after it.
+ *
+ * @template {Element} E
+ * @param {E} parent has no other children
+ * @param {(readonly [key: string, make: () => Element])[]} children
+ */
+export function keep(parent, children) {
+  const before = kept.get(parent) ?? new Map();
+  const now = new Map(children.map(([key, make]) => [key, before.get(key) ?? make()]));
+  for (const [key, element] of before) if (!now.has(key)) element.remove();
+  /** @type {ChildNode | null} */
+  let next = parent.firstChild;
+  for (const element of now.values()) {
+    if (element === next) next = element.nextSibling;
+    else parent.insertBefore(element, next);
+  }
+  kept.set(parent, now);
+  return parent;
+}
+
 /**
  * A text from a user, isolated so that its direction does not affect the text around it.
  *

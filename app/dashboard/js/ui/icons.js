@@ -22,6 +22,8 @@ const ICONS = {
   more: "M12 5.5v.01M12 12v.01M12 18.5v.01",
   back: "M15 5l-7 7 7 7",
   next: "M9 5l7 7-7 7",
+  up: "M5 15l7-7 7 7",
+  down: "M5 9l7 7 7-7",
 };
 
 /** @typedef {keyof typeof ICONS} IconName */

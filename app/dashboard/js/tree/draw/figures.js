@@ -3,12 +3,18 @@
 import { legendEntries } from "./colouring.js";
 import { stripEntries } from "./item_tints.js";
 import { LAYERS, paint, Picture } from "./picture.js";
-import { line, width } from "./text.js";
+import { fitted, line, width } from "./text.js";
 
 /** @import { Entries } from "./colouring.js" */
 /** @import { Theme } from "./palettes.js" */
 /** @import { Item, TextItem } from "./picture.js" */
 /** @import { Scenery } from "./scenery.js" */
+
+/** The most of a figure's height that the legend of its colours takes. */
+const LEGEND_SHARE = 0.25;
+/** The least width of a column of a legend that is long, and what a key has beside its text, px. */
+const COLUMN_PX = 120;
+const KEY_PX = 40;
 
 /** @typedef {{ text: string, colour: string, wide: number }} Key an entry and its width, px */
 
@@ -132,7 +138,8 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
   const above = title ? 40 : 0;
   const own = size ? null : view.picture(theme);
   const across = size ? size.width : (own?.width ?? 0);
-  const rows = legend ? legends(view, theme, across) : [];
+  const most = size ? Math.max(2, Math.floor((LEGEND_SHARE * size.height - 18) / 22)) : Infinity;
+  const rows = legend ? legends(view, theme, across, most) : [];
   const below = rows.length ? rows.length * 22 + 18 : 0;
   const inside =
     own ??
@@ -174,22 +181,25 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
  * @param {Scenery} view
  * @param {Theme} theme
  * @param {number} room
+ * @param {number} most rows of the colours
  */
-const legends = (view, theme, room) => [
-  ...legendRows(legendEntries(view, theme), room, theme),
+const legends = (view, theme, room, most) => [
+  ...legendRows(legendEntries(view, theme), room, theme, most),
   ...stripEntries(view.items, theme).flatMap((strip) =>
-    legendRows({ ...strip, pale: 0 }, room, theme),
+    legendRows({ ...strip, pale: 0 }, room, theme, most),
   ),
 ];
 
 /**
- * The legend in rows of at most `room` px.
+ * The legend in rows of at most `room` px. Where it would have more than `most` rows its texts are shortened
+ * to columns, and what has no place then is counted.
  *
  * @param {Entries} entries
  * @param {number} room
  * @param {Theme} theme
+ * @param {number} most
  */
-function legendRows({ list, others, pale }, room, theme) {
+function legendRows({ list, others, pale }, room, theme, most) {
   const all = list.map(({ text, colour }) => ({ text: line(text).slice(0, 60), colour }));
   if (others > 0) {
     all.push({
@@ -197,10 +207,32 @@ function legendRows({ list, others, pale }, room, theme) {
       colour: pale ? theme.pale[0] : theme.other,
     });
   }
+  const rows = inRows(all, room, theme);
+  if (rows.length <= most) return rows;
+  const columns = Math.max(2, Math.floor((room - 24) / COLUMN_PX));
+  const wide = (room - 24) / columns - KEY_PX - 1;
+  const short = all.map(({ text, colour }) => ({
+    text: fitted(text, 12, wide, theme.family),
+    colour,
+  }));
+  const places = most * columns;
+  if (short.length > places) {
+    const left = short.length - places + 1;
+    short.splice(places - 1, left, { text: `and ${left} more`, colour: theme.other });
+  }
+  return inRows(short, room, theme);
+}
+
+/**
+ * @param {{ text: string, colour: string }[]} all
+ * @param {number} room
+ * @param {Theme} theme
+ */
+function inRows(all, room, theme) {
   /** @type {{ wide: number, keys: Key[] }[]} */
   const rows = [];
   for (const { text, colour } of all) {
-    const wide = 18 + width(text, 12, theme.family) + 22;
+    const wide = KEY_PX + width(text, 12, theme.family);
     const last = rows.at(-1);
     if (last && last.wide + wide <= room - 24) {
       last.keys.push({ text, colour, wide });

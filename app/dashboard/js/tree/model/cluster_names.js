@@ -11,6 +11,11 @@ const LEAVES = 3;
 /** Clusters that must have a name for names to be shown: as many as a legend lists. */
 const LISTED = 24;
 
+/** Letters of scripts from right to left, beside which a comma would join the wrong name. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+/** @param {string} name */
+const isolated = (name) => `\u2068${name}\u2069`;
+
 /** @type {WeakMap<CutClusters, { store: Store, n: number, names: Map<number, string> }>} */
 const known = new WeakMap();
 
@@ -61,7 +66,11 @@ export function largestLeaves(store, top) {
  * @param {string[]} names
  * @param {boolean} goesOn
  */
-const listed = (names, goesOn) => [...new Set(names)].join(", ") + (goesOn ? ", …" : "");
+const listed = (names, goesOn) => {
+  const each = [...new Set(names)];
+  const apart = each.some((name) => RIGHT_TO_LEFT.test(name)) ? each.map(isolated) : each;
+  return apart.join(", ") + (goesOn ? ", …" : "");
+};
 
 /**
  * The largest leaves of an inner node, by name; "" if none that has a name is loaded.

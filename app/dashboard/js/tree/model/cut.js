@@ -264,6 +264,20 @@ export function sliderPosition(k, leaves) {
 /** A cut with a larger cluster than this share of the points says nothing about the others. */
 export const MOST_SHARE = 0.8;
 
+/** @type {Record<string, string>} Why a level stands out, by its criterion. */
+const REASONS = {
+  gap: "gap in the heights",
+  silhouette: "compact and apart",
+  modularity: "few mix-ups between",
+};
+
+/**
+ * Why a level stands out, in words.
+ *
+ * @param {string} criterion
+ */
+export const criterionText = (criterion) => REASONS[criterion] ?? criterion;
+
 /**
  * Suggestions in the order in which they are tried: those by a criterion on the data rather than by
  * heights, and first those with no more clusters than colours can distinguish.

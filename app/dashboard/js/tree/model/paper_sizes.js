@@ -25,7 +25,24 @@ export const PAPERS = [
     size: { width: 338.7, height: 190.5 },
     pt: 16,
   },
+  { name: "poster", label: "Poster A0, 841 × 1189 mm", size: { width: 841, height: 1189 }, pt: 24 },
 ];
+
+/** The most px that a preview has on a side, and the most dots an inch. */
+const PREVIEW_PX = 1600;
+const PREVIEW_DPI = 192;
+const LEAST_DPI = 36;
+
+/**
+ * The dots an inch of a preview of paper.
+ *
+ * @param {PaperSize} paper
+ */
+export const previewDpi = ({ width, height }) =>
+  Math.max(
+    LEAST_DPI,
+    Math.min(PREVIEW_DPI, Math.floor((PREVIEW_PX * INCH_MM) / Math.max(width, height ?? 0))),
+  );
 
 /**
  * The size in px for which the view is laid out, so that its labels have `pt` points on paper.

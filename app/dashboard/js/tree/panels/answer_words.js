@@ -3,6 +3,7 @@
 
 import { capitalized, count, number, percent, plural } from "../../ui/format.js";
 import { leavesText } from "../model/cluster_names.js";
+import { criterionText } from "../model/cut.js";
 import { NONE } from "../model/store.js";
 
 /** @import { ConfusedPair, Level } from "../../net/answers.js" */
@@ -54,7 +55,7 @@ export function groupsSentence(level, shown, names) {
     ]),
   );
   if (level) {
-    const strength = `${level.criterion} ${number(level.score)}`;
+    const strength = `${criterionText(level.criterion)}, ${number(level.score)}`;
     const of = list.length ? [largest.length < level.k ? ", the largest " : ": ", ...list] : [];
     return [{ text: plural(level.k, "group"), k: level.k }, ` stand out (${strength})`, ...of, "."];
   }

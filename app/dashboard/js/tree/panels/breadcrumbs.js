@@ -1,7 +1,7 @@
 // The path from the whole tree to the shown part.
 
 import { button } from "../../ui/controls.js";
-import { bdi, el, replace } from "../../ui/dom.js";
+import { bdi, el, keep } from "../../ui/dom.js";
 
 /** @import { TreeView } from "../draw/view.js" */
 
@@ -25,42 +25,50 @@ export function breadcrumbs(view) {
     if (parent !== undefined) view.reroot(parent);
     else if (look.root !== 0) view.reroot(0);
   };
+  const steps = el("ol");
+  element.append(
+    button("Up", {
+      kind: "ghost small",
+      iconName: "back",
+      onclick: up,
+      title: "One step up (Backspace)",
+    }),
+    steps,
+  );
   /**
    * @param {number} id
    * @param {number} at
    * @param {boolean} isCut whether steps are left out after the first one
+   * @returns {readonly [key: string, make: () => Element]}
    */
   const crumb = (id, at, isCut) => {
-    const text = bdi(view.nameOf(id) ?? (id === 0 ? "Whole tree" : `node ${id}`));
-    return el(
-      "li",
-      {},
-      at > 0 && el("span", { "aria-hidden": "true" }, at === 1 && isCut ? "› … ›" : "›"),
-      id === look.root
-        ? el("span", { "aria-current": "true" }, text)
-        : el("button", { type: "button", class: "linklike", onclick: () => view.reroot(id) }, text),
-    );
+    const text = view.nameOf(id) ?? (id === 0 ? "Whole tree" : `node ${id}`);
+    const sign = at === 0 ? "" : at === 1 && isCut ? "› … ›" : "›";
+    const isLast = id === look.root;
+    const make = () =>
+      el(
+        "li",
+        {},
+        sign && el("span", { "aria-hidden": "true" }, sign),
+        isLast
+          ? el("span", { "aria-current": "true" }, bdi(text))
+          : el(
+              "button",
+              { type: "button", class: "linklike", onclick: () => view.reroot(id) },
+              bdi(text),
+            ),
+      );
+    return [[id, sign, isLast, text].join(" "), make];
   };
   const draw = () => {
     element.hidden = look.root === 0;
-    replace(element);
     if (look.root === 0) return;
     const path = view.store.path(look.root);
     if (path[0] !== 0) path.unshift(0);
     const shown = [path[0], ...path.slice(1).slice(-NEAREST)];
-    replace(
-      element,
-      button("Up", {
-        kind: "ghost small",
-        iconName: "back",
-        onclick: up,
-        title: "One step up (Backspace)",
-      }),
-      el(
-        "ol",
-        {},
-        shown.map((id, at) => crumb(id, at, shown.length < path.length)),
-      ),
+    keep(
+      steps,
+      shown.map((id, at) => crumb(id, at, shown.length < path.length)),
     );
   };
   view.on("shown", draw);

@@ -14,8 +14,10 @@ import { pageColours, ramp } from "../draw/palettes.js";
 import { contextOf } from "../draw/stage.js";
 import { joinsOf, matrixOf } from "../model/matrix.js";
 import { printDialog, printQuery } from "./print_dialog.js";
+import { printedPicture } from "./printed_picture.js";
 import { putNear } from "./tooltip.js";
 
+/** @import { PrintOptions } from "./print_dialog.js" */
 /** @import { ConfusedClass, ConfusedPair, Confusions, Dataset } from "../../net/answers.js" */
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { Column } from "../../ui/tables.js" */
@@ -184,14 +186,21 @@ export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
       `${view.fileName()}-confusions.${suffix}`,
       { signal },
     );
+  /** @param {PrintOptions} options */
+  const printValues = (options) => {
+    const { height_mm: _, ...values } = printQuery(options);
+    return { ...values, palette: view.look.palette };
+  };
   const print = () =>
     printDialog({
       title: "The matrix for print",
       hasHeight: false,
-      save: (options) => {
-        const { height_mm: _, ...values } = printQuery(options);
-        return save(options.form, { ...values, palette: view.look.palette });
-      },
+      save: (options) => save(options.form, printValues(options)),
+      picture: (options, own) =>
+        printedPicture(
+          source.confusionsPath("png", labels.value || null, printValues(options)),
+          own,
+        ),
     });
 
   const start = async () => {

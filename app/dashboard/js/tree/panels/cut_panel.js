@@ -3,7 +3,7 @@
 
 import { aborted, hasStatus } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";
-import { el, replace, svg, unique } from "../../ui/dom.js";
+import { el, keep, replace, svg, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
@@ -12,6 +12,7 @@ import { cutTables } from "./cut_tables.js";
 import {
   balancedCount,
   clustersAt,
+  criterionText,
   cutHere,
   cutter,
   cutText,
@@ -324,15 +325,18 @@ export function cutPanel(view, { onproblem, rows = true }) {
   };
 
   const drawMarks = () => {
-    replace(
+    keep(
       marks,
-      levels.map((level) =>
-        button(`${count(level.k)} · ${level.criterion}`, {
-          kind: "ghost small cut-mark",
-          title: `${CRITERIA[level.criterion] ?? level.criterion}: ${number(level.score)}; ${chance(level)}`,
-          onclick: () => choose({ k: level.k }),
-        }),
-      ),
+      levels.map((level) => {
+        const { k, criterion, score } = level;
+        const mark = () =>
+          button(`${count(k)} · ${criterionText(criterion)}`, {
+            kind: "ghost small cut-mark",
+            title: `${CRITERIA[criterion] ?? criterion}: ${number(score)}; ${chance(level)}`,
+            onclick: () => choose({ k }),
+          });
+        return [[k, criterion, score, level.p_value].join(" "), mark];
+      }),
     );
     marks.hidden = levels.length === 0;
   };

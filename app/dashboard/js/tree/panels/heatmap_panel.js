@@ -15,9 +15,11 @@ import { contextOf } from "../draw/stage.js";
 import { choiceText, KINDS } from "../model/heatmap.js";
 import { joinsOf, joinsOfMerges } from "../model/matrix.js";
 import { printDialog, printQuery } from "./print_dialog.js";
+import { printedPicture } from "./printed_picture.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 
+/** @import { PrintOptions } from "./print_dialog.js" */
 /** @import { Heatmap, HeatmapAxes, HeatmapResult } from "../../net/answers.js" */
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { Spot, Subject } from "../draw/matrix_view.js" */
@@ -172,14 +174,17 @@ export function heatmapPanel(view, { onchoose }) {
     drawn = null;
     view.emit("look");
   };
+  /** @param {PrintOptions} options */
+  const printPath = (options) => {
+    const values = { ...printQuery(options), palette: view.look.palette };
+    return source.heatmapPath(shown?.id ?? "", options.form, values);
+  };
   const print = () =>
     printDialog({
       title: "The matrix for print",
+      picture: (options, own) => printedPicture(printPath(options), own),
       save: async (options) => {
-        if (!shown) return;
-        const values = { ...printQuery(options), palette: view.look.palette };
-        const path = source.heatmapPath(shown.id, options.form, values);
-        await download(path, `${view.fileName()}-matrix.${options.form}`, { signal });
+        await download(printPath(options), `${view.fileName()}-matrix.${options.form}`, { signal });
       },
     });
   const saving = el(

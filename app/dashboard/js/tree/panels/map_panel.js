@@ -19,9 +19,11 @@ import { nodeOver, painted, thinned, within } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
 import { itemNote } from "./item_values.js";
 import { printDialog, printQuery } from "./print_dialog.js";
+import { printedPicture } from "./printed_picture.js";
 import { putNear } from "./tooltip.js";
 import { zoomButtons } from "./zoom_buttons.js";
 
+/** @import { PrintOptions } from "./print_dialog.js" */
 /** @import { FittingNode, PointMap, Selection } from "../../net/answers.js" */
 /** @import { Hover, TreeView } from "../draw/view.js" */
 /** @import { Option } from "../../ui/controls.js" */
@@ -152,20 +154,23 @@ export function mapPanel(view, { onchoose, only = null }) {
       { signal },
     );
 
+  /** @param {PrintOptions} options */
+  const printPath = (options) => {
+    const [[x0, y0], , [x1, y1]] = map.view;
+    const values = {
+      ...printQuery(options),
+      palette: look.palette,
+      color_by: pictureColor(view),
+      window: [x0, y0, x1, y1].map((value) => Number(value.toPrecision(6))).join(","),
+    };
+    return source.positionsPath(shown?.id ?? "", options.form, values);
+  };
   const print = () =>
     printDialog({
       title: "The map for print",
+      picture: (options, own) => printedPicture(printPath(options), own),
       save: async (options) => {
-        if (!shown) return;
-        const [[x0, y0], , [x1, y1]] = map.view;
-        const values = {
-          ...printQuery(options),
-          palette: look.palette,
-          color_by: pictureColor(view),
-          window: [x0, y0, x1, y1].map((value) => Number(value.toPrecision(6))).join(","),
-        };
-        const path = source.positionsPath(shown.id, options.form, values);
-        await download(path, `${view.fileName()}-map.${options.form}`, { signal });
+        await download(printPath(options), `${view.fileName()}-map.${options.form}`, { signal });
       },
     });
 

@@ -83,12 +83,14 @@ const endsInterval = (node, name) =>
  *   rows?: boolean,
  *   rank?: () => Promise<unknown>,
  *   stays?: () => boolean,
- * }} handlers `rows`: whether its points can be read; `rank` attaches what they can be ranked by; `stays`: whether the column does not scroll to a
- *   node that is selected
+ *   onreveal?: () => unknown,
+ * }} handlers `rows`: whether its points can be read; `rank` attaches what they can be ranked by;
+ *   `stays`: whether the column does not scroll to a node that is selected; `onreveal`: the panel is
+ *   about to come into view
  */
 export function nodePanel(
   view,
-  { actions, onchoose, choosing, rows = true, rank, stays = () => false },
+  { actions, onchoose, choosing, rows = true, rank, stays = () => false, onreveal },
 ) {
   const { source, signal } = view;
   const title = unique("node");
@@ -152,6 +154,7 @@ export function nodePanel(
 
   /** Bring the panel into view: in the column beside the tree, or, below it, up to the middle of the page. */
   const reveal = () => {
+    onreveal?.();
     const column = element.parentElement;
     if (!column) return;
     if (column.scrollHeight > column.clientHeight) {

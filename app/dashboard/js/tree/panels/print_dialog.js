@@ -1,10 +1,11 @@
 // The dialog of a figure for print: its form, its size on paper, its colours.
 
+import { aborted, messageOf } from "../../net/problem.js";
 import { waitsFor } from "../../net/waiting.js";
 import { field, select } from "../../ui/controls.js";
 import { dialog } from "../../ui/dialogs.js";
-import { el } from "../../ui/dom.js";
-import { PAPERS, wrongLength } from "../model/paper_sizes.js";
+import { el, replace } from "../../ui/dom.js";
+import { PAPERS, previewDpi, wrongLength } from "../model/paper_sizes.js";
 
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { PaperSize } from "../model/paper_sizes.js" */
@@ -29,7 +30,8 @@ const SIZES = [
 ];
 
 const DPIS = [150, 300, 600];
-const POINTS = [5, 6, 7, 8, 9, 10, 12, 16, 20];
+const POINTS = [5, 6, 7, 8, 9, 10, 12, 16, 20, 24, 32];
+const WAIT_MS = 350;
 
 /**
  * Ask how a figure is to be printed, and save it.
@@ -39,9 +41,11 @@ const POINTS = [5, 6, 7, 8, 9, 10, 12, 16, 20];
  *   hasLegend?: boolean,
  *   hasHeight?: boolean,
  *   save: (options: PrintOptions) => Promise<unknown>,
- * }} options `hasLegend`: whether a legend can be left out; `hasHeight`: whether the height is free
+ *   picture?: (options: PrintOptions, signal: AbortSignal) => Promise<Blob>,
+ * }} options `hasLegend`: whether a legend can be left out; `hasHeight`: whether the height is free; `picture`: what is
+ *   to be saved, for the preview
  */
-export function printDialog({ title, hasLegend = false, hasHeight = true, save }) {
+export function printDialog({ title, hasLegend = false, hasHeight = true, save, picture }) {
   const waits = waitsFor("form", "pdf");
   const form = select(
     [
@@ -101,8 +105,27 @@ export function printDialog({ title, hasLegend = false, hasHeight = true, save }
     if (wrong || wrongDown) return null;
     return { width: Number(width.value), height: isFree ? null : Number(height.value) };
   };
-  const { close } = dialog({
+  /**
+   * @param {PaperSize} chosen
+   * @returns {PrintOptions}
+   */
+  const options = (chosen) => ({
+    form: /** @type {PrintOptions["form"]} */ (form.value),
+    paper: chosen,
+    pt: Number(points.value),
+    dpi: Number(dpi.value),
+    theme: theme.value === "dark" ? "dark" : "light",
+    title: heading.value.trim(),
+    legend: key.checked,
+  });
+  const seen = picture && preview(picture);
+  const follow = () => {
+    const chosen = paper();
+    if (chosen) seen?.show(options(chosen));
+  };
+  const { close, closed, element } = dialog({
     title,
+    wide: Boolean(seen),
     body: [
       field("Form", form),
       field("Size", size),
@@ -113,6 +136,7 @@ export function printDialog({ title, hasLegend = false, hasHeight = true, save }
       field("Colours", theme),
       field("Title", heading, { help: "Stands above the figure; leave it empty for none." }),
       hasLegend && el("label", { class: "check" }, key, "With the legend"),
+      seen?.element,
     ],
     actions: [
       { label: "Cancel" },
@@ -123,19 +147,60 @@ export function printDialog({ title, hasLegend = false, hasHeight = true, save }
           const chosen = paper();
           if (!chosen) return false;
           close();
-          return save({
-            form: /** @type {PrintOptions["form"]} */ (form.value),
-            paper: chosen,
-            pt: Number(points.value),
-            dpi: Number(dpi.value),
-            theme: theme.value === "dark" ? "dark" : "light",
-            title: heading.value.trim(),
-            legend: key.checked,
-          });
+          return save(options(chosen));
         },
       },
     ],
   });
+  if (!seen) return;
+  element.addEventListener("input", follow);
+  closed.then(seen.stop);
+  follow();
+}
+
+/**
+ * The figure as it will be, at its true size; `show` it with other options, a moment later.
+ *
+ * @param {(options: PrintOptions, signal: AbortSignal) => Promise<Blob>} picture
+ */
+function preview(picture) {
+  const status = el("p", { class: "quiet", role: "status" });
+  const sheet = el("div", { class: "print-sheet", tabindex: "0", role: "region", "aria-label": "Preview" }); // prettier-ignore
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  let current = new AbortController();
+  /** @param {PrintOptions} options */
+  const draw = async (options) => {
+    const { signal } = (current = new AbortController());
+    const { width } = options.paper;
+    replace(status, "Drawing the preview…");
+    try {
+      const blob = await picture({ ...options, form: "png", dpi: previewDpi(options.paper) }, signal); // prettier-ignore
+      if (signal.aborted) return;
+      const address = URL.createObjectURL(blob);
+      const image = el("img", { src: address, alt: "The figure", style: { width: `${width}mm` } });
+      image.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
+      replace(sheet, image);
+      replace(status, `Preview at true size, ${width} mm wide, letters of ${options.pt} pt.`);
+    } catch (error) {
+      if (aborted(error)) return;
+      replace(sheet);
+      replace(status, messageOf(error));
+    }
+  };
+  const stop = () => {
+    clearTimeout(timer);
+    current.abort();
+  };
+  return {
+    element: el("div", { class: "stack tight" }, status, sheet),
+    stop,
+    /** @param {PrintOptions} options */
+    show: (options) => {
+      stop();
+      timer = setTimeout(() => draw(options), WAIT_MS);
+    },
+  };
 }
 
 /**

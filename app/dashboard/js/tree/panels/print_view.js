@@ -19,13 +19,33 @@ export const printView = (view) =>
     title: "Figure for print",
     hasLegend: true,
     save: (options) => savePrint(view, options),
+    picture: async (options, signal) => (await printed(view, options, signal)).blob(),
   });
 
 /**
  * @param {TreeView} view
  * @param {PrintOptions} options
  */
-async function savePrint(view, { form, paper, pt, dpi, theme: wanted, title, legend }) {
+async function savePrint(view, options) {
+  const { form } = options;
+  try {
+    const response = await printed(view, options, view.signal);
+    saveBlob(await response.blob(), `${view.fileName()}.${form}`);
+    const lost = response.headers.get("warning");
+    if (lost) toast(lost.replace(/^\d+ \S+ "|"$/g, ""));
+  } catch (error) {
+    if (!aborted(error)) toastError(error);
+  }
+}
+
+/**
+ * The file of the view. Throws the Problem of a failure.
+ *
+ * @param {TreeView} view
+ * @param {PrintOptions} options
+ * @param {AbortSignal} signal
+ */
+function printed(view, { form, paper, pt, dpi, theme: wanted, title, legend }, signal) {
   const { palette } = view.look;
   const theme = (wanted === "dark" ? onBlack : onWhite)(palette, view.theme.family);
   const size = layoutSize(paper, pt, view.stage);
@@ -40,18 +60,11 @@ async function savePrint(view, { form, paper, pt, dpi, theme: wanted, title, leg
     paper: theme.paper,
     items: itemsOf(drawn, theme.family),
   };
-  try {
-    const response = await raw("/v1/figures", {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-      signal: view.signal,
-      quiet: true,
-    });
-    saveBlob(await response.blob(), `${view.fileName()}.${form}`);
-    const lost = response.headers.get("warning");
-    if (lost) toast(lost.replace(/^\d+ \S+ "|"$/g, ""));
-  } catch (error) {
-    if (!aborted(error)) toastError(error);
-  }
+  return raw("/v1/figures", {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+    signal,
+    quiet: true,
+  });
 }
