@@ -19,8 +19,8 @@ from app.resources.aliases.schemas import (
     EXAMPLE,
     MOVE_EXAMPLE,
     AliasBody,
+    AliasMoveBody,
     AliasRequest,
-    MoveBody,
     RollbackRequest,
 )
 from models.errors import shown
@@ -192,16 +192,16 @@ async def roll_back_alias(
     "/{alias}/history",
     operation_id="get_alias_history",
     summary="The moves of an alias, newest first",
-    response_model=Page[MoveBody],
+    response_model=Page[AliasMoveBody],
     responses={200: example_page(MOVE_EXAMPLE), **responses(*ANYWHERE, "not-found")},
 )
-async def get_alias_history(service: ServiceDep, tenant: Tenant, name: Name) -> Page[MoveBody]:
+async def get_alias_history(service: ServiceDep, tenant: Tenant, name: Name) -> Page[AliasMoveBody]:
     """Who moved it, when, where and why: the last 200 moves, on one page. Also of an alias that was
     removed."""
     alias = await to_thread.run_sync(service.aliases.get, tenant, name)
     if not alias.moves:
         raise not_found("alias", f"@{name}")
-    items = [MoveBody.of(move) for move in reversed(alias.moves)]
+    items = [AliasMoveBody.of(move) for move in reversed(alias.moves)]
     return Page(items=items, next_cursor=None)
 
 

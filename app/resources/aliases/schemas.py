@@ -98,7 +98,7 @@ class AliasBody(BaseModel):
         )
 
 
-class MoveBody(BaseModel):
+class AliasMoveBody(BaseModel):
     """One move of an alias."""
 
     model_config = ConfigDict(title="AliasMove", json_schema_extra={"examples": [MOVE_EXAMPLE]})
@@ -113,5 +113,5 @@ class MoveBody(BaseModel):
     )
 
     @classmethod
-    def of(cls, move: Move) -> MoveBody:
+    def of(cls, move: Move) -> AliasMoveBody:
         return cls(**move.model_dump())
