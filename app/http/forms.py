@@ -9,9 +9,9 @@ from __future__ import annotations
 import inspect
 import io
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -22,9 +22,6 @@ from app.http.problems import Refused
 from app.http.streaming import Turn, streamed
 from models.running import packages
 
-if TYPE_CHECKING:
-    pass
-
 T = TypeVar("T")
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[Response]])
 Chunks = Iterator[bytes]
@@ -32,8 +29,14 @@ Chunks = Iterator[bytes]
 _VALUES = 1 << 17
 """Values of an array that are written at a time."""
 
-BY_SUFFIX = "x-umbel-forms"
-"""The member of a route's operation with its forms; `app.openapi.operations` takes it out."""
+FORMS = "x-umbel-forms"
+"""The member of a route's operation with its forms; `app.openapi.form_paths` takes it out."""
+DRAWN = "x-umbel-drawn"
+"""The member of a route's operation with the parameters of pictures alone; taken out, too."""
+
+
+OF_PICTURES = "of_pictures"
+"""The attribute of a query model that names its parameters that only pictures have."""
 
 
 class Warned(Iterator[bytes]):
@@ -72,9 +75,10 @@ def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
     raise _none_fits(f"the suffix .{suffix}", forms)
 
 
-def by_suffix_documented(forms: Sequence[Form[T]]) -> dict[str, dict[str, str]]:
-    """What a route by suffix adds to its operation: the media type of each suffix."""
-    return {BY_SUFFIX: {form.suffix: form.media for form in forms}}
+def documented(forms: Sequence[Form[T]], drawn: Iterable[str] = ()) -> dict[str, Any]:
+    """What a route of forms adds to its operation: the media type of each suffix, and which of
+    its parameters only pictures have."""
+    return {FORMS: {form.suffix: form.media for form in forms}, DRAWN: sorted(drawn)}
 
 
 def by_accept(accept: str | None, forms: Sequence[Form[T]]) -> Form[T]:
@@ -137,7 +141,7 @@ def mount(
     summary: str,
     responses: dict[int | str, dict[str, Any]],
 ) -> Callable[[Endpoint], Endpoint]:
-    """A decorator that serves an endpoint at `path` by `Accept` and at `path.{suffix}`.
+    """A decorator that serves an endpoint at `path` by `Accept` and at `path.{form}`.
 
     The endpoint has a parameter `form: Form[T]`, which is filled in; its name is the operation's id
     (with `_as` for the route by suffix), its docstring the description.
@@ -148,20 +152,22 @@ def mount(
     listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}."
     media = f"One of {', '.join(f'`{form.media}`' for form in forms)}; the first by default."
     plain = re.sub(r":\w+}", "}", router.prefix + path)
-    suffix = _keyword("suffix", Annotated[str, Path(description=listed, examples=[suffixes[1]])])
+    suffix = _keyword("form", Annotated[str, Path(description=listed, examples=[suffixes[1]])])
     accept = _keyword("accept", Annotated[str | None, Header(description=media)], None)
 
     def mounted(endpoint: Endpoint) -> Endpoint:
         name = endpoint.__name__
+        drawn = frozenset() if all(form.drawn for form in forms) else _of_pictures(endpoint)
+        extra = documented(forms, drawn)
         router.get(
-            f"{path}.{{suffix}}",
+            f"{path}.{{form}}",
             operation_id=f"{name}_as",
             summary=f"{summary}, by suffix",
             description=f"As `GET {plain}`, in the form that the suffix names.",
             response_class=Response,
             responses=responses,
-            openapi_extra=by_suffix_documented(forms),
-        )(_choosing(endpoint, suffix, lambda text: by_suffix(text, forms)))
+            openapi_extra=extra,
+        )(_choosing(endpoint, suffix, lambda text: by_suffix(text, forms), drawn))
         router.get(
             path,
             operation_id=name,
@@ -169,10 +175,39 @@ def mount(
             description=inspect.getdoc(endpoint),
             response_class=Response,
             responses=responses,
-        )(_choosing(endpoint, accept, lambda text: by_accept(text, forms)))
+            openapi_extra=extra,
+        )(_choosing(endpoint, accept, lambda text: by_accept(text, forms), drawn))
         return endpoint
 
     return mounted
+
+
+def _of_pictures(endpoint: Callable[..., Any]) -> frozenset[str]:
+    """The query parameters of an endpoint that only pictures have, as its query models say."""
+    annotations = [
+        own.annotation for own in inspect.signature(endpoint, eval_str=True).parameters.values()
+    ]
+    models = [next(iter(get_args(each)), each) for each in annotations]
+    return frozenset().union(
+        *(
+            vars(base).get(OF_PICTURES, ())
+            for model in models
+            if isinstance(model, type)
+            for base in model.__mro__
+        )
+    )
+
+
+def _refuse(form: Form[T], drawn: Set[str], given: Iterable[str]) -> None:
+    """Raises Refused `invalid-request` for parameters of pictures with another form."""
+    details = {
+        name: f"The form {form.suffix!r} has no query parameter {name!r}; only pictures have it."
+        for name in given
+        if name in drawn
+    }
+    if details:
+        errors = [{"detail": text, "pointer": ["query", name]} for name, text in details.items()]
+        raise Refused("invalid-request", next(iter(details.values())), errors=errors)
 
 
 def _keyword(
@@ -187,11 +222,17 @@ def _choosing(
     endpoint: Callable[..., Awaitable[Response]],
     parameter: inspect.Parameter,
     choose: Callable[[Any], Form[T]],
+    drawn: Set[str],
 ) -> Callable[..., Awaitable[Response]]:
-    """The endpoint with `parameter`, which chooses the form, in place of `form`."""
+    """The endpoint with `parameter`, which chooses the form, in place of `form`.
+
+    drawn : the query parameters that only pictures have; other forms refuse them.
+    """
 
     async def chosen(**arguments: Any) -> Response:
         form = choose(arguments.pop(parameter.name))
+        if drawn and not form.drawn:
+            _refuse(form, drawn, arguments["request"].query_params)
         return await endpoint(**arguments, form=form)
 
     signature = inspect.signature(endpoint, eval_str=True)

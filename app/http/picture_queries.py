@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -42,6 +42,9 @@ class PictureQuery(BaseModel):
     """How a picture is drawn, and its size: by pixels, or for print by millimetres."""
 
     model_config = ConfigDict(extra="ignore")
+    of_pictures: ClassVar = frozenset(
+        {"px", "width_mm", "dpi", "font_pt", "fonts", "palette", "theme", "title"}
+    )
 
     px: int = Field(1000, ge=100, le=4096, description="Pictures: width in pixels.")
     width_mm: float | None = Field(
@@ -103,6 +106,8 @@ class PictureQuery(BaseModel):
 class SizedPictureQuery(PictureQuery):
     """The same with a height."""
 
+    of_pictures: ClassVar = frozenset({"height", "height_mm"})
+
     height: int | None = Field(
         None,
         ge=100,
@@ -126,6 +131,8 @@ class SizedPictureQuery(PictureQuery):
 
 class FormQuery(SizedPictureQuery):
     """The part of a tree, and how it is written or drawn."""
+
+    of_pictures: ClassVar = frozenset({"shape", "color_by", "strips"})
 
     root: int = Field(0, ge=0, le=2**31 - 1, description="Return only the part under this node.")
     depth: int | None = Field(

@@ -3,7 +3,9 @@
 Start with `document`.
 
 - `document`: the document made, tidied, served.
-- `operations`: its operations, made exact; `method_schemas`: a schema for each method.
+- `operations`: its operations, made exact; `form_paths`: a resource's forms among them.
+- `method_schemas`: a schema for each method.
+- `shared`: what repeats, written once among the components.
 - `enum_names`: names for values that generators would take for one.
 - `documented`: schemas for what is sent as it was stored.
 """

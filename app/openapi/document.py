@@ -19,7 +19,7 @@ from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 
 from app.http import problems
-from app.openapi import method_schemas, operations
+from app.openapi import form_paths, method_schemas, operations, shared
 
 VERSION = "1"
 DESCRIPTION = """Hierarchies as a service: logits, features or counts in; trees, evaluations, \
@@ -94,16 +94,19 @@ def _document_of(app: FastAPI, root_path: str) -> dict[str, Any]:
     )
     problems.add_schema(document)
     _restore_examples(document, app)
+    # Until here its parts belong to the routes.
+    document = json.loads(json.dumps(document))
     for path in document["paths"].values():
         for operation in path.values():
             operations.tidy(operation)
-    operations.split_forms(document)
+    form_paths.write_once(document)
     _restore_schema_examples(document)
     method_schemas.add(document)
     schemas = document["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):
         schemas.pop(unused, None)
     _keep_used_tags(document)
+    shared.share(document)
     return document
 
 

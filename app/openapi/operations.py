@@ -1,52 +1,10 @@
-"""The operations of the OpenAPI document, made exact.
-
-A route by suffix (`/v1/trees/{tree_id}.{suffix}`) serves several forms. In the document each form
-is a separate path with one media type, so that a generated client knows text from bytes.
-"""
+"""The operations of the OpenAPI document, made exact."""
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
-from app.http.forms import BY_SUFFIX
-
-_NAMES = {"nwk": "newick", "nex": "nexus", "linkage.npy": "linkage", "hclust.json": "hclust"}
-"""What a form is called in the id of its operation, where its suffix does not say it."""
-_TITLES = {
-    "newick": "Newick",
-    "nexus": "Nexus",
-    "linkage": "a SciPy linkage",
-    "hclust": "R's hclust",
-}
-_SUFFIX = "{suffix}"
-
-
-def split_forms(document: dict[str, Any]) -> None:
-    """Put one path for each form in the place of every path by suffix."""
-    paths: dict[str, Any] = {}
-    for path, operations in document["paths"].items():
-        forms = operations.get("get", {}).pop(BY_SUFFIX, None)
-        if forms is None:
-            paths[path] = operations
-            continue
-        for suffix, media in forms.items():
-            paths[path.replace(_SUFFIX, suffix)] = {
-                "get": _of_form(operations["get"], suffix, media)
-            }
-    document["paths"] = paths
-
-
-def _of_form(operation: dict[str, Any], suffix: str, media: str) -> dict[str, Any]:
-    single = copy.deepcopy(operation)
-    name = _NAMES.get(suffix, suffix)
-    single["operationId"] = f"{single['operationId'].removesuffix('_as')}_{name}"
-    form = _TITLES.get(name, name.upper() if suffix != "arrow" else "Arrow")
-    single["summary"] = f"{single['summary'].removesuffix(', by suffix')}, as {form}"
-    single["parameters"] = [entry for entry in single["parameters"] if entry["name"] != "suffix"]
-    content = single["responses"]["200"]["content"]
-    single["responses"]["200"]["content"] = {media: content[media]}
-    return single
+from app.http import problems
 
 
 def tidy(operation: dict[str, Any]) -> None:
@@ -55,8 +13,12 @@ def tidy(operation: dict[str, Any]) -> None:
         for media in response.get("content", {}).values():
             # OpenAPI 3.2's; a 3.1 document may not have it.
             media.pop("itemSchema", None)
+            if str(media.get("schema", {}).get("title", "")).startswith("Response "):
+                del media["schema"]["title"]
         if status.startswith(("4", "5")):
             response.setdefault("content", {}).pop("application/json", None)
+        if status == "422" and not response["content"]:
+            response.update(problems.responses("invalid-request")[422])
         if status == "204":
             response.pop("content", None)
     if "security" in operation:
@@ -69,8 +31,17 @@ def tidy(operation: dict[str, Any]) -> None:
             for call in path.values():
                 # The receiver checks the signature; the service has no key of it.
                 call["security"] = []
+    if "parameters" in operation:
+        # OpenAPI ignores it: the media types of the response say what there is.
+        operation["parameters"] = [
+            each for each in operation["parameters"] if each["name"].lower() != "accept"
+        ]
     for parameter in operation.get("parameters", []):
-        _leave_out_null(parameter.get("schema", {}))
+        schema = parameter.get("schema", {})
+        _leave_out_null(schema)
+        # They repeat the parameter's own.
+        for member in ("title", "description"):
+            schema.pop(member, None)
         if "examples" in parameter.get("schema", {}) and "example" not in parameter:
             parameter["example"] = parameter["schema"].pop("examples")[0]
 

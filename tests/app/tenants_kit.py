@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from tests.document_kit import spelled_out
 from tests.needs_kit import lacking
 
 LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
@@ -31,7 +32,7 @@ def check_apart(
     assert {"dataset", "upload", "job", "tree", "model", "comparison"} <= things.keys()
     before = {path: owner.get(path).status_code for path in paths_of(things)}
     assert set(before.values()) == {200}
-    document = owner.get("/openapi.json").json()
+    document = spelled_out(owner.get("/openapi.json").json())
     n_requests = 0
     for path, operations in document["paths"].items():
         kind = re.match(r"/v1/\w+/\{(\w+)_id\}", path)
@@ -68,7 +69,7 @@ def check_link(owner: httpx.Client, things: dict[str, list[str]]) -> None:
     other = owner.post("/v1/trees", content="(a:1,b:1);", headers=text).json()["id"]
     link = owner.post(f"/v1/trees/{tree}/shares", json={"rows": True, "map": map_}).json()
     token = {"Authorization": f"Bearer {link['token']}"}
-    document = owner.get("/openapi.json").json()
+    document = spelled_out(owner.get("/openapi.json").json())
     opened, n_closed = set[str](), 0
     for ids in (own, {**own, "tree_id": other}):
         for path, operations in document["paths"].items():

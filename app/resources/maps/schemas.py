@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -135,6 +135,8 @@ class MapsBody(BaseModel):
 
 class PositionsQuery(SizedPictureQuery):
     """The order of the points, and how they are drawn."""
+
+    of_pictures: ClassVar = frozenset({"color_by", "window"})
 
     color_by: str | None = Field(
         None,

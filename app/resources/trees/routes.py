@@ -53,6 +53,15 @@ mount_list(
 )
 
 
+_TEXTS = {
+    "text/x-nh": "(rose:1.0,tulip:1.0);",
+    "text/x-nexus": "#NEXUS\nBEGIN TAXA;\n  DIMENSIONS NTAX=2;\n  TAXLABELS\n    rose\n    tulip;\n"
+    "END;\nBEGIN TREES;\n  TREE tree = [&R] (rose:1.0,tulip:1.0);\nEND;\n",
+    "text/csv": "id,parent,height,size,name\r\n0,,1.0,2,\r\n1,0,0.0,1,rose\r\n2,0,0.0,1,tulip\r\n",
+}
+"""One tree in the text forms."""
+
+
 def _documented() -> dict[int | str, dict[str, Any]]:
     content: dict[str, Any] = {
         form.media: {"schema": {"type": "string", "format": "binary"}}
@@ -68,8 +77,8 @@ def _documented() -> dict[int | str, dict[str, Any]]:
             "labels": ["rose", "tulip"],
         },
     }
-    content["text/x-nh"] = {"schema": {"type": "string"}, "example": "(rose:1.0,tulip:1.0);"}
     text = {"schema": {"type": "string"}}
+    content |= {media: {**text, "example": example} for media, example in _TEXTS.items()}
     return {
         200: {
             "model": TreeBody | NestedTreeBody,

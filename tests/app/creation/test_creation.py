@@ -10,9 +10,10 @@ import pytest
 from tests.app.conftest import Api, new_job, problem_of
 from tests.app.creation.posts_kit import OF_TREE, body_of, post_of
 from tests.conftest import ROOT
+from tests.document_kit import spelled_out
 from workers.kinds.registry import kinds
 
-DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text())
+DOCUMENT = spelled_out(json.loads((ROOT / "openapi" / "openapi.json").read_text()))
 CREATING = {
     operation["operationId"]: operation
     for path in DOCUMENT["paths"].values()

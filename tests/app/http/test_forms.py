@@ -142,9 +142,9 @@ def test_a_long_form_is_streamed_with_the_same_content(
 
 def test_the_pair_of_routes_is_documented(counting: TestClient) -> None:
     paths = counting.get("/openapi.json").json()["paths"]
-    plain, by_suffix_ = paths["/count/{n}"]["get"], paths["/count/{n}.{suffix}"]["get"]
+    plain, by_suffix_ = paths["/count/{n}"]["get"], paths["/count/{n}.{form}"]["get"]
     assert (plain["operationId"], by_suffix_["operationId"]) == ("count", "count_as")
     assert plain["description"] == "Numbers up to n."
     assert {parameter["name"] for parameter in plain["parameters"]} == {"n", "accept"}
-    assert {parameter["name"] for parameter in by_suffix_["parameters"]} == {"n", "suffix"}
+    assert {parameter["name"] for parameter in by_suffix_["parameters"]} == {"n", "form"}
     assert "`GET /count/{n}`" in by_suffix_["description"]

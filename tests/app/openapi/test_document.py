@@ -16,6 +16,7 @@ from app.openapi import document as openapi
 from app.resources.trees.forms import FORMS
 from models.registry import methods
 from tests.app.conftest import Api
+from tests.document_kit import spelled_out
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +29,7 @@ def document() -> dict[str, Any]:
 def operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [
         (f"{method.upper()} {path}", operation)
-        for path, methods in document["paths"].items()
+        for path, methods in spelled_out(document)["paths"].items()
         for method, operation in methods.items()
     ]
 
@@ -50,7 +51,11 @@ def test_without_the_committed_document_the_service_makes_it(
 
 
 def test_every_operation_is_complete(document: dict[str, Any]) -> None:
-    names = [operation["operationId"] for _, operation in operations(document)]
+    names = [
+        operation["operationId"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+    ]
     assert len(set(names)) == len(names)
     for where, operation in operations(document):
         assert operation["summary"], where
@@ -177,15 +182,58 @@ def test_no_two_schemas_have_one_title(document: dict[str, Any]) -> None:
     assert sorted(names) == sorted(set(names))
 
 
-def test_every_form_of_a_tree_is_one_operation_with_one_type(document: dict[str, Any]) -> None:
+def test_a_tree_is_one_path_with_its_json_and_one_with_all_other_forms(
+    document: dict[str, Any],
+) -> None:
+    paths = spelled_out(document)["paths"]
     for form in FORMS:
-        operation = document["paths"][f"/v1/trees/{{tree_id}}.{form.suffix}"]["get"]
+        operation = paths[f"/v1/trees/{{tree_id}}.{form.suffix}"]["get"]
         assert list(operation["responses"]["200"]["content"]) == [form.media]
-        assert [entry["name"] for entry in operation["parameters"]].count("suffix") == 0
-    names = {operation["operationId"] for _, operation in operations(document)}
-    assert {"get_tree_newick", "get_tree_svg", "get_tree_png", "get_tree_linkage"} <= names
-    assert "suffix" not in json.dumps(list(document["paths"]))
+        names = {entry["name"] for entry in operation["parameters"]}
+        assert ("palette" in names) == (form.suffix != "json")
+        assert {"root", "depth"} <= names
+    ends = {path.partition(".")[2] for path in document["paths"] if "." in path}
+    assert ends == {"{form}", "jsonl"}
     assert "x-umbel" not in json.dumps(document)
+
+
+def test_text_comes_first_and_is_text(document: dict[str, Any]) -> None:
+    """A generator that knows one media type of a response takes the first that it knows."""
+    paths = [path for path in document["paths"] if path.endswith(".{form}")]
+    assert len(paths) > 20
+    for path in paths:
+        content = document["paths"][path]["get"]["responses"]["200"]["content"]
+        is_text = [media.startswith("text/") for media in content]
+        assert is_text == sorted(is_text, reverse=True), path
+        for media, entry in content.items():
+            if media.startswith("text/"):
+                assert entry["schema"] == {"type": "string"}, path
+
+
+def test_what_repeats_is_written_once(document: dict[str, Any]) -> None:
+    every = [each for path in document["paths"].values() for each in path.values()]
+    for part in ("responses", "parameters"):
+        own = [
+            json.dumps(entry)
+            for operation in every
+            for entry in _entries(operation.get(part, ()))
+            if "$ref" not in entry
+        ]
+        assert len(own) == len(set(own)), part
+
+
+def _entries(part: Any) -> list[Any]:
+    """The problems of an operation, or its parameters."""
+    if isinstance(part, dict):
+        return [entry for status, entry in part.items() if status.startswith(("4", "5"))]
+    return list(part)
+
+
+def test_the_document_stays_readable(document: dict[str, Any]) -> None:
+    """What a reader and a generator have to take in."""
+    n_operations = sum(len(path) for path in document["paths"].values())
+    assert n_operations <= 152
+    assert len(json.dumps(document)) <= 785_000
 
 
 def test_every_operation_says_whether_it_needs_a_key(document: dict[str, Any]) -> None:
@@ -202,7 +250,7 @@ def test_the_first_form_of_an_upload_is_binary(document: dict[str, Any]) -> None
 
 
 def test_the_webhook_is_documented(document: dict[str, Any]) -> None:
-    callbacks = document["paths"]["/v1/jobs"]["post"]["callbacks"]
+    callbacks = spelled_out(document)["paths"]["/v1/jobs"]["post"]["callbacks"]
     post = callbacks["job_ended"]["{$request.body#/webhook}"]["post"]
     assert post["requestBody"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/EndedBody"

@@ -196,10 +196,12 @@ test("a picture by the service has the strips of the page, as many as it takes",
   assert.equal(pictureStrips({ attachment, strips: [] }), null);
   assert.equal(pictureStrips(null), null);
   const contract = JSON.parse(await readFile("openapi/openapi.json", "utf-8"));
-  const picture = contract.paths["/v1/trees/{tree_id}.svg"].get.parameters;
+  const picture = contract.paths["/v1/trees/{tree_id}.{form}"].get.parameters;
   const { description } = picture.find(({ name }) => name === "strips");
   assert.match(description, new RegExp(`^Pictures: up to ${MOST_STRIPS} columns`));
-  const matches = contract.paths["/v1/attachments/{attachment_id}/matches"].get.parameters;
+  const matches = contract.paths["/v1/attachments/{attachment_id}/matches"].get.parameters.map(
+    (entry) => (entry.$ref ? contract.components.parameters[entry.$ref.split("/").at(-1)] : entry),
+  );
   const { schema } = matches.find(({ name }) => name === "where");
   assert.equal(schema.maxItems, MOST_CONDITIONS);
 });

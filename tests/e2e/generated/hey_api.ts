@@ -4,7 +4,7 @@
 import { readFile } from "node:fs/promises";
 
 import { client } from "./client/client.gen";
-import { createDataset, createJob, getAssignmentsJson, getTreeNewick } from "./client/sdk.gen";
+import { createDataset, createJob, getAssignments, getTreeAs } from "./client/sdk.gen";
 
 async function main(url: string, file: string) {
   client.setConfig({ baseUrl: url, throwOnError: true });
@@ -25,10 +25,10 @@ async function main(url: string, file: string) {
   });
   const tree_id = job.data.result?.tree;
   if (!tree_id) throw new Error(job.data.error?.detail);
-  const newick = await getTreeNewick({ path: { tree_id }, throwOnError: true });
-  const cut = await getAssignmentsJson({ path: { tree_id }, query: { k: 2 }, throwOnError: true });
+  const newick = await getTreeAs({ path: { tree_id, form: "nwk" }, throwOnError: true });
+  const cut = await getAssignments({ path: { tree_id }, query: { k: 2 }, throwOnError: true });
   if (!("clusters" in cut.data)) throw new Error("not a cut");
-  console.log(newick.data.trim(), cut.data.clusters.length);
+  console.log(String(newick.data).trim(), cut.data.clusters.length);
 }
 
 void main(...(process.argv.slice(2) as [string, string]));

@@ -12,10 +12,11 @@ from pathlib import Path
 from generated_client import AuthenticatedClient
 from generated_client.api.datasets import create_dataset
 from generated_client.api.jobs import create_job
-from generated_client.api.trees import get_assignments_json, get_tree_newick
+from generated_client.api.trees import get_assignments, get_tree_as
 from generated_client.models.assignments import Assignments
 from generated_client.models.create_dataset_role import CreateDatasetRole
 from generated_client.models.dataset import Dataset
+from generated_client.models.get_tree_as_form import GetTreeAsForm
 from generated_client.models.job import Job
 from generated_client.models.l2h_job import L2HJob
 from generated_client.models.l2h_params import L2HParams
@@ -39,9 +40,9 @@ def main(url: str, path: str) -> None:
     assert job.result is not None
     tree = job.result.tree
     assert not isinstance(tree, Unset)
-    newick = get_tree_newick.sync(tree, client=client)
+    newick = get_tree_as.sync(tree, GetTreeAsForm.NWK, client=client)
     assert isinstance(newick, str), newick
-    cut = get_assignments_json.sync(tree, client=client, k=2)
+    cut = get_assignments.sync(tree, client=client, k=2)
     assert isinstance(cut, Assignments), cut
     print(newick.strip(), len(cut.clusters))
 

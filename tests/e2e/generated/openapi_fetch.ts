@@ -14,7 +14,7 @@ async function main(url: string, file: string) {
     params: { query: { role: "logits" } },
     headers: { "Content-Type": "application/octet-stream" },
     body: file,
-    bodySerializer: (path) => readFileSync(path),
+    bodySerializer: () => readFileSync(file),
   });
   if (dataset.error) throw new Error(dataset.error.detail);
   const job = await client.POST("/v1/jobs", {
@@ -28,11 +28,11 @@ async function main(url: string, file: string) {
   if (job.error) throw new Error(job.error.detail);
   const tree_id = job.data.result?.tree;
   if (!tree_id) throw new Error(job.data.error?.detail);
-  const newick = await client.GET("/v1/trees/{tree_id}.nwk", {
-    params: { path: { tree_id } },
+  const newick = await client.GET("/v1/trees/{tree_id}.{form}", {
+    params: { path: { tree_id, form: "nwk" } },
     parseAs: "text",
   });
-  const cut = await client.GET("/v1/trees/{tree_id}/assignments.json", {
+  const cut = await client.GET("/v1/trees/{tree_id}/assignments", {
     params: { path: { tree_id }, query: { k: 2 } },
   });
   if (newick.error ?? cut.error) throw new Error("the tree cannot be read");

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from tests.conftest import ROOT
+from tests.document_kit import spelled_out
 from tests.e2e.conftest import Service
 from umbel_client import (
     Attachment,
@@ -33,9 +34,17 @@ from umbel_client import (
 from umbel_client import problems as refusals
 
 DOCUMENT = json.loads((ROOT / "openapi" / "openapi.json").read_text())
+
+
+def _name(path: str, operation: dict[str, Any]) -> str:
+    """The id of an operation, with its form where the document has one operation for several."""
+    form = "" if path in DOCUMENT["paths"] else f"_{path.partition('.')[2].replace('.', '_')}"
+    return f"{operation['operationId']}{form}"
+
+
 OPERATIONS = {
-    operation["operationId"]: (verb.upper(), path)
-    for path, verbs in DOCUMENT["paths"].items()
+    _name(path, operation): (verb.upper(), path)
+    for path, verbs in spelled_out(DOCUMENT)["paths"].items()
     for verb, operation in verbs.items()
     if verb in ("get", "post", "put", "patch", "delete")
 }

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.document_kit import spelled_out
 from tests.e2e.client import Api
 from tests.needs_kit import lacking
 
@@ -21,7 +22,7 @@ PARTLY = [n % 3 if n < 12 and n % 3 < 2 else None for n in range(24)]
 
 @pytest.fixture
 def document(api: Api) -> dict[str, Any]:
-    document: dict[str, Any] = api.client.get("/openapi.json").json()
+    document: dict[str, Any] = spelled_out(api.client.get("/openapi.json").json())
     return document
 
 

@@ -57,9 +57,34 @@ export const metrics = async () => (await everyMetric()).filter((one) => !isOfCl
 /** The metrics of classifiers. */
 export const classifierMetrics = async () => (await everyMetric()).filter(isOfClassifiers);
 
-/** The schemas of the API's document, by name. */
+/** The schemas of the API's document, by name, each with its members in place. */
 export const schemas = once(async () => {
   /** @type {{ components: { schemas: Record<string, Schema> } }} */
   const document = await get("/openapi.json", { quiet: true });
-  return document.components.schemas;
+  return withMembers(document.components.schemas);
 });
+
+/**
+ * The schemas with the members that the document shares among them (`$ref`) in place.
+ *
+ * @param {Record<string, Schema>} all
+ * @returns {Record<string, Schema>}
+ */
+export const withMembers = (all) =>
+  mapped(all, (schema) =>
+    schema.properties
+      ? {
+          ...schema,
+          properties: mapped(schema.properties, ({ $ref: reference, ...own }) =>
+            reference ? { ...all[reference.split("/").at(-1) ?? ""], ...own } : own,
+          ),
+        }
+      : schema,
+  );
+
+/**
+ * @param {Record<string, Schema>} all
+ * @param {(schema: Schema) => Schema} change
+ */
+const mapped = (all, change) =>
+  Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, change(schema)]));

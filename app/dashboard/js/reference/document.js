@@ -10,6 +10,7 @@
 /** The method whose example is shown first. */
 const FIRST = "l2h";
 const SCHEMAS = "#/components/schemas/";
+const SHARED = /^#\/components\/(\w+)\/([\w.-]+)$/;
 
 /**
  * The document with one schema for each request, and with short descriptions of problems.
@@ -19,6 +20,7 @@ const SCHEMAS = "#/components/schemas/";
  */
 export function condensed(document) {
   const copy = structuredClone(document);
+  copy.paths = followed(document, copy.paths);
   const { schemas } = copy.components;
   for (const [name, schema] of Object.entries(schemas)) {
     if (schema.discriminator?.propertyName === "method") schemas[name] = single(schema, schemas);
@@ -43,6 +45,23 @@ export function condensed(document) {
 function putFirst(content) {
   const { [FIRST]: first, ...others } = content.examples ?? {};
   if (first) content.examples = { [FIRST]: first, ...others };
+}
+
+/**
+ * A part with a copy of what its references refer to, but to schemas, which operations share.
+ *
+ * @param {Json} document
+ * @param {Json} part
+ * @returns {Json}
+ */
+function followed(document, part) {
+  if (Array.isArray(part)) return part.map((item) => followed(document, item));
+  if (part === null || typeof part !== "object") return part;
+  const [, section, name] = SHARED.exec(part.$ref ?? "") ?? [];
+  if (name && section !== "schemas") return followed(document, document.components[section][name]);
+  return Object.fromEntries(
+    Object.entries(part).map(([key, value]) => [key, followed(document, value)]),
+  );
 }
 
 /**

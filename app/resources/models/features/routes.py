@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 
 from app.http.dependencies import ServiceDep, Tenant, TreeId
-from app.http.forms import Chunks, Form, by_suffix, by_suffix_documented, respond
+from app.http.forms import Chunks, Form, by_suffix, documented, respond
 from app.http.json_parts import json_object
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
@@ -58,29 +58,29 @@ _DOCUMENTED: dict[int | str, dict[str, Any]] = {
 
 
 @router.get(
-    "/{tree_id}/features.{suffix}",
+    "/{tree_id}/features.{form}",
     operation_id="get_tree_features",
     summary="The features that distinguish nodes",
     response_class=Response,
     responses=_DOCUMENTED,
-    openapi_extra=by_suffix_documented(FORMS),
+    openapi_extra=documented(FORMS),
 )
 async def get_tree_features(
     request: Request,
     service: ServiceDep,
     tenant: Tenant,
     tree_id: TreeId,
-    suffix: Annotated[str, Path(description="csv or json.", examples=["csv"])],
+    form: Annotated[str, Path(description="csv or json.", examples=["csv"])],
 ) -> Response:
     """The features that the method reports for each node, the most distinctive first, with weights,
     penalties or probabilities. No rows if it reports none.
     """
-    form = by_suffix(suffix, FORMS)
+    chosen = by_suffix(form, FORMS)
     turn = await look_turn(service, tenant, tree_id)
-    name = f"{tree_id}-features.{suffix}"
+    name = f"{tree_id}-features.{form}"
 
     def load() -> tuple[Tree, dict[str, str]]:
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return tree_of(service, tenant, tree_id), headers
 
-    return await respond(request, form, load, turn)
+    return await respond(request, chosen, load, turn)

@@ -1,0 +1,67 @@
+"""The forms of a resource in the OpenAPI document.
+
+`app.http.forms.mount` serves each form by its suffix and by `Accept`. In the document the plain
+path is the JSON alone, so that a generated client has its type; `{form}` in a second path stands
+for all other suffixes, as text or bytes. `.json`, and other forms by `Accept`, are served as before
+and not documented twice: the description says so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.http.forms import DRAWN, FORMS
+
+_JSON = "application/json"
+_END = ".{form}"
+
+
+def write_once(document: dict[str, Any]) -> None:
+    """Make the operations of every resource with forms say what each of them gives."""
+    paths = document["paths"]
+    for path, operations in paths.items():
+        operation = operations.get("get", {})
+        forms: dict[str, str] = operation.pop(FORMS, {})
+        drawn: list[str] = operation.pop(DRAWN, [])
+        if not forms:
+            continue
+        if path.endswith(_END):
+            plain = path.removesuffix(_END)
+            _keep_others(operation, forms, plain if plain in paths else None)
+        else:
+            _keep_json(operation, forms, drawn)
+
+
+def _keep_json(operation: dict[str, Any], forms: dict[str, str], drawn: list[str]) -> None:
+    content = operation["responses"]["200"]["content"]
+    operation["responses"]["200"]["content"] = {_JSON: content[_JSON]}
+    operation["parameters"] = [
+        each
+        for each in operation.get("parameters", ())
+        if each["in"] != "query" or each["name"] not in drawn
+    ]
+    others = ", ".join(f"`.{suffix}`" for suffix, media in forms.items() if media != _JSON)
+    operation["description"] += (
+        f"\n\nOther forms by a suffix of the path ({others}), or by `Accept` with their types."
+    )
+
+
+def _keep_others(operation: dict[str, Any], forms: dict[str, str], plain: str | None) -> None:
+    """plain : the path of the JSON; None where there is none."""
+    others = {suffix: media for suffix, media in forms.items() if plain is None or media != _JSON}
+    content = operation["responses"]["200"]["content"]
+    # A generator that reads one media type finds text first.
+    medias = sorted(dict.fromkeys(others.values()), key=lambda media: not media.startswith("text/"))
+    operation["responses"]["200"]["content"] = {media: content[media] for media in medias}
+    for media in medias:
+        if media.startswith("text/"):
+            content[media]["schema"] = {"type": "string"}
+    listed = ", ".join(f"`{suffix}` ({media})" for suffix, media in others.items())
+    for parameter in operation["parameters"]:
+        if parameter["in"] == "path" and parameter["name"] == "form":
+            parameter["schema"] = {"type": "string", "enum": list(others)}
+            parameter["description"] = f"{listed}."
+            parameter["example"] = next(iter(others))
+    operation["summary"] = operation["summary"].replace(", by suffix", ", in another form")
+    if plain is not None:
+        operation["description"] = f"As `GET {plain}`, in the form that the suffix names."

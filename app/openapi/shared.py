@@ -1,0 +1,188 @@
+"""What several operations have in common, written once in the document's components.
+
+`share` is the one place: parameters, headers, problems and their examples, webhooks' requests, and
+members of schemas that are long and come again become `$ref`. What occurs once stays in place; what
+differs under one name gets a second name, which begins with the first that has it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
+
+_PROBLEM = "application/problem+json"
+_MOST_CODES = 3
+"""Kinds of problems that the name of a shared response lists; with more it is named by its status
+and its first operation."""
+
+_MEMBER = 110
+"""Characters of a member's schema from which it is shared."""
+
+_NAMES = {"204": "Done", "304": "NotModified"}
+"""What shared responses without a body are called."""
+
+Slot = tuple[dict[str, Any], str, str, str]
+"""Where a part stands: what holds it and under which key; its name, and what makes that unique."""
+
+
+def share(document: dict[str, Any]) -> None:
+    """Write once what repeats. Costs one pass over the document for each sort of part."""
+    components = document["components"]
+    operations = sorted(_operations(document), key=lambda entry: entry[0])
+    _share_examples(components, operations)
+    _share_body_examples(components, operations)
+    _share_webhooks(components, operations)
+    _leave_out_titles(components["schemas"])
+    _share(components, "headers", _headers(operations))
+    _share(components, "responses", _responses(operations))
+    _share_parameters(components, operations)
+    _share(components, "schemas", _members(components["schemas"]), at_least=_MEMBER)
+    document["components"] = dict(sorted(components.items()))
+    for part in document["components"].values():
+        entries = sorted(part.items())
+        part.clear()
+        part.update(entries)
+
+
+def pascal(text: str) -> str:
+    """A name of components: `not-found` is `NotFound`."""
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in document["paths"].values():
+        for operation in path.values():
+            yield pascal(operation["operationId"]), operation
+
+
+def _share(
+    components: dict[str, Any], section: str, slots: Iterable[Slot], at_least: int = 0
+) -> None:
+    """Move what fills several slots alike into a section. at_least : characters from which."""
+    found = list(slots)
+    texts = [json.dumps(holder[key], sort_keys=True) for holder, key, _, _ in found]
+    counts = Counter(texts)
+    own = components.setdefault(section, {})
+    names: dict[str, str] = {}
+    # Generators name a type by its title, where it has one.
+    taken = {*own, *(part["title"] for part in own.values() if "title" in part)}
+    # The most frequent of one name has it.
+    order = sorted(range(len(found)), key=lambda at: (-counts[texts[at]], at))
+    for at in order:
+        holder, key, name, whose = found[at]
+        text = texts[at]
+        if counts[text] < 2 or len(text) < at_least or "$ref" in holder[key]:
+            continue
+        if text not in names:
+            free = _free(name, whose, taken)
+            taken.add(free)
+            names[text] = free
+            own[free] = holder[key]
+        holder[key] = {"$ref": f"#/components/{section}/{names[text]}"}
+
+
+def _share_examples(
+    components: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]
+) -> None:
+    """The example of a kind of problem is the same everywhere."""
+    shared = components.setdefault("examples", {})
+    for _, operation in operations:
+        for response in operation["responses"].values():
+            examples = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
+            for code, example in examples.items():
+                shared[pascal(code)] = example
+                examples[code] = {"$ref": f"#/components/examples/{pascal(code)}"}
+
+
+def _share_body_examples(
+    components: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]
+) -> None:
+    """An example of a body is among the components alone, not also in its schema."""
+    shared = components["examples"]
+    names: dict[str, str] = {}
+    for whose, operation in operations:
+        bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
+        for content in (media for body in bodies for media in body.get("content", {}).values()):
+            schema = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+            own = components["schemas"].get(schema, {}).get("examples")
+            if "example" not in content:
+                continue
+            example = content.pop("example")
+            text = json.dumps(example, sort_keys=True)
+            name = names.setdefault(text, _free(schema or whose, whose, shared))
+            shared[name] = {"value": example}
+            content["examples"] = {"example": {"$ref": f"#/components/examples/{name}"}}
+            if own == [example]:
+                del components["schemas"][schema]["examples"]
+
+
+def _free(name: str, whose: str, taken: Container[str]) -> str:
+    """A name that is not taken: the first, or one with what it belongs to before it."""
+    names = (name, f"{whose}{name}", *(f"{whose}{name}{n}" for n in range(2, 100)))
+    return next(each for each in names if each not in taken)
+
+
+def _share_webhooks(
+    components: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]
+) -> None:
+    """The request that a webhook receives is the same for all work."""
+    for _, operation in operations:
+        for callback in operation.get("callbacks", {}).values():
+            for address, received in callback.items():
+                received["post"]["operationId"] = "job_ended"
+                components.setdefault("pathItems", {})["JobEnded"] = received
+                callback[address] = {"$ref": "#/components/pathItems/JobEnded"}
+
+
+def _headers(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
+    for whose, operation in operations:
+        for response in operation["responses"].values():
+            for name in (headers := response.get("headers", {})):
+                yield headers, name, pascal(name), whose
+
+
+def _responses(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
+    for whose, operation in operations:
+        for status, response in (responses := operation["responses"]).items():
+            codes = list(response.get("content", {}).get(_PROBLEM, {}).get("examples", {}))
+            if 0 < len(codes) <= _MOST_CODES:
+                yield responses, status, "Or".join(map(pascal, codes)), whose
+            elif codes:
+                yield responses, status, f"Problem{status}", whose
+            elif status in _NAMES:
+                yield responses, status, _NAMES[status], whose
+
+
+def _share_parameters(
+    components: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]
+) -> None:
+    held: list[tuple[dict[str, Any], list[dict[str, Any]]]] = []
+    slots: list[Slot] = []
+    for whose, operation in operations:
+        holders = [{"it": parameter} for parameter in operation.get("parameters", ())]
+        held.append((operation, holders))
+        slots += [(holder, "it", pascal(holder["it"]["name"]), whose) for holder in holders]
+    _share(components, "parameters", slots)
+    for operation, holders in held:
+        if holders:
+            operation["parameters"] = [holder["it"] for holder in holders]
+
+
+def _members(schemas: dict[str, Any]) -> Iterator[Slot]:
+    for whose in sorted(schemas):
+        properties = schemas[whose].get("properties", {})
+        for member in properties:
+            yield properties, member, pascal(member), whose
+
+
+def _leave_out_titles(schemas: dict[str, Any]) -> None:
+    """A member's title that only repeats its name says nothing."""
+    for schema in schemas.values():
+        for name, member in schema.get("properties", {}).items():
+            title = member.get("title")
+            if isinstance(title, str) and title.replace(" ", "_").lower() == name.lower():
+                del member["title"]

@@ -1,0 +1,52 @@
+"""The OpenAPI document without references: each operation whole, each form by itself."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+_KEPT = "#/components/schemas/"
+
+
+def spelled_out(document: dict[str, Any]) -> dict[str, Any]:
+    """A copy in which references among paths and components, but those to schemas, are followed,
+    and a path with `{form}` is one path for each form, of the media type that its suffix has;
+    `.json`, which is served as the plain path is, is one of them."""
+    paths: dict[str, Any] = {}
+    for path, operations in document["paths"].items():
+        whole = followed(document, operations)
+        form = _form_of(whole.get("get", {}))
+        if form is None:
+            paths[path] = whole
+            continue
+        medias = dict(part.split("` (") for part in form["description"][1:-2].split("), `"))
+        assert list(medias) == form["schema"]["enum"]
+        for suffix, media in medias.items():
+            single = copy.deepcopy(whole)
+            single["get"]["parameters"].remove(form)
+            response = single["get"]["responses"]["200"]
+            response["content"] = {media: response["content"][media]}
+            paths[path.replace("{form}", suffix)] = single
+        if (plain := path.removesuffix(".{form}")) in document["paths"]:
+            get = followed(document, document["paths"][plain]["get"])
+            paths[f"{plain}.json"] = {"get": get}
+    return {**document, "paths": paths}
+
+
+def followed(document: dict[str, Any], part: Any) -> Any:
+    """A part with what its references refer to; those to schemas stay."""
+    if isinstance(part, list):
+        return [followed(document, each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    reference = part.get("$ref")
+    if isinstance(reference, str) and not reference.startswith(_KEPT):
+        _, section, name = reference.removeprefix("#/").split("/")
+        return followed(document, document["components"][section][name])
+    return {key: followed(document, value) for key, value in part.items()}
+
+
+def _form_of(operation: dict[str, Any]) -> dict[str, Any] | None:
+    parameters: list[dict[str, Any]] = operation.get("parameters", [])
+    found = [each for each in parameters if (each["in"], each["name"]) == ("path", "form")]
+    return found[0] if found else None
