@@ -95,7 +95,7 @@ def _document_of(app: FastAPI, root_path: str) -> dict[str, Any]:
     problems.add_schema(document)
     _restore_examples(document, app)
     # Until here its parts belong to the routes.
-    document = json.loads(json.dumps(document))
+    document = dict(json.loads(json.dumps(document)))
     for path in document["paths"].values():
         for operation in path.values():
             operations.tidy(operation)

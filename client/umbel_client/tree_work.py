@@ -233,7 +233,7 @@ class TreeWork(TreeParts):
         how = Waiting(wait_s, title="comparing")
         return Drift._made(self._connection, self.id, given, fields, how)
 
-    def place(
+    def place_in(
         self,
         hierarchy: Input,
         *,

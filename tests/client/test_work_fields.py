@@ -58,7 +58,7 @@ CALLS: dict[str, Callable[..., object]] = {
     "predict by a tree": lambda u, **work: tree(u).predict(features=ROWS, **work),
     "calibrate": lambda u, **work: tree(u).calibrate(LABELS, features=ROWS, **work),
     "drift": lambda u, **work: tree(u).drift({"features": ROWS}, {"features": ROWS}, **work),
-    "place": lambda u, **work: tree(u).place(["a/0", "a/1", "b/2"], **work),
+    "place": lambda u, **work: tree(u).place_in(["a/0", "a/1", "b/2"], **work),
     "map": lambda u, **work: tree(u).map(**work),
     "lay out": lambda u, **work: tree(u).lay_out(**work),
     "heatmap": lambda u, **work: tree(u).heatmap(**work),

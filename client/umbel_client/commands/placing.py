@@ -20,7 +20,7 @@ def place(arguments: Namespace) -> None:
     else:
         require_table(arguments.out)
     with service(arguments, kept=True) as umbel:
-        placed = umbel.tree(arguments.tree).place(
+        placed = umbel.tree(arguments.tree).place_in(
             hierarchy, level=arguments.level, **work_of(arguments)
         )
         if picture:

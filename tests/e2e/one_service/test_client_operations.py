@@ -27,6 +27,7 @@ from umbel_client import (
     Job,
     Map,
     Naming,
+    Placement,
     Tree,
     Umbel,
     encodings,
@@ -131,6 +132,14 @@ class World:
 
     calibration = cached_property(calibrated)
 
+    def named(self, alias: str) -> dict[str, Any]:
+        return self.umbel.set_alias(alias, self.tree)
+
+    def placed(self) -> Placement:
+        return self.tree.place_in(["pet/cat", "pet/dog", "insect/bee", "insect/ant"])
+
+    placement = cached_property(placed)
+
     def drifted(self) -> Drift:
         return self.tree.drift(LOGITS, LOGITS)
 
@@ -217,6 +226,16 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_pairs_needing_data": lambda w: w.umbel.calibration(w.calibration.id),
     "get_suspected_labels": lambda w: w.umbel.calibration(w.calibration.id),
     "create_calibration": lambda w: w.calibrated(),
+    "list_aliases": lambda w: (w.named("a1"), w.umbel.aliases()),
+    "get_alias": lambda w: (w.named("a2"), w.umbel.alias("a2")),
+    "get_alias_history": lambda w: (w.named("a3"), w.umbel.alias("a3")),
+    "set_alias": lambda w: w.named("a4"),
+    "roll_back_alias": lambda w: (
+        w.named("a5"),
+        w.umbel.set_alias("a5", w.other),
+        w.umbel.roll_back("a5"),
+    ),
+    "delete_alias": lambda w: (w.named("a6"), w.umbel.remove_alias("a6")),
     "create_comparison": lambda w: w.comparison(),
     "list_comparisons": lambda w: w.umbel.comparisons(),
     "get_comparison": lambda w: w.umbel.comparison(w.compared.id),
@@ -229,6 +248,10 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "update_dataset": lambda w: w.labelled().update(tags=["a"]),
     "get_dataset_content": lambda w: w.labelled().content(),
     "get_dataset_statements": lambda w: w.labelled().statements(),
+    "create_placement": lambda w: w.placed(),
+    "list_placements": lambda w: w.umbel.placements(),
+    "get_placement": lambda w: w.umbel.placement(w.placement.id),
+    "delete_placement": lambda w: w.placed().delete(),
     "list_drifts": lambda w: w.umbel.drifts(),
     "delete_drift": lambda w: w.drifted().delete(),
     "get_drift": lambda w: w.umbel.drift(w.drift.id),
@@ -311,6 +334,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_agreement": lambda w: w.agreed.agreement(0),
     "get_members": lambda w: w.tree.members(1),
     "get_node_picture": _no_pictures,
+    "get_node_outliers": lambda w: w.attachment.outliers(0, "doubt"),
     "get_place": lambda w: w.tree.place(7),
     "predict": lambda w: w.tree.predict(LOGITS[:3]),
     "search_tree": lambda w: w.tree.search("an"),
@@ -341,12 +365,14 @@ HOLDERS: dict[str, Callable[[World], Any]] = {
     "maps": lambda w: w.map,
     "models": lambda w: w.moving.model(),
     "namings": lambda w: w.naming,
+    "placements": lambda w: w.placement,
     "trees": lambda w: w.tree,
 }
 QUERIES: dict[str, Callable[[World], dict[str, Any]]] = {
     "/tangle": lambda w: {"other": w.other},
     "/flows": lambda w: {"levels": "2,3"},
     "/matches": lambda w: {"column": 1, "low": 1},
+    "/nodes/{node}/outliers": lambda w: {"by": "doubt"},
 }
 FORMS = {
     name for name, (verb, path) in OPERATIONS.items() if verb == "GET" and FORM.fullmatch(path)

@@ -236,7 +236,7 @@ class AsyncTreeWork(AsyncTreeParts):
         how = Waiting(wait_s, title="comparing")
         return await AsyncDrift._made(self._connection, self.id, given, fields, how)
 
-    async def place(
+    async def place_in(
         self,
         hierarchy: Input,
         *,
