@@ -132,7 +132,7 @@ class World:
 
     calibration = cached_property(calibrated)
 
-    def named(self, alias: str) -> dict[str, Any]:
+    def aliased(self, alias: str) -> dict[str, Any]:
         return self.umbel.set_alias(alias, self.tree)
 
     def placed(self) -> Placement:
@@ -226,16 +226,16 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_pairs_needing_data": lambda w: w.umbel.calibration(w.calibration.id),
     "get_suspected_labels": lambda w: w.umbel.calibration(w.calibration.id),
     "create_calibration": lambda w: w.calibrated(),
-    "list_aliases": lambda w: (w.named("a1"), w.umbel.aliases()),
-    "get_alias": lambda w: (w.named("a2"), w.umbel.alias("a2")),
-    "get_alias_history": lambda w: (w.named("a3"), w.umbel.alias("a3")),
-    "set_alias": lambda w: w.named("a4"),
+    "list_aliases": lambda w: (w.aliased("a1"), w.umbel.aliases()),
+    "get_alias": lambda w: (w.aliased("a2"), w.umbel.alias("a2")),
+    "get_alias_history": lambda w: (w.aliased("a3"), w.umbel.alias("a3")),
+    "set_alias": lambda w: w.aliased("a4"),
     "roll_back_alias": lambda w: (
-        w.named("a5"),
+        w.aliased("a5"),
         w.umbel.set_alias("a5", w.other),
         w.umbel.roll_back("a5"),
     ),
-    "delete_alias": lambda w: (w.named("a6"), w.umbel.remove_alias("a6")),
+    "delete_alias": lambda w: (w.aliased("a6"), w.umbel.remove_alias("a6")),
     "create_comparison": lambda w: w.comparison(),
     "list_comparisons": lambda w: w.umbel.comparisons(),
     "get_comparison": lambda w: w.umbel.comparison(w.compared.id),
