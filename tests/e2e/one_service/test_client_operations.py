@@ -132,8 +132,8 @@ class World:
 
     calibration = cached_property(calibrated)
 
-    def aliased(self, alias: str) -> dict[str, Any]:
-        return self.umbel.set_alias(alias, self.tree)
+    def aliased(self, alias: str) -> None:
+        self.umbel.set_alias(alias, self.tree)
 
     def placed(self) -> Placement:
         return self.tree.place_in(["pet/cat", "pet/dog", "insect/bee", "insect/ant"])
