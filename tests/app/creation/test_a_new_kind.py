@@ -23,6 +23,8 @@ TESTS_OF_KILLS = (
 USE = '''
 """What a kind of work gets without asking for it."""
 
+import json
+
 from app.main import documented_app
 from app.openapi import document
 from tests.app.conftest import *
@@ -71,8 +73,10 @@ def test_it_is_refused_cancelled_and_reported_like_every_other(api):
 
 def test_it_has_a_page_of_the_document():
     text = document.text(documented_app())
-    for operation in ("create_count", "get_count", "list_counts", "delete_count", "count_ended"):
+    for operation in ("create_count", "get_count", "list_counts", "delete_count"):
         assert f'"{operation}"' in text
+    created = json.loads(text)["paths"]["/v1/trees/{tree_id}/counts"]["post"]
+    assert "job_ended" in created["callbacks"]
 
 
 TREE = {

@@ -63,7 +63,7 @@ function signInLink() {
   get("sign-in/session", { quiet: true }).then(
     (/** @type {{ available: boolean }} */ session) => {
       if (!session.available) return;
-      place.append("Or ", el("a", { href: url("sign-in") }, "sign in"), " as yourself.");
+      place.append("Or ", el("a", { href: url("sign-in").pathname }, "sign in"), " as yourself.");
       place.hidden = false;
     },
     () => {}, // Then a key is the way.
