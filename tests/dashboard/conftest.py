@@ -216,11 +216,15 @@ def axe() -> Axe:
         if not page.evaluate("'axe' in window"):
             page.evaluate(source)
         kind, values = ("rule", list(rules)) if rules else ("tag", tags)
+        # From the top: the page's bar lies over what was scrolled away.
+        scrolled = page.evaluate("scrollY")
+        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
         result = page.evaluate(
             "([type, values]) => axe.run(document, "
             "{runOnly: {type, values}, resultTypes: ['violations']})",
             [kind, values],
         )
+        page.evaluate("top => scrollTo({top, behavior: 'instant'})", scrolled)
         violations = [
             f"{violation['id']}: {violation['help']}\n"
             + "\n".join(

@@ -151,7 +151,7 @@ def test_a_person_signs_in_and_out(
         }
         with running(tmp_path / "data", workers=1, port=port, **settings) as service:
             page = open_page("/jobs", url=service.url, heading=False)
-            page.watch.expected.append("401")
+            page.watch.expected += ["401", f"request to another host: {issuer.url}/authorize"]
             page.get_by_role("link", name="sign in").wait_for()
             axe(page)
             page.get_by_role("link", name="sign in").click()

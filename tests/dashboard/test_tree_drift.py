@@ -66,8 +66,6 @@ def test_two_samples_are_compared(look: Open, tree: str, axe: Axe) -> None:
     dog = moved.locator("tr", has_text="<b>dog</b>").filter(has_text="More rows")
     dog.wait_for()
     region.locator(".drift-picture img").wait_for()
-    # From the top: the bar of the page lies over what was scrolled away.
-    page.evaluate("scrollTo(0, 0)")
     axe(page)
     with page.expect_download() as waiting:
         region.get_by_role("button", name="Save what moved").click()
