@@ -8,12 +8,15 @@ the power `steps`, are coordinates after so many steps (a diffusion map); rows o
 merged by Ward's rule, and `models.levels.layers` finds the sizes at which clusters of this tree
 persist.
 
-A layer is kept if its p-value is at most `largest_p`. The null is that the principal coordinates of
-the rows are independent: each reference permutes each of them anew. At most `TESTED` rows, an equal
-share in the order of their hash, are joined and merged alike, in the data and in each of
-`n_references` references; the modularity of the cut into the layer's number of clusters is compared
-by Student's t for one further value, times the number of layers (Bonferroni). Layers of more
-clusters than a third of these rows are not kept.
+A layer is kept if its p-value is at most `largest_p`. There are two nulls, and a layer has to stand
+out from both: that the columns are independent, and that the principal coordinates of the rows are.
+The first alone would call every correlation a cluster, the second alone every tail: rows far out in
+one of many independent columns are alike by cosine. Each reference permutes each column, or
+coordinate, anew. At most `TESTED` rows, an equal share in the order of their hash, are joined and
+merged alike, in the data and in each of `n_references` references of both nulls; the modularity of
+the cut into the layer's number of clusters is compared by Student's t for one further value, times
+the number of layers (Bonferroni): a p-value far below one in the number of references says that it
+is small, and not how small. Layers of more clusters than a third of these rows are not kept.
 
 The result has the clusters of all layers, from the coarsest below the root to the finest; rows in a
 coarse cluster and in none of the finer ones lie in a leaf of noise below it. Extra columns: `layer`
@@ -25,7 +28,7 @@ and Lafon, "Diffusion maps" (2006). EVoC embeds the graph by random steps; here 
 that the order of rows, their scale and the seed's runs change nothing but the references.
 
 Cost: O(N^2 D) time for neighbours (less beyond 10,000 rows) and O(N^2) for merging, and for each
-reference the same of at most `TESTED` rows; O(N (D + k)) memory.
+reference, 2 `n_references` of them, the same of at most `TESTED` rows; O(N (D + k)) memory.
 """
 
 from __future__ import annotations
@@ -154,7 +157,7 @@ class LayersMethod(Method[LayersParams]):
         if not kept:
             notes.append(
                 "No layer was found: all rows are noise. "
-                + (found.reason or "Data whose principal coordinates are independent give as much.")
+                + (found.reason or "Data of independent columns or coordinates give as much.")
             )
         metrics = {"n_layers": float(len(kept))}
         if kept:
@@ -212,7 +215,8 @@ def _weights(graph: Graph, n_nodes: int) -> sp.csr_array:
 def _p_values(
     points: Float, ks: list[int], params: LayersParams, run: Run, progress: Progress
 ) -> list[float]:
-    """The p-value of the cut into each number of clusters, all together."""
+    """The p-value of the cut into each number of clusters, all together: the larger one of both
+    nulls."""
     from scipy.special import stdtr
 
     if not ks:
@@ -220,16 +224,21 @@ def _p_values(
     measured = np.array(_modularities(points, ks, params, run.threads))
     mean = points.mean(axis=0)
     u, s, axes = np.linalg.svd(points - mean, full_matrices=False)
-    coordinates = u * s
-    references = np.empty((params.n_references, len(ks)))
-    for number in range(params.n_references):
-        progress(number / params.n_references, "references")
-        drawn = run.rng.permuted(coordinates, axis=0) @ axes + mean
-        references[number] = _modularities(drawn, ks, params, run.threads)
-    above = measured - references.mean(axis=0)
-    error = references.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / params.n_references)
-    by_error = np.divide(above, error, out=np.zeros_like(above), where=error > 0)
-    p_value = np.minimum(len(ks) * stdtr(params.n_references - 1, -by_error), 1.0)
+    p_value = np.zeros(len(ks))
+    for null, own in enumerate((points, u * s)):
+        references = np.empty((params.n_references, len(ks)))
+        for number in range(params.n_references):
+            progress((null + number / params.n_references) / 2, "references")
+            drawn = run.rng.permuted(own, axis=0)
+            if null:
+                drawn = drawn @ axes + mean
+            drawn[~drawn.any(axis=1)] = mean  # Columns that are mostly 0 may meet in such rows.
+            references[number] = _modularities(drawn, ks, params, run.threads)
+        above = measured - references.mean(axis=0)
+        error = references.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / params.n_references)
+        by_error = np.divide(above, error, out=np.zeros_like(above), where=error > 0)
+        p_value = np.maximum(p_value, stdtr(params.n_references - 1, -by_error))
+    p_value = np.minimum(len(ks) * p_value, 1.0)
     p_value[3 * np.array(ks) > len(points)] = 1.0
     return [float(p) for p in p_value]
 
