@@ -27,7 +27,7 @@ def write_once(document: dict[str, Any]) -> None:
             continue
         if path.endswith(_END):
             plain = path.removesuffix(_END)
-            _keep_others(operation, forms, plain if plain in paths else None)
+            _keep_others(operation, forms, drawn, plain if plain in paths else None)
         else:
             _keep_json(operation, forms, drawn)
 
@@ -46,7 +46,9 @@ def _keep_json(operation: dict[str, Any], forms: dict[str, str], drawn: list[str
     )
 
 
-def _keep_others(operation: dict[str, Any], forms: dict[str, str], plain: str | None) -> None:
+def _keep_others(
+    operation: dict[str, Any], forms: dict[str, str], drawn: list[str], plain: str | None
+) -> None:
     """plain : the path of the JSON; None where there is none."""
     others = {suffix: media for suffix, media in forms.items() if plain is None or media != _JSON}
     content = operation["responses"]["200"]["content"]
@@ -62,6 +64,17 @@ def _keep_others(operation: dict[str, Any], forms: dict[str, str], plain: str | 
             parameter["schema"] = {"type": "string", "enum": list(others)}
             parameter["description"] = f"{listed}."
             parameter["example"] = next(iter(others))
+        if parameter["in"] == "query" and parameter["name"] in drawn:
+            _say_default(parameter)
     operation["summary"] = operation["summary"].replace(", by suffix", ", in another form")
     if plain is not None:
         operation["description"] = f"As `GET {plain}`, in the form that the suffix names."
+
+
+def _say_default(parameter: dict[str, Any]) -> None:
+    """Name the default of a parameter in its description alone: generated clients send one that
+    stands in the schema, and forms that are not pictures refuse it."""
+    default = parameter["schema"].pop("default", None)
+    if default is not None:
+        shown = str(default).lower() if isinstance(default, bool) else default
+        parameter["description"] += f" Default: {shown}."

@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 from openapi_spec_validator import validate
 
+from app.http.picture_queries import PictureQuery, SizedPictureQuery
 from app.main import documented_app
 from app.openapi import document as openapi
 from app.resources.trees.forms import FORMS
 from models.registry import methods
 from tests.app.conftest import Api
-from tests.document_kit import spelled_out
+from tests.document_kit import followed, spelled_out
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +33,25 @@ def operations(document: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         for path, methods in spelled_out(document)["paths"].items()
         for method, operation in methods.items()
     ]
+
+
+def test_generated_clients_send_no_form_what_it_refuses(document: dict[str, Any]) -> None:
+    """They send what has a default; that of pictures' parameters is no form's but a picture's."""
+    of_pictures = {*SizedPictureQuery.of_pictures, *PictureQuery.of_pictures}
+    by_suffix = [
+        followed(document, each["get"])
+        for path, each in document["paths"].items()
+        if path.endswith(".{form}")
+    ]
+    drawn = [
+        parameter
+        for operation in by_suffix
+        if any(not media.startswith("image/") for media in operation["responses"]["200"]["content"])
+        for parameter in operation["parameters"]
+        if parameter["name"] in of_pictures
+    ]
+    assert len(drawn) > 20
+    assert not [each["name"] for each in drawn if "default" in each["schema"]]
 
 
 def test_the_document_is_valid(document: dict[str, Any]) -> None:
