@@ -26,7 +26,6 @@ import psutil
 from app.commands.keys import store_of
 from app.http.environment_keys import keys
 from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, listen
-from app.http.sign_in.people import people
 from app.settings import Settings
 from models.running import packages
 from umbel import floors
@@ -74,7 +73,11 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
     privacy.begin()
     settings = Settings()
     data_dir = data_dir.absolute()
-    signing_in = people(settings) is not None
+    signing_in = bool(settings.oidc_issuer)
+    if signing_in:
+        from app.http.sign_in.people import people
+
+        people(settings)  # ValueError, before anything is started
     keyless = not signing_in and not keys(settings) and not _stored_keys(settings, data_dir)
     _ = settings.webhook_secrets  # ValueError, before anything is started
     if keyless and not _loopback(host):

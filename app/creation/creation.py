@@ -267,9 +267,11 @@ def _present(
             return problems.respond(submission.request_id, record.error)
         if work.result is not None:
             if record.status == "succeeded":
+                response = await work.result(record, headers)
                 # Also for a repeat of a request whose answer was lost: which job it was.
-                place = {"Location": address(submission.request, f"/v1/jobs/{record.id}")}
-                return await work.result(record, {**place, **headers})
+                place = address(submission.request, f"/v1/jobs/{record.id}")
+                response.headers.setdefault("Location", place)
+                return response
             return presented_job(submission, 202, record, headers)
         if resource is None:
             return presented_job(submission, status, record, headers)

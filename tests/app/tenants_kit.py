@@ -17,7 +17,16 @@ ROWS = [[0.0, 0.1], [0.2, 0.0], [4.0, 4.1], [4.2, 4.0]]
 JOB = {"method": "l2h", "inputs": {"logits": LOGITS}}
 
 
-LISTED = ("dataset", "tree", "comparison", "calibration", "drift", "naming", "attachment")
+LISTED = (
+    "dataset",
+    "tree",
+    "comparison",
+    "calibration",
+    "drift",
+    "naming",
+    "attachment",
+    "placement",
+)
 """Kinds of things of which a tenant has a list."""
 
 
@@ -54,7 +63,7 @@ def check_apart(
 
 
 OPEN = re.compile(
-    r"/v1/shared|/v1/trees/TREE(\.[a-z.]+|/view|/search|/cut|/levels|/nodes/0"
+    r"/v1/shared|/v1/trees/TREE(\.[a-z.]+|/view|/search|/cut|/levels|/layers|/nodes/0"
     r"|/nodes/0/members(\.\w+)?|/nodes/0/picture)?|/v1/maps/MAP(/positions(\.\w+)?)?"
 )
 """All that a link opens."""
@@ -112,6 +121,8 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
     drift = owner.post(
         f"/v1/trees/{tree}/drifts", json={"reference": sample, "batch": sample}, headers=wait
     )
+    hierarchy = {"hierarchy": ["a/0", "a/1", "b/2"]}
+    placement = owner.post(f"/v1/trees/{tree}/placements", json=hierarchy, headers=wait)
     labels = {"by": "labels", "inputs": {"labels": [0, 1, 2]}}
     naming = owner.post(f"/v1/trees/{tree}/namings", json=labels, headers=wait)
     content = json.dumps([{"n": row} for row in range(len(LOGITS))])
@@ -128,6 +139,7 @@ def made(owner: httpx.Client) -> dict[str, list[str]]:
         "naming": [naming.json()["id"]],
         "calibration": [calibration.json()["id"]],
         "drift": [drift.json()["id"]],
+        "placement": [placement.json()["id"]],
         "heatmap": [owner.post(f"/v1/trees/{tree}/heatmaps", json={}, headers=wait).json()["id"]],
         "map": [owner.post(f"/v1/trees/{tree}/maps", json={}, headers=wait).json()["id"]],
         "dataset": [dataset.json()["id"]],

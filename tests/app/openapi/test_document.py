@@ -252,8 +252,8 @@ def _entries(part: Any) -> list[Any]:
 def test_the_document_stays_readable(document: dict[str, Any]) -> None:
     """What a reader and a generator have to take in."""
     n_operations = sum(len(path) for path in document["paths"].values())
-    assert n_operations <= 152
-    assert len(json.dumps(document)) <= 785_000
+    assert n_operations <= 165
+    assert len(json.dumps(document)) <= 800_000
 
 
 def test_every_operation_says_whether_it_needs_a_key(document: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ def test_every_enumeration_of_the_document_has_them() -> None:
         assert len(names) == len(each["enum"])
         identifiers = {re.sub(r"\W+", "_", str(name)).strip("_").upper() for name in names}
         assert len(identifiers) == len(names), each
-    assert named == 2  # `seeding` of both methods that have it.
+    assert named == 1  # `seeding`, which both methods share.
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_strips_in_pictures(working: Working, tree: dict[str, Any]) -> None:
     image = get(working, tree, f".png?strips={strips}&px=200")
     assert (image.status_code, image.content[:4]) == (200, b"\x89PNG")
     # Text forms have none.
-    assert get(working, tree, f".nwk?strips={at}.0").status_code == 200
+    assert get(working, tree, f".nwk?strips={at}.0").status_code == 422
     for strips, code in (
         ("weight", "invalid-request"),
         ("", "invalid-request"),

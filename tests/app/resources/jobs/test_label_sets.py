@@ -277,7 +277,7 @@ def test_features_and_labels_of_one_arff_file(working: Working) -> None:
         evaluate(working, tree, labels=labels, hierarchy=labels) for labels in (pets["id"], paths)
     )
     assert by_file.status_code == 200, by_file.text
-    assert by_file.json() == inline.json()
+    assert {**by_file.json(), "id": None} == {**inline.json(), "id": None}
     assert by_file.json()["metrics"]["shortest_path_similarity"] > 0.9
     broken = upload(working, PETS.replace("9,9", "9,?"), ARFF)
     assert broken["status"] == "invalid"

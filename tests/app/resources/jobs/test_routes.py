@@ -426,7 +426,7 @@ def test_a_failed_job_shows_its_problem(api: Api) -> None:
 
 def test_the_listed_kinds() -> None:
     shown = {"map", "heatmap"}
-    of_trees = {"predict", "evaluate", "consensus", "calibrate", "drift", "name", *shown}
+    of_trees = {"predict", "evaluate", "consensus", "calibrate", "drift", "name", "place", *shown}
     listed = {kind.name for kind in kinds() if kind.listed}
     assert {"fit", "transform", "compare", "attach", *of_trees} == listed
 

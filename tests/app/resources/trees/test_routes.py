@@ -289,8 +289,8 @@ def test_pictures_are_coloured(working: Working, tree: dict[str, Any]) -> None:
     coloured = get(working, tree, f".svg?color_by={labels['id']}").text
     assert "soft" in coloured
     assert "wood" in coloured
-    # Text forms ignore colours.
-    assert get(working, tree, f".nwk?color_by={labels['id']}").status_code == 200
+    # Text forms have no colours.
+    assert get(working, tree, f".nwk?color_by={labels['id']}").status_code == 422
 
 
 def test_trees_are_listed_newest_first_in_pages(working: Working) -> None:

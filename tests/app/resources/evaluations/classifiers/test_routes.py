@@ -33,7 +33,7 @@ def test_metrics_intervals_and_tables(working: Working, tree: dict[str, Any]) ->
     assert answer.status_code == 200, answer.text
     assert answer.headers["preference-applied"] == "wait=30"
     body = answer.json()
-    members = {"metrics", "standard_errors", "intervals", "n_rows", "tables", "warnings"}
+    members = {"id", "metrics", "standard_errors", "intervals", "n_rows", "tables", "warnings"}
     assert set(body) == members
     assert body["n_rows"] == 6
     assert body["metrics"]["accuracy"] == pytest.approx(4 / 6)
@@ -119,6 +119,7 @@ def test_a_long_evaluation_is_a_job(working: Working, tree: dict[str, Any]) -> N
     working.work.release()
     ended = working.client.get(answer.headers["location"]).json()
     tables = expected.pop("tables")
+    assert expected.pop("id") != job["id"]
     assert ended["result"] == {
         "tree": tree["id"],
         "model": model_of(tree),
