@@ -107,7 +107,13 @@ def test_orders_change_no_answer_and_ids_come_back(name: str, tmp_path: Path) ->
     folder = fit(range(N), ALL)
     if used.predicts:
         expected = answers(folder, range(6), ALL)
-        assert answers(folder, [5, 3, 1, 0, 2, 4], TURNED) == expected
+        turned_rows = answers(folder, [5, 3, 1, 0, 2, 4], TURNED)
+        assert turned_rows.keys() == expected.keys()
+        for own_id, row in expected.items():
+            # Sums in another order differ in the last bit.
+            for key, value in row.items():
+                close = pytest.approx(value, rel=1e-12) if key == "probabilities" else value
+                assert turned_rows[own_id][key] == close, (own_id, key)
     found = clades(folder, range(N))
     if name not in DRAWN_BY_COLUMNS:
         assert clades(fit(range(N), TURNED), range(N)) == found

@@ -37,11 +37,13 @@ def watched(url: str) -> Watched | None:
     the address: it may hold a password."""
     if not url.startswith("sentinel://"):
         return None
-    parts = urlsplit(url)
-    user, _, hosts = parts.netloc.rpartition("@")
+    # By hand: newer releases of Python refuse an IPv6 address that is not the only host.
+    before, _, options = url.removeprefix("sentinel://").partition("#")[0].partition("?")
+    netloc, _, path = before.partition("/")
+    user, _, hosts = netloc.rpartition("@")
     username, _, password = user.partition(":")
-    name, _, db = parts.path.strip("/").partition("/")
-    query = dict(parse_qsl(parts.query))
+    name, _, db = path.strip("/").partition("/")
+    query = dict(parse_qsl(options))
     try:
         sentinels = tuple(_host_and_port(host) for host in hosts.split(","))
         number = int(db or "0")
@@ -64,10 +66,9 @@ def watched(url: str) -> Watched | None:
 
 def tls_options(url: str) -> dict[str, Any] | None:
     """The TLS options of a rediss:// address for Celery's transport; None for others."""
-    parts = urlsplit(url)
-    if parts.scheme != "rediss":
+    if not url.startswith("rediss://"):
         return None
-    query = dict(parse_qsl(parts.query))
+    query = dict(parse_qsl(urlsplit(url).query))
     options: dict[str, Any] = {name: query[name] for name in _TLS if name in query}
     required = str(options.get("ssl_cert_reqs", "required"))
     if required not in _REQUIRED:
