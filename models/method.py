@@ -27,8 +27,7 @@ from models.running import memory, packages
 from models.running.cost import Cost
 from models.running.crew import Alone, Crew, Piece
 from models.running.progress import Progress, silent
-from models.tree.crumbs import crumbs_warning
-from models.tree.noise import noise_of
+from models.tree.crumbs import crumbs_of
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
@@ -326,8 +325,7 @@ class Method(ABC, Generic[P]):
     ) -> Fitted:
         """Check the inputs, run the method, check the tree, warn of odd rows, names and clusters.
 
-        threads : number of threads that it may use.
-        crew : computes its pieces; None for this process alone.
+        threads : that it may use. crew : computes its pieces; None for this process alone.
         checkpoint : saves the state of a long fit; None: nothing is saved.
 
         Raises UsageError for data or parameters that cannot be used, and Cancelled where `progress`
@@ -353,14 +351,10 @@ class Method(ABC, Generic[P]):
         tree = fitted.tree.validate()
         progress(1.0, "done")
         names = doubled(tree.name[tree.leaves].tolist())
-        crumbs = None
-        if tree.kind == "partition" and not self.classifies:
-            crumbs = crumbs_warning(tree.size[tree.leaves[~noise_of(tree)[tree.leaves]]])
+        crumbs = () if self.classifies else crumbs_of(tree)
         kept, far = ({}, ()) if self.classifies else most_of(data)
         model = fitted.model and Model({**fitted.model.arrays, **kept}, fitted.model.facts)
-        return replace(
-            fitted, model=model, warnings=(*fitted.warnings, *far, *names, *filter(None, [crumbs]))
-        )
+        return replace(fitted, model=model, warnings=(*fitted.warnings, *far, *names, *crumbs))
 
     @final
     def piece(

@@ -3,10 +3,9 @@
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
 - `server`, `processes`, `heap`, `connections`, `addresses`: servers behind one port or a proxy.
-- `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`.
-- `sign_in`: people of an issuer (OIDC), beside keys.
-- `reached`: what a key that is limited to some objects or tags may name.
-- `aliased`: aliases in the place of ids.
+- `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`;
+  `sign_in`: people of an issuer (OIDC).
+- `reached`: what a limited key may name; `aliased`: aliases in the place of ids.
 - `observability`, `service_metrics`: request ids, the log, metrics; `auditing`: who changed what.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`: the same key again.
 - `problems`, `problem_schemas`: RFC 9457 problems, the kinds of them, and error handlers.

@@ -5,12 +5,23 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Int
+from models.tree.noise import noise_of
+from models.tree.tree import Tree
 
 FEWEST_CLUSTERS = 4
 ROWS_EACH = 10
 MOST_ROWS = 0.5
 CRUMB = 0.1
 """The share of an even share below which a cluster is a crumb."""
+
+
+def crumbs_of(tree: Tree) -> tuple[str, ...]:
+    """The warning for the clusters of a partition, noise apart, if any; none for other trees."""
+    if tree.kind != "partition":
+        return ()
+    clusters = tree.leaves[~noise_of(tree)[tree.leaves]]
+    warning = crumbs_warning(tree.size[clusters])
+    return () if warning is None else (warning,)
 
 
 def crumbs_warning(size: Int) -> str | None:
