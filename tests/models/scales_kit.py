@@ -51,6 +51,8 @@ COUNTED = frozenset({"lda", "multinomial"})
 """Counts have a unit, and 0."""
 TASKS = frozenset({"ghhc-mtl", "mtrl", "stl"})
 """Priors of weights and targets have a unit."""
+ANGLES = frozenset({"layers"})
+"""By cosine from 0: another offset is another set of angles."""
 SLOW = frozenset(
     {"bisecting-kmeans", "bvmf", "deepect", "ghhc", "hvmf", "hyphc", "treevae", "tvmf"}
 )
@@ -67,7 +69,8 @@ PARAMS: dict[str, dict[str, Any]] = {
 TAKEN = [
     example
     for example in EXAMPLES
-    if "features" in example.roles and example.method.id not in LINEAR | SPLITS | COUNTED | TASKS
+    if "features" in example.roles
+    and example.method.id not in LINEAR | SPLITS | COUNTED | TASKS | ANGLES
 ]
 CLASSIFIERS = [example for example in EXAMPLES if example.method.id in LINEAR]
 

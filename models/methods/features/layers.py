@@ -43,6 +43,7 @@ from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.spectra import Spectrum
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
+from models.inputs.frames import Aside
 from models.levels.layers import MIN_SIZE, SIGNIFICANT, Layer, layers
 from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.numerics.agglomeration import merged_points
@@ -55,6 +56,9 @@ from models.tree.noise import COLUMN, NAME
 from models.tree.parents import nearest
 from models.tree.tree import Tree
 
+LEAST_ANGLE = 2.0**-10
+"""Where the spread of most rows is less than this share of their distance from 0, their directions
+are of that distance and not of the rows."""
 TESTED = 1_000
 """The most rows that a layer is held against chance with."""
 
@@ -122,6 +126,7 @@ class LayersMethod(Method[LayersParams]):
                 code="too-few-rows",
                 role="features",
             )
+        Aside.of(features).require_directions(LEAST_ANGLE)
         (zero,) = np.nonzero(~features.any(axis=1))
         if zero.size:
             raise UsageError(

@@ -42,7 +42,7 @@ def test_a_package_is_in_its_extra_and_not_in_the_base(name: str) -> None:
 
 def test_all_is_every_extra_of_the_service() -> None:
     (whole,) = map(Requirement, EXTRAS["all"])
-    assert whole.extras == {package.extra for package in OPTIONAL.values()} | {"telemetry"}
+    assert whole.extras == {package.extra for package in OPTIONAL.values()} | {"telemetry", "oidc"}
 
 
 def test_the_command_is_the_extra_but_where_that_leaves_the_package_out(
