@@ -51,8 +51,6 @@ COUNTED = frozenset({"lda", "multinomial"})
 """Counts have a unit, and 0."""
 TASKS = frozenset({"ghhc-mtl", "mtrl", "stl"})
 """Priors of weights and targets have a unit."""
-ANGLES = frozenset({"layers"})
-"""By cosine from 0: another offset is another set of angles."""
 SLOW = frozenset(
     {"bisecting-kmeans", "bvmf", "deepect", "ghhc", "hvmf", "hyphc", "treevae", "tvmf"}
 )
@@ -69,8 +67,7 @@ PARAMS: dict[str, dict[str, Any]] = {
 TAKEN = [
     example
     for example in EXAMPLES
-    if "features" in example.roles
-    and example.method.id not in LINEAR | SPLITS | COUNTED | TASKS | ANGLES
+    if "features" in example.roles and example.method.id not in LINEAR | SPLITS | COUNTED | TASKS
 ]
 CLASSIFIERS = [example for example in EXAMPLES if example.method.id in LINEAR]
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from http.cookies import CookieError, SimpleCookie
+from importlib.util import find_spec
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -213,13 +214,8 @@ def _check(settings: Settings) -> None:
         raise ValueError("UMBEL_OIDC_CLIENT_ID is needed with UMBEL_OIDC_ISSUER.")
     if "openid" not in settings.oidc_scopes:
         raise ValueError("UMBEL_OIDC_SCOPES needs `openid` among them.")
-    try:
-        import cryptography  # noqa: F401
-        import jwt  # noqa: F401
-    except ImportError:
-        raise ValueError(
-            "UMBEL_OIDC_ISSUER needs the extra `oidc` (`pip install 'umbel[oidc]'`)."
-        ) from None
+    if find_spec("jwt") is None or find_spec("cryptography") is None:
+        raise ValueError("UMBEL_OIDC_ISSUER needs the extra `oidc` (`pip install 'umbel[oidc]'`).")
 
 
 def _secret(settings: Settings) -> str:

@@ -5,7 +5,7 @@ is installed, its command `umbel` has the same commands beside its own.
 
 - `arguments`: the commands on files, their options and their help; `work`: what each does
 - `kept_arguments`, `kept_work`: the same of commands on what a service keeps
-- `aliases`: `umbel alias`
+- `aliases`: `umbel alias`; `editions`: `umbel edit` and `history`
 - `reports`: `umbel report`; `placing`: `umbel place`
 - `operating`: what the operator's commands do: failed jobs, pauses, workers
 - `options`: what commands have in common; `plugged`: methods of plug-ins

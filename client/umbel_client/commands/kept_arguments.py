@@ -177,7 +177,9 @@ def _edit(commands: Commands) -> None:
         "edit",
         "change nodes of an edition, all at once or not at all: umbel edit ed_... --rename 3=cats",
     )
-    parser.add_argument("target", help="an edition (ed_...), or a tree (tr_...) for a new one")
+    parser.add_argument(
+        "target", help="an edition (ed_...), or a tree (tr_..., @alias) for a new one"
+    )
     parser.add_argument("--title", help="the edition's name")
     parser.add_argument("--from", dest="source", metavar="ID", help="of a new one: begin with ed_")
     parser.add_argument(
@@ -203,12 +205,13 @@ def _edit(commands: Commands) -> None:
         operations.add_argument(
             f"--{name}", action=_Operation, nargs=0, help=text, dest="operations"
         )
-    parser.set_defaults(operations=[])
+    parser.set_defaults(operations=[], run=Late("edit", "editions"))
 
 
 def _history(commands: Commands) -> None:
     parser = _added(commands, "history", "the changes of an edition, the newest first")
     parser.add_argument("edition", help="ed_...")
+    parser.set_defaults(run=Late("history", "editions"))
 
 
 def _share(commands: Commands) -> None:

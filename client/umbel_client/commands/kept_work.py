@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,7 +19,15 @@ from umbel_client.calibration import Calibration
 from umbel_client.client import Umbel
 from umbel_client.commands import outputs
 from umbel_client.commands.outputs import put, say
-from umbel_client.commands.values import STANDARD_INPUT, input_of, is_file, table_of, tree_of
+from umbel_client.commands.values import (
+    STANDARD_INPUT,
+    input_of,
+    is_file,
+    node_of,
+    nodes_of,
+    table_of,
+    tree_of,
+)
 from umbel_client.commands.work import (
     cut_of,
     described_of,
@@ -74,9 +82,10 @@ _READERS: Mapping[str, Callable[[Umbel, str], Holder]] = {
 
 def held(umbel: Umbel, thing_id: str) -> Holder:
     """The thing of an id, the tree of an alias. Raises InputError for an id of no kind."""
-    kind = "tr" if thing_id.startswith("@") else thing_id.partition("_")[0]
-    reader = _READERS.get(kind)
-    if reader is None or not {"_", "@"} & {*thing_id}:
+    if thing_id.startswith("@"):
+        return umbel.tree(thing_id)
+    reader = _READERS.get(thing_id.partition("_")[0])
+    if reader is None or "_" not in thing_id:
         kinds = ", ".join(f"{prefix}_..." for prefix in _READERS)
         raise InputError("id", f"{thing_id!r} is none; one looks like {kinds}.")
     return reader(umbel, thing_id)
@@ -286,94 +295,6 @@ def delete(arguments: Namespace) -> None:
         put(arguments.ids, arguments.json, "\n".join(arguments.ids))
 
 
-def edit(arguments: Namespace) -> None:
-    """`umbel edit`."""
-    operations = [_operation(name, text) for name, text in arguments.operations]
-    begins = arguments.target.startswith("tr_")
-    if not begins and not arguments.target.startswith("ed_"):
-        raise InputError("target", f"{arguments.target!r} is neither ed_... nor tr_....")
-    if not begins and arguments.source is not None:
-        raise InputError("--from", "it is of a new edition: umbel edit tr_... --from ed_....")
-    if begins and arguments.revision is not None:
-        raise InputError("--revision", "a new edition has none yet.")
-    if not begins and arguments.title is None and not operations:
-        raise InputError("edit", "give at least one operation.")
-    with service(arguments, kept=True) as umbel:
-        if begins:
-            edition = umbel.tree(arguments.target).edit(arguments.title, source=arguments.source)
-        else:
-            edition = umbel.edition(arguments.target)
-            _require_revision(edition, arguments.revision)
-        new: Sequence[int] = ()
-        try:
-            if operations:
-                new = edition.apply(*operations)
-        except BaseException:
-            # What was begun for the edit alone does not stay.
-            if begins:
-                edition.delete()
-            raise
-        if not begins and arguments.title is not None:
-            edition.title(arguments.title or None)
-        put(dict(edition.state.body), arguments.json, edition.id)
-        nodes = f", new nodes {', '.join(map(str, new))}" if new else ""
-        say(f"revision {edition.revision}{nodes}", arguments.quiet)
-
-
-def _require_revision(edition: Edition, wanted: int | None) -> None:
-    """Raises InputError where the edition is at another revision than wanted. A change between this
-    and the service refuses the edit, since it gets the revision that was read here."""
-    if wanted is not None and wanted != edition.revision:
-        raise InputError(
-            "--revision",
-            f"{edition.id} is at revision {edition.revision}, not {wanted}; "
-            f"`umbel history {edition.id}` lists its changes.",
-        )
-
-
-def _operation(name: str, text: Any) -> dict[str, Any]:
-    """An operation of `POST /v1/editions/{id}/changes`. Raises InputError for other nodes than
-    numbers."""
-    option = f"--{name}"
-    if name in ("undo", "redo"):
-        return {"op": name}
-    nodes, separator, rest = text.partition("=")
-    value = rest if separator else None
-    match name:
-        case "rename":
-            return {"op": name, "node": _node(option, nodes), "name": value or None}
-        case "note":
-            return {"op": name, "node": _node(option, nodes), "text": value or None}
-        case "colour":
-            return {"op": name, "node": _node(option, nodes), "colour": value or None}
-        case "reorder":
-            if value is None:
-                raise InputError(option, f"{text!r} is not NODE=NODE,....")
-            children = _nodes(option, value)
-            return {"op": name, "node": _node(option, nodes), "children": children}
-        case "merge":
-            return {"op": name, "nodes": _nodes(option, nodes), "name": value or None}
-    return {"op": name, "node": _node(option, text)}
-
-
-def _node(option: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(option, f"{text!r} is no node; nodes are numbers.") from None
-
-
-def _nodes(option: str, text: str) -> list[int]:
-    return [_node(option, part) for part in text.split(",")]
-
-
-def history(arguments: Namespace) -> None:
-    """`umbel history`."""
-    with service(arguments, kept=True) as umbel:
-        changes = umbel.edition(arguments.edition).history()
-        put(changes, arguments.json, outputs.shown(changes) if changes else "No changes.")
-
-
 def share(arguments: Namespace) -> None:
     """`umbel share`."""
     with service(arguments, kept=True) as umbel:
@@ -461,9 +382,9 @@ def label(arguments: Namespace) -> None:
         node, _, name = text.partition("=")
         if not name:
             raise InputError("--known", f"{text!r} is not NODE=NAME.")
-        statements.append({"known": _node("--known", node), "name": name})
+        statements.append({"known": node_of("--known", node), "name": name})
     for kind in ("together", "apart"):
-        statements += [{kind: _nodes(f"--{kind}", text)} for text in getattr(arguments, kind)]
+        statements += [{kind: nodes_of(f"--{kind}", text)} for text in getattr(arguments, kind)]
     if not statements:
         raise InputError("label", "give --known, --together or --apart.")
     with service(arguments, kept=True) as umbel:

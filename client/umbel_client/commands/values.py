@@ -284,3 +284,16 @@ def compared(text: str, others: Callable[[], Mapping[str, Any]]) -> tuple[str, M
         known = facts.params
     values = assignments_of(method, params, known) if params else {}
     return method, {name: parameter_of(value) for name, value in values.items()}
+
+
+def node_of(option: str, text: str) -> int:
+    """The id of a node. Raises InputError for what is no number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(option, f"{text!r} is no node; nodes are numbers.") from None
+
+
+def nodes_of(option: str, text: str) -> list[int]:
+    """The ids of nodes between commas. Raises InputError as `node_of`."""
+    return [node_of(option, part) for part in text.split(",")]

@@ -43,7 +43,7 @@ from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.spectra import Spectrum
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
-from models.inputs.frames import Aside
+from models.inputs.frames import CENTRE, Aside
 from models.levels.layers import MIN_SIZE, SIGNIFICANT, Layer, layers
 from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.numerics.agglomeration import merged_points
@@ -57,8 +57,11 @@ from models.tree.parents import nearest
 from models.tree.tree import Tree
 
 LEAST_ANGLE = 2.0**-10
-"""Where the spread of most rows is less than this share of their distance from 0, their directions
-are of that distance and not of the rows."""
+"""Rows whose spread is less than this share of their distance from 0 have no directions to compare,
+and are refused."""
+NARROW = 2.0**-4
+"""Below this share a warning names the column: the angles are more of the offset than of the
+rows."""
 TESTED = 1_000
 """The most rows that a layer is held against chance with."""
 
@@ -142,6 +145,9 @@ class LayersMethod(Method[LayersParams]):
         points = features[order].astype(np.float64)
         points /= np.abs(points).max()
         notes = list[str]()
+        aside = Aside.of(features)
+        if aside.share < NARROW:
+            notes.append(f"{aside.reason}: layers are by cosine, and so by this offset. {CENTRE}")
         if len(points) < FEW:
             notes.append(f"{len(points)} rows are few: layers among them are seldom significant.")
         if (points == points[0]).all():

@@ -255,6 +255,7 @@ def test_an_alias_moves_from_tree_to_tree(call: Call, plants: str, service: Serv
     assert "the first" in call("alias", name)
     assert call("alias", name, "--back") == f"@{name} names {plants}"
     assert name in call("alias")
+    assert call("edit", f"@{name}", "--rename", "1=flowers", "--quiet").startswith("ed_")
     assert "alias" in call("delete", plants, status=1)
     with Umbel(service.url) as umbel:
         assert umbel.tree(f"@{name}").id == plants

@@ -102,3 +102,15 @@ def test_data_without_structure_have_no_layers() -> None:
         for seed in range(8)
     )
     assert with_layers <= 4, "at .05 of 24 sets: 5 or more in .6% of draws"
+
+
+def test_an_offset_is_warned_of_or_refused() -> None:
+    rows, _ = planted("float64")
+    column = (np.arange(32) == 5).astype(float)
+    assert not any("far from 0" in text for text in fit(rows).warnings)
+    named = [text for text in fit(rows + 40 * column).warnings if "far from 0" in text]
+    assert len(named) == 1
+    assert "column 5 (counted from 0)" in named[0]
+    with pytest.raises(UsageError, match="nearly one direction") as far:
+        fit(rows + 1e5 * column)
+    assert (far.value.code, far.value.where["column"]) == ("no-distance", 5)
