@@ -218,9 +218,14 @@ def _require_matrix(dialect: Dialect, *, gaps: bool) -> None:
         )
         column = next(texts, None)
         if column is not None and dialect.first[column].strip():
+            numbers = (
+                at for at, cell in enumerate(dialect.first) if dialect.number(cell, at) is not None
+            )
+            number = next(numbers, None)
+            beside = "" if number is None else f", column {number} {_shown(dialect, number)}"
             raise UsageError(
                 "The first line of the CSV file mixes numbers and text: column "
-                f"{column} (counted from 0) is {shown(dialect.first[column], 40)}. A matrix holds "
+                f"{column} (counted from 0) is {_shown(dialect, column)}{beside}. A matrix holds "
                 "numbers only; a header names every column by text, or is declared by "
                 "?header=true.",
                 code="wrong-input",
@@ -229,6 +234,11 @@ def _require_matrix(dialect: Dialect, *, gaps: bool) -> None:
                 line=1,
             )
     _require_rows(dialect)
+
+
+def _shown(dialect: Dialect, column: int) -> str:
+    """A cell of the first line, for a message."""
+    return shown(dialect.first[column], 40)
 
 
 def _require_rows(dialect: Dialect) -> None:

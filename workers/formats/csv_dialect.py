@@ -442,11 +442,13 @@ def _is_header(
     ]
     if not numeric:
         return True, ()
+    note = "The first line of the CSV file was taken as its header, not as a row."
+    if _are_words(cells, numeric, below, numbers):
+        return True, (note,)
     whole = [int(cells[at]) for at in numeric if re.fullmatch(r"\d{1,9}", cells[at], re.ASCII)]
     follow = len(whole) == len(numeric) and all(b - a == 1 for a, b in pairwise(whole))
     if not follow or not below or len(cells) == 1 or any(cell and is_empty(cell) for cell in cells):
         return False, ()
-    note = "The first line of the CSV file was taken as its header, not as a row."
     if len(numeric) < len(cells):
         # The other cells are names, or the corner above an index.
         apart = [at for at in range(len(cells)) if at not in numeric]
@@ -463,6 +465,26 @@ def _is_header(
             "Upload with ?header=true if it is the header.",
         )
     return False, ()
+
+
+def _are_words(
+    cells: Sequence[str], numeric: Sequence[int], below: Sequence[Sequence[str]], numbers: _Numbers
+) -> bool:
+    """Whether what could be numbers in the first line are names such as `nan` and `inf`: words,
+    fewer than the other names, of which one at least stands over numbers."""
+    if any(letter.isdigit() for at in numeric for letter in cells[at]):
+        return False
+    if 2 * len(numeric) >= len(cells) or not all(cells) or len({*cells}) < len(cells):
+        return False
+    return bool(below) and any(
+        all(
+            standard(row[at].strip(), "plain", numbers.decimal, numbers.thousands) is not None
+            for row in below
+            if at < len(row)
+        )
+        for at in range(len(cells))
+        if at not in numeric
+    )
 
 
 def _follow(row: Sequence[str]) -> bool:

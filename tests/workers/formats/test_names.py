@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from models.errors import UsageError
 from workers.formats import catalogue
 from workers.formats.column_roles import Choice, features, of_role
 from workers.formats.csv_dialect import Written
@@ -129,3 +130,38 @@ def test_any_ids(tmp_path_factory: pytest.TempPathFactory, names: list[str], kin
     columns = catalogue.inspect(format, path, role="features").columns
     assert features(columns or ()) == ("x", "y")
     assert catalogue.texts(format, path, "id", DEFAULT, None) == names
+
+
+@pytest.mark.parametrize("word", ["nan", "NaN", "inf", "-Infinity"])
+def test_words_for_numbers_are_names_among_names(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(csv_of(["id", "x", word], [["a", 1.5, 2.5], ["b", 0.5, 3.5]]))
+    facts = catalogue.inspect("csv", path, role="features")
+    assert features(facts.columns or ()) == ("x", word)
+    assert facts.shape == (2, 2)
+    assert any("taken as its header" in note for note in facts.warnings)
+    found = catalogue.load("csv", path, None, "features", DEFAULT, facts.columns)
+    np.testing.assert_array_equal(found, [[1.5, 2.5], [0.5, 3.5]])
+
+
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [
+        (["1", "2", "oops"], "column 2 .counted from 0. is 'oops', column 0 '1'"),
+        (["nan", "nan", "oops"], "column 2 .counted from 0. is 'oops', column 0 'nan'"),
+        (["nan", "x", "7"], "column 1 .counted from 0. is 'x', column 0 'nan'"),
+    ],
+)
+def test_a_row_with_a_slip_is_no_header(first: list[str], why: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(csv_of(first, [[1.5, 2.5, 3.5], [0.5, 3.5, 4.5]]))
+    with pytest.raises(UsageError, match=why):
+        catalogue.inspect("csv", path, role="features")
+
+
+def test_text_that_is_no_header_by_the_uploader_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"a,b\n1,2\n")
+    bounds = Bounds(csv=Written(header=False))
+    with pytest.raises(UsageError, match=r"column 0 \(counted from 0\) is 'a'\. A matrix"):
+        catalogue.inspect("csv", path, None, bounds, "features")
