@@ -103,6 +103,36 @@ class Bars:
     n_tied: int
 
 
+def fitted_layers(tree: Tree, *, largest_p: float = SIGNIFICANT) -> Layers | None:
+    """The layers that a fit of the method `layers` found, by the columns of its tree; None for
+    other trees. O(n_nodes) for each layer."""
+    columns = [tree.extra.get(name) for name in ("layer", "until", "smallest", "strength")]
+    p_value = tree.extra.get("p_value")
+    if p_value is None or any(column is None for column in columns):
+        return None
+    finest, coarsest, smallest, strength = (np.asarray(column) for column in columns)
+    found, lost = list[Layer](), 0
+    for number in range(int(coarsest.max(initial=-1)) + 1):
+        nodes = np.flatnonzero((finest <= number) & (number <= coarsest) & (finest >= 0))
+        # A node has the facts of the finest layer that it belongs to.
+        own = np.flatnonzero(finest == number)
+        if not own.size:
+            lost += 1
+            continue
+        nodes = nodes[np.argsort(-tree.size[nodes], kind="stable")]
+        n_noise = int(tree.size[0] - tree.size[nodes].sum())
+        facts = int(smallest[own[0]]), float(strength[own[0]]), float(p_value[own[0]])
+        found.append(Layer(*facts, nodes, n_noise))
+    kept = tuple(layer for layer in found if layer.p_value <= largest_p)
+    reason = None
+    if not kept:
+        reason = "The fit found no layer."
+        if found:
+            reason = f"No layer of the fit has a p-value of at most {largest_p:g}."
+    warning = f"{lost} layer(s) whose clusters are all of finer layers, too, are not listed."
+    return Layers(kept, reason, (warning,) if lost else ())
+
+
 def layers(
     tree: Tree, min_size: int = MIN_SIZE, *, most: int = MOST, largest_p: float = SIGNIFICANT
 ) -> Layers:

@@ -16,7 +16,9 @@ coordinate, anew. At most `TESTED` rows, an equal share in the order of their ha
 merged alike, in the data and in each of `n_references` references of both nulls; the modularity of
 the cut into the layer's number of clusters is compared by Student's t for one further value, times
 the number of layers (Bonferroni): a p-value far below one in the number of references says that it
-is small, and not how small. Layers of more clusters than a third of these rows are not kept.
+is small, and not how small. Both nulls are without any structure: a finer layer may split what are
+clusters in truth, by what chance is left within them. Layers of more clusters than a third of these
+rows are not kept.
 
 The result has the clusters of all layers, from the coarsest below the root to the finest; rows in a
 coarse cluster and in none of the finer ones lie in a leaf of noise below it. Extra columns: `layer`

@@ -24,7 +24,7 @@ from app.resources.trees.shown import categories_of, shown_tree_of
 from app.resources.trees.views.schemas import Hits, LayersBody, Levels, View
 from models.arrays import Int
 from models.editions.edited import EditedTree
-from models.levels.layers import MIN_SIZE, SIGNIFICANT, layers
+from models.levels.layers import MIN_SIZE, SIGNIFICANT, fitted_layers, layers
 from models.tree.categories import Categories, shared
 from models.tree.cluster_names import called, cluster_names
 from models.tree.clusters import clusters
@@ -292,13 +292,15 @@ async def get_layers(
     clusters persist as that size grows; layers are its peaks, and each lies within the next.
     `p_value`, about the probability that data without structure have such a layer, is the smallest
     of the gaps in height, as in `levels`, of cuts that agree with it, and 1 where there is none.
-    Rows in no cluster are noise; their number is `n_noise`.
+    Rows in no cluster are noise; their number is `n_noise`. A tree of the method `layers` has the
+    layers that its fit found, of whatever `min_size`.
     """
     record = await record_of(service, tenant, tree_id)
 
     def found() -> bytes:
         shown = shown_tree_of(service, tenant, tree_id, names, edition)
-        result = layers(shown.tree, min_size, largest_p=largest_p)
+        result = fitted_layers(shown.tree, largest_p=largest_p)
+        result = result or layers(shown.tree, min_size, largest_p=largest_p)
         items = [
             {
                 "k": layer.nodes.size,

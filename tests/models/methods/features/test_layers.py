@@ -12,6 +12,7 @@ from models import registry
 from models.arrays import Array
 from models.errors import UsageError
 from models.inputs.data import Data
+from models.levels.layers import fitted_layers
 from models.method import Fitted
 
 METHOD = registry.method("layers")
@@ -114,3 +115,34 @@ def test_an_offset_is_warned_of_or_refused() -> None:
     with pytest.raises(UsageError, match="nearly one direction") as far:
         fit(rows + 1e5 * column)
     assert (far.value.code, far.value.where["column"]) == ("no-distance", 5)
+
+
+def test_the_layers_of_its_tree_are_what_the_fit_found() -> None:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(9), 40)
+    rows = 2 * rng.normal(size=(3, 32))[truth // 3] + 0.8 * rng.normal(size=(9, 32))[truth]
+    fitted = fit(rows + 0.2 * rng.normal(size=(360, 32)))
+    found = fitted_layers(fitted.tree)
+    assert found is not None
+    assert not found.warnings
+    assert len(found.layers) == fitted.metrics["n_layers"] > 1
+    for number, layer in enumerate(found.layers):
+        inside = clusters(fitted, number)
+        assert sorted(map(len, inside), reverse=True) == fitted.tree.size[layer.nodes].tolist()
+        assert layer.n_noise == len(rows) - sum(map(len, inside))
+    sizes = [fitted.tree.size[layer.nodes].tolist() for layer in found.layers]
+    assert np.bincount(truth).tolist() in sizes
+    strict = fitted_layers(fitted.tree, largest_p=1e-300)
+    assert strict is not None
+    assert strict.layers == ()
+    assert "p-value" in str(strict.reason)
+
+
+def test_trees_without_layers_say_so() -> None:
+    none = fitted_layers(fit(np.random.default_rng(0).normal(size=(120, 8))).tree)
+    assert none is not None
+    assert (none.layers, none.reason) == ((), "The fit found no layer.")
+    other = registry.method("kmeans")
+    rows, _ = planted("float32")
+    tree = other.fit(Data({"features": rows}), other.Params(n_clusters=3)).tree
+    assert fitted_layers(tree) is None
