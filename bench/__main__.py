@@ -16,11 +16,20 @@ TABLES = (
     *("classifiers", "labelled", "views", "supervision", "completion"),
     *("attributes", "splits", "momentum", "l2h_tables", "logits_kinds", "deep"),
     *("turns", "endurance", "consensus", "support", "trust", "drift", "hac_defaults", "levels"),
-    *("client", "costs", "class_trees", "placements"),
+    *("client", "costs", "class_trees", "placements", "papers"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
-CHOOSING = ("hyperbolic", "linkage", "margins", "splits", "momentum", "l2h_tables", "deep")
+CHOOSING = (
+    "hyperbolic",
+    "linkage",
+    "margins",
+    "splits",
+    "momentum",
+    "l2h_tables",
+    "deep",
+    "papers",
+)
 """Tables of which sets, systems and the number of seeds can be chosen."""
 _OF_CHOSEN = f"for {', '.join(CHOOSING)}"
 PLOTTED = ("l2h", "l2h_kinds", "few_shot", "attributes", "leaves_and_branching")

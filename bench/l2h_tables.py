@@ -164,53 +164,62 @@ def makers(data: Labelled) -> dict[str, Maker]:
     if features is None:
         return {} if logits is None else {"L2H, classifier": of_classifier(logits)}
 
-    def flat(id: str, spaces: Sequence[Array], params: Mapping[str, Any]) -> Maker:
-        def make(split: Split, seed: int) -> Placed:
-            used = method(id)
-            fitted = used.fit(
-                rows_of(spaces, split.train), used.Params(n_clusters=k, seed=seed, **params)
-            )
-            assert fitted.model is not None
-            test = used.logits(fitted.model, rows_of(spaces, split.test))
-            return from_logits(fitted.logits, test)
-
-        return make
-
-    def own(id: str, rows: Callable[[Array], Array], params: Mapping[str, Any]) -> Maker:
-        def make(split: Split, seed: int) -> Placed:
-            used = method(id)
-            seeded = {"seed": seed} if "seed" in used.Params.model_fields else {}
-            data = Data({"features": rows(features[split.test])})
-            return Placed(used.fit(data, used.Params(**params, **seeded)).tree)
-
-        return make
-
-    def deep(id: str) -> Maker:
-        def make(split: Split, seed: int) -> Placed:
-            used = method(id)
-            params = used.Params(n_clusters=min(k, MOST_LEAVES), seed=seed)
-            fitted = used.fit(Data({"features": features[split.train]}), params)
-            assert fitted.model is not None
-            test = Data({"features": features[split.test]})
-            return Placed(
-                with_rows(fitted.tree, used.predict(fitted.model, fitted.tree, test).leaf)
-            )
-
-        return make
-
     systems = {
-        "Ward": own("hac", components, {"linkage": "ward"}),
-        "HypHC": own("hyphc", np.asarray, {}),
-        "DeepECT": deep("deepect"),
-        "TreeVAE": deep("treevae"),
-        "L2H-k-means": flat("kmeans", [features], {}),
-        "L2H-TEMI": flat("temi", [features], TEMI),
-        "L2H-TURTLE": flat("turtle", [features], TURTLE),
+        "Ward": of_test_rows("hac", components, {"linkage": "ward"}, features),
+        "HypHC": of_test_rows("hyphc", np.asarray, {}, features),
+        "DeepECT": deep("deepect", k, features),
+        "TreeVAE": deep("treevae", k, features),
+        "L2H-k-means": flat("kmeans", k, {}, [features]),
+        "L2H-TEMI": flat("temi", k, TEMI, [features]),
+        "L2H-TURTLE": flat("turtle", k, TURTLE, [features]),
     }
     if logits is not None:
-        systems["L2H-TURTLE, two spaces"] = flat("turtle", [features, logits], TURTLE)
+        systems["L2H-TURTLE, two spaces"] = flat("turtle", k, TURTLE, [features, logits])
         systems["L2H, classifier"] = of_classifier(logits)
     return systems
+
+
+def flat(id: str, k: int, params: Mapping[str, Any], spaces: Sequence[Array]) -> Maker:
+    """`l2h` after a flat method with `k` clusters, which learns from one or two spaces."""
+
+    def make(split: Split, seed: int) -> Placed:
+        used = method(id)
+        fitted = used.fit(
+            rows_of(spaces, split.train), used.Params(n_clusters=k, seed=seed, **params)
+        )
+        assert fitted.model is not None
+        test = used.logits(fitted.model, rows_of(spaces, split.test))
+        return from_logits(fitted.logits, test)
+
+    return make
+
+
+def of_test_rows(
+    id: str, rows: Callable[[Array], Array], params: Mapping[str, Any], features: Array
+) -> Maker:
+    """A method that makes a tree of the test rows themselves, after `rows` has changed them."""
+
+    def make(split: Split, seed: int) -> Placed:
+        used = method(id)
+        seeded = {"seed": seed} if "seed" in used.Params.model_fields else {}
+        data = Data({"features": rows(features[split.test])})
+        return Placed(used.fit(data, used.Params(**params, **seeded)).tree)
+
+    return make
+
+
+def deep(id: str, k: int, features: Array) -> Maker:
+    """A tree with `k` leaves, at most `MOST_LEAVES`, learned with a representation."""
+
+    def make(split: Split, seed: int) -> Placed:
+        used = method(id)
+        params = used.Params(n_clusters=min(k, MOST_LEAVES), seed=seed)
+        fitted = used.fit(Data({"features": features[split.train]}), params)
+        assert fitted.model is not None
+        test = Data({"features": features[split.test]})
+        return Placed(with_rows(fitted.tree, used.predict(fitted.model, fitted.tree, test).leaf))
+
+    return make
 
 
 def of_classifier(logits: Array) -> Maker:
