@@ -27,8 +27,8 @@ PREFIXES = {"trees": "tr", "models": "md", "jobs": "job"}
 
 _PATH = re.compile(rf"(/v1/({'|'.join(PREFIXES)})/)@([^/.]*)(.*)", re.DOTALL)
 _ALIAS = re.compile(rf"@({NAME})")
-_FIELDS = ("tree", "other", "reference", "trees")
-"""What names a tree in queries and bodies."""
+_FIELDS = {"tree": "tr", "other": "tr", "reference": "tr", "trees": "tr", "against": "md"}
+"""What names a tree or its model in queries and bodies, and the prefix of its id."""
 
 
 def may_have_alias(scope: Scope) -> bool:
@@ -52,7 +52,7 @@ async def aliased_path(scope: Scope, tenant: str, aliases: Aliases) -> str | Non
                     raise refused_at(
                         "invalid-request", f"There is no alias {shown(value)}.", "query", name
                     )
-            pairs.append((name, found or value))
+            pairs.append((name, value if found is None else sibling(found, _FIELDS[name])))
         scope["query_string"] = urlencode(pairs).encode("ascii")
     below = path_of(scope)
     match = _PATH.fullmatch(below)
@@ -93,12 +93,12 @@ async def aliased_body(value: Any, tenant: str, aliases: Aliases) -> Any:
         return sibling(found[text], prefix)
 
     changed = dict(value)
-    for name in _FIELDS:
+    for name, prefix in _FIELDS.items():
         own = value.get(name)
         if isinstance(own, list):
-            changed[name] = [await put(each, "tr", name, at) for at, each in enumerate(own)]
+            changed[name] = [await put(each, prefix, name, at) for at, each in enumerate(own)]
         elif own is not None:
-            changed[name] = await put(own, "tr", name)
+            changed[name] = await put(own, prefix, name)
     inputs = value.get("inputs")
     if isinstance(inputs, dict):
         changed["inputs"] = {

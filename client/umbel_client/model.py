@@ -79,6 +79,7 @@ class Model(Held):
         *,
         metrics: Sequence[str] | None = None,
         by: Sequence[str] | None = None,
+        against: Model | str | None = None,
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
@@ -90,13 +91,15 @@ class Model(Held):
     ) -> Evaluation:
         """What a classifier does on rows with known labels; each input by its role.
 
-        by : the tables to make. name, description, tags, webhook, expires_at, retrying : as for a
-        tree.
+        by : the tables to make. against : another classifier, a model or its id, to compare with on
+        the same rows; `versus` of the answer says what is beyond chance. name, description, tags,
+        webhook, expires_at, retrying : as for a tree.
 
         Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
         """
         work = new_work(name, description, tags, webhook, expires_at, retrying)
-        fields = {"metrics": metrics, "by": by, **work}
+        rival = against.id if isinstance(against, Model) else against
+        fields = {"metrics": metrics, "by": by, "against": rival, **work}
         how = Waiting(wait_s, title="evaluating")
         truths = {"labels": labels}
         return Evaluation(evaluated(self._connection, self._path, truths, inputs, fields, how))

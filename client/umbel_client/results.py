@@ -114,7 +114,8 @@ class Evaluation(Mapping[str, float | None]):
     standard_errors, intervals : by metric, where they were estimated. cut : the clusters that flat
     metrics were computed for. placed : of new rows, how many there are, and where they went.
     nodes : with `per_node`, each with its purity, most frequent class and exemplars. tables : of a
-    classifier, each a list of rows. warnings : sentences.
+    classifier, each a list of rows. versus : with `against`, the differences from the other
+    classifier, with the tests over `rows` and `classes`. warnings : sentences.
     body : the whole answer of the service.
     """
 
@@ -127,6 +128,7 @@ class Evaluation(Mapping[str, float | None]):
         self.placed: dict[str, Any] | None = body.get("placed")
         self.nodes: list[dict[str, Any]] = list(body.get("nodes") or ())
         self.tables: dict[str, list[dict[str, Any]]] = dict(body.get("tables") or {})
+        self.versus: dict[str, Any] | None = body.get("versus")
         self.warnings: tuple[str, ...] = tuple(body.get("warnings") or ())
 
     def __getitem__(self, name: str) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +13,12 @@ from models.inputs.data import Data, Value, require_finite
 from models.inputs.images import as_matrix
 from models.inputs.label_sets import label_sets
 from models.method import PredictionOptions, Predictions
-from models.metrics.classification.evaluation import ClassifierEvaluation, evaluate_classifier
+from models.metrics.classification.evaluation import (
+    ClassifierEvaluation,
+    Rival,
+    evaluate_classifier,
+)
+from models.metrics.classification.rivals import Versus
 from models.metrics.classification.tables import TableId
 from models.preprocess.inputs import Preparation
 from models.registry import method
@@ -22,11 +27,15 @@ from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.results import FittedModel
 from workers.kinds.kind import Find, Kind, OfTree
+from workers.model import sibling
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
 from workers.work.placing import NewRows, fitted_of, new_rows
 from workers.work.plan import StepProgress
 from workers.work.sources import Source, of_role, reading_warnings, tree_of, values_of
+
+_RIVAL = "rival"
+"""The role of the tree of the model that another one is compared with."""
 
 
 class EvaluationOptions(OfTree):
@@ -34,10 +43,11 @@ class EvaluationOptions(OfTree):
 
     inputs : roles of new rows, which the tree's model places. measured : metrics that the fit has
     measured. model : the id of the classifier that is evaluated in place of the tree, `by`,
-    `top_k`, `threshold` and `bootstrap` being of it.
+    `top_k`, `threshold`, `bootstrap` and `against`, the id of another one, being of it.
     """
 
     model: str | None = None
+    against: str | None = None
     metrics: tuple[str, ...] | None = None
     cut: dict[str, Any] | None = None
     kernel: Literal["cosine", "gaussian"] = "cosine"
@@ -60,7 +70,10 @@ class _Evaluate(Kind[EvaluationOptions]):
 
     def sources(self, find: Find, options: EvaluationOptions) -> list[Source]:
         placed = options.model is not None or bool(options.inputs)
-        return [find.tree("tree", options.tree, model=placed)]
+        found = [find.tree("tree", options.tree, model=placed)]
+        if options.against is not None:
+            found.append(find.tree(_RIVAL, sibling(options.against, "tr"), model=True))
+        return found
 
     def run(self, job: Job, options: EvaluationOptions) -> Outcome:
         job.reading()
@@ -147,8 +160,12 @@ def _ids_of_tree(sources: Sequence[Source]) -> list[str] | None:
 
 def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
     tree, model = fitted_of(job.sources)
-    values = new_rows(job.sources, model)
-    measured = classifier_evaluation(model, tree, values, options, job.progress)
+    values = new_rows(job.sources, model, _TREES)
+    rival = None
+    if options.against is not None:
+        its_tree, its_model = fitted_of(job.sources, _RIVAL)
+        rival = (its_model, its_tree, new_rows(job.sources, its_model, _TREES))
+    measured = classifier_evaluation(model, tree, values, options, job.progress, rival)
     job.at(0.99, "writing")
     results.save_tables(measured.tables, job.folder)
     evaluation = {
@@ -156,6 +173,7 @@ def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
         "standard_errors": measured.standard_errors,
         "intervals": measured.intervals,
         "n_rows": measured.n_rows,
+        "versus": None if measured.versus is None else _shown(measured.versus, options.against),
         "warnings": measured.warnings,
     }
     result = {
@@ -167,6 +185,17 @@ def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
     return Outcome(result=result, warnings=tuple(measured.warnings))
 
 
+def _shown(found: Versus, model: str | None) -> dict[str, Any]:
+    return {
+        "model": model,
+        "metrics": dict(found.metrics),
+        "differences": {name: asdict(each) for name, each in found.differences.items()},
+        "rows": asdict(found.rows),
+        "classes": asdict(found.classes),
+    }
+
+
+_TREES = ("tree", _RIVAL)
 _OPTIONS = ("metrics", "by", "top_k", "threshold", "bootstrap", "seed")
 
 
@@ -176,38 +205,57 @@ def classifier_evaluation(
     values: Mapping[str, Value],
     options: EvaluationOptions,
     progress: Progress,
+    rival: tuple[FittedModel, Tree, Mapping[str, Value]] | None = None,
 ) -> ClassifierEvaluation:
     """What the model does on rows.
 
     values : the inputs that a prediction needs, `labels`, and maybe `names`: what numbers among the
         labels mean, as in the fit.
     options : the options of `evaluate_classifier` that are not null.
+    rival : another model, its tree, and the same inputs with its columns.
 
     Raises UsageError as `Method.predict`, `label_sets` and `evaluate_classifier`.
     """
-    stage = model.stages[-1]
-    classifier = method(stage.method)
-    rest = {role: value for role, value in values.items() if role != "labels"}
-    preparation = Preparation(model.prepared)
-    data = Data(preparation.apply(rest))
-    if "features" not in data:
-        raise UsageError(
-            f"Method {classifier.id!r} needs the input 'features'.",
-            code="wrong-input",
-            role="features",
-        )
-    features = data.matrix("features")
-    # The blocks that are predicted do not know the numbers of their rows.
-    require_finite(features, "features")
-    labels = label_sets(values["labels"], features.shape[0], data.names())
-
-    def predict(rows: Int, settings: PredictionOptions) -> Predictions:
-        whole = rows.size > 0 and int(rows[-1]) - int(rows[0]) + 1 == rows.size
-        some = features[rows[0] : rows[-1] + 1] if whole else features[rows]
-        used = Data({**data.values, "features": some})
-        return classifier.predict(stage.model, tree, used, settings)
-
+    own = _Classifier(model, tree, values)
+    other = None
+    if rival is not None:
+        its = _Classifier(rival[0], rival[1], rival[2])
+        other = Rival(its.tree, its.predict)
     chosen = options.model_dump(include=set(_OPTIONS), exclude_unset=True)
     given = {name: value for name, value in chosen.items() if value is not None}
-    measured = evaluate_classifier(tree, labels, predict, progress=progress, **given)
-    return replace(measured, warnings=[*preparation.filled(rest), *measured.warnings])
+    measured = evaluate_classifier(
+        tree, own.labels, own.predict, rival=other, progress=progress, **given
+    )
+    return replace(measured, warnings=[*own.filled, *measured.warnings])
+
+
+class _Classifier:
+    """A model with the rows that it answers for. labels : theirs. filled : warnings of empty values
+    that were filled."""
+
+    def __init__(self, model: FittedModel, tree: Tree, values: Mapping[str, Value]) -> None:
+        self.tree = tree
+        self._stage = model.stages[-1]
+        self._method = method(self._stage.method)
+        rest = {role: value for role, value in values.items() if role != "labels"}
+        preparation = Preparation(model.prepared)
+        self._data = Data(preparation.apply(rest))
+        if "features" not in self._data:
+            raise UsageError(
+                f"Method {self._method.id!r} needs the input 'features'.",
+                code="wrong-input",
+                role="features",
+            )
+        self._features = self._data.matrix("features")
+        # The blocks that are predicted do not know the numbers of their rows.
+        require_finite(self._features, "features")
+        n_rows = self._features.shape[0]
+        self.labels = label_sets(values["labels"], n_rows, self._data.names())
+        self.filled = preparation.filled(rest)
+
+    def predict(self, rows: Int, settings: PredictionOptions) -> Predictions:
+        whole = rows.size > 0 and int(rows[-1]) - int(rows[0]) + 1 == rows.size
+        features = self._features
+        some = features[rows[0] : rows[-1] + 1] if whole else features[rows]
+        used = Data({**self._data.values, "features": some})
+        return self._method.predict(self._stage.model, self.tree, used, settings)

@@ -27,9 +27,9 @@ from workers.work.named_columns import matched
 from workers.work.sources import Source, many_of, of_role, tree_of, values_of
 
 
-def fitted_of(sources: Sequence[Source]) -> tuple[Tree, results.FittedModel]:
+def fitted_of(sources: Sequence[Source], role: str = "tree") -> tuple[Tree, results.FittedModel]:
     """The tree among the sources, and its model. Raises UsageError `cannot-predict` without one."""
-    source = of_role(sources, "tree")
+    source = of_role(sources, role)
     if results.MODEL not in source.files:
         raise UsageError(
             "This tree has no model, so it cannot place new rows; methods that predict say so in "

@@ -7,5 +7,6 @@ intervals by bootstrap.
   with the paths to them.
 - `outcomes`: what the classifier answers for each row, beside its labels.
 - `scores`: the metrics, as functions of sums over rows.
+- `rivals`: two classifiers on the same rows, and whether they differ by more than chance.
 - `tables`: F1 by level, by size of class and by class; the most frequent confusions.
 """

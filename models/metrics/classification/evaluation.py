@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from models.arrays import Float
+from models.arrays import Float, Int
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions
 from models.metrics.classification.outcomes import Outcomes, Predict, outcomes
+from models.metrics.classification.rivals import Versus, versus
 from models.metrics.classification.scores import (
     METRIC_IDS,
     METRICS,
@@ -77,6 +78,7 @@ class ClassifierEvaluation:
     standard_errors, intervals : by bootstrap over rows; the intervals hold 95 %.
     tables : by id, see `models.metrics.classification.tables`.
     n_rows : number of rows, those without known labels left out.
+    versus : beside another classifier; None without one.
     warnings : one sentence each.
     """
 
@@ -85,7 +87,16 @@ class ClassifierEvaluation:
     standard_errors: dict[str, float] = field(default_factory=dict)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
     tables: dict[str, TableRows] = field(default_factory=dict)
+    versus: Versus | None = None
     warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rival:
+    """Another classifier of the same rows. tree, predict : as of `evaluate_classifier`."""
+
+    tree: Tree
+    predict: Predict
 
 
 def evaluate_classifier(
@@ -99,6 +110,7 @@ def evaluate_classifier(
     threshold: float | None = None,
     bootstrap: int = 1000,
     seed: int = 0,
+    rival: Rival | None = None,
     progress: Progress = silent,
 ) -> ClassifierEvaluation:
     """Measure a classifier.
@@ -114,33 +126,54 @@ def evaluate_classifier(
     top_k : how many of the best classes `top_k_accuracy` looks at.
     threshold : as in `PredictionOptions`.
     bootstrap : number of resamples for standard errors and intervals; 0: none.
+    rival : another classifier to compare with on the same rows and resamples.
 
     Raises UsageError as `true_labels`, and `wrong-input` for `top_k_accuracy` without `top_k`.
     The time and memory of the predictions, then O(n (log n + bootstrap)) for n pairs of a row and
     a label.
     """
-    classes = predict(np.zeros(0, dtype=np.int64), PredictionOptions()).classes
-    assert classes is not None, "the method classifies"
-    class_node = classes.node
+    class_node = _classes(predict)
     chosen = _chosen(metrics, top_k, class_node.size)
-    truth = true_labels(labels, tree, class_node)
-    outcome = outcomes(
-        truth,
-        class_node.size,
-        predict,
-        top_k=top_k if "top_k_accuracy" in chosen else 0,
-        threshold=threshold,
-        with_loss="log_loss" in chosen,
-        progress=subprogress(progress, 0.0, 0.6),
-    )
-    evaluation = ClassifierEvaluation(outcome.n_rows, warnings=list(truth.warnings))
-    within = subprogress(progress, 0.6, 0.9)
-    _measure(evaluation, outcome, chosen, bootstrap, seed, within)
+    share = 0.6 if rival is None else 0.3
+
+    def answers(tree: Tree, class_node: Int, predict: Predict, within: Progress) -> Outcomes:
+        return outcomes(
+            true_labels(labels, tree, class_node),
+            class_node.size,
+            predict,
+            top_k=top_k if "top_k_accuracy" in chosen else 0,
+            threshold=threshold,
+            with_loss="log_loss" in chosen,
+            progress=within,
+        )
+
+    outcome = answers(tree, class_node, predict, subprogress(progress, 0.0, share))
+    evaluation = ClassifierEvaluation(outcome.n_rows, warnings=list(outcome.truth.warnings))
+    totals = statistics(outcome)
+    within = subprogress(progress, 0.6, 0.9 if rival is None else 0.75)
+    drawn = _measure(evaluation, outcome, totals, chosen, bootstrap, seed, within)
+    if rival is not None:
+        within = subprogress(progress, share, 0.6)
+        other = answers(rival.tree, _classes(rival.predict), rival.predict, within)
+        its_totals = statistics(other)
+        rng, within = np.random.default_rng(seed), subprogress(progress, 0.75, 0.9)
+        its_drawn = resampled(its_totals, chosen, bootstrap, rng, within) if bootstrap else {}
+        evaluation.versus = versus(
+            (outcome, other), (totals, its_totals), chosen, (drawn, its_drawn), INTERVAL
+        )
+        evaluation.warnings += evaluation.versus.warnings
     progress(0.9, "tables")
     training = np.asarray(tree.extra.get("rows", tree.size))
     for name in dict.fromkeys(by):
         evaluation.tables[name] = table(name, outcome, training, class_node)
     return evaluation
+
+
+def _classes(predict: Predict) -> Int:
+    """(n_classes,) the nodes that a classifier can give."""
+    classes = predict(np.zeros(0, dtype=np.int64), PredictionOptions()).classes
+    assert classes is not None, "the method classifies"
+    return classes.node
 
 
 def _chosen(metrics: Sequence[MetricId] | None, top_k: int, n_classes: int) -> list[MetricId]:
@@ -159,15 +192,15 @@ def _chosen(metrics: Sequence[MetricId] | None, top_k: int, n_classes: int) -> l
 def _measure(
     evaluation: ClassifierEvaluation,
     outcome: Outcomes,
+    totals: Statistics,
     metrics: list[MetricId],
     bootstrap: int,
     seed: int,
     progress: Progress,
-) -> None:
-    """Fill in the metrics with their standard errors and intervals."""
+) -> dict[MetricId, Float]:
+    """Fill in the metrics with their standard errors and intervals; the resampled values."""
     if not metrics:
-        return
-    totals = statistics(outcome)
+        return {}
     sums = totals.sums(np.ones((outcome.n_rows, 1)))
     for metric in metrics:
         value = float(METRICS[metric].compute(sums)[0])
@@ -184,12 +217,14 @@ def _measure(
             "left out of log_loss."
         )
     if not bootstrap:
-        return
+        return {}
     rng = np.random.default_rng(seed)
-    for name, values in resampled(totals, metrics, bootstrap, rng, progress).items():
+    drawn = resampled(totals, metrics, bootstrap, rng, progress)
+    for name, values in drawn.items():
         # A resample may lack the rows that a metric is defined on.
         defined = values[~np.isnan(values)]
         if evaluation.metrics[name] is not None and defined.size > 1:
             low, high = np.percentile(defined, INTERVAL).tolist()
             evaluation.standard_errors[name] = float(defined.std(ddof=1))
             evaluation.intervals[name] = (low, high)
+    return drawn

@@ -32,6 +32,7 @@ class Outcomes:
     in_top : (n_rows,) whether a true label is among the `top_k` best classes; None without any.
     loss : (n_rows,) negative log-likelihood of the true labels, NaN where it is not defined; None
         if it was not requested.
+    one_each : whether the classifier gives each row one label.
     """
 
     truth: TrueLabels
@@ -42,6 +43,7 @@ class Outcomes:
     confidence: Float
     in_top: Mask | None
     loss: Float | None
+    one_each: bool
 
     @property
     def n_rows(self) -> int:
@@ -67,11 +69,12 @@ def outcomes(
     """
     n_rows = truth.sets.n_rows
     options = PredictionOptions(max(1, top_k), threshold, every=with_loss)
-    blocks = []
+    blocks, one_each = [], True
     for block in row_blocks(n_rows, n_classes if with_loss else max(1, top_k), VALUES):
         progress(block.start / n_rows, "predicting")
         classes = predict(truth.row[block], options).classes
         assert classes is not None, "the method classifies"
+        one_each = classes.one_each
         blocks.append(_Block.of(truth, block, classes, with_loss))
     row = np.concatenate([block.row for block in blocks])
     node = np.concatenate([block.node for block in blocks])
@@ -84,6 +87,7 @@ def outcomes(
         confidence=np.concatenate([block.confidence for block in blocks]),
         in_top=np.concatenate([block.in_top for block in blocks]) if top_k else None,
         loss=np.concatenate([block.loss for block in blocks]) if with_loss else None,
+        one_each=one_each,
     )
 
 

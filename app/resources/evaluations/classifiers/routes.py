@@ -11,7 +11,7 @@ from fastapi import APIRouter, Response
 from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
 from app.http.bodies import StrictRoute
-from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant
+from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant, is_id
 from app.http.json_parts import json_object
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
@@ -32,7 +32,7 @@ from workers.model import Record, sibling
 router = APIRouter(tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
 _BYTES = 1 << 20
-_OPTIONS = {"metrics", "by", "top_k", "threshold", "bootstrap", "seed"}
+_OPTIONS = {"metrics", "by", "top_k", "threshold", "bootstrap", "seed", "against"}
 
 
 @mount_create(
@@ -54,13 +54,16 @@ async def evaluate_model(
     body: ModelEvaluationRequest,
 ) -> Work:
     """Metrics of a classifier on rows whose true labels are given, with standard errors, and tables
-    by level, by size of class and by class. Labels are names of nodes or paths of names. An
+    by level, by size of class and by class; `against` says whether it differs from another one by
+    more than chance. Labels are names of nodes or paths of names. An
     evaluation that takes longer becomes a job whose `result.evaluation` has the metrics and whose
     `result.tables` is the address of the tables.
     """
     service, tenant = submission.service, submission.tenant
     record = await model_tree_record(service, tenant, model_id)
     _require_classifier(model_id, record.method)
+    if body.against is not None:
+        await _require_rival(service, tenant, body.against)
     if "labels" in body.inputs:
         raise refused_at("wrong-input", "Give the labels beside `inputs`.", "inputs", "labels")
 
@@ -98,6 +101,17 @@ async def get_evaluation_tables(service: ServiceDep, tenant: Tenant, job_id: Job
     if record.status != "succeeded":
         raise Refused("conflict", f"Job {job_id!r} is {record.status}; it has no tables.")
     return await streamed(_tables(service, record), Turn("export", waits=False))
+
+
+async def _require_rival(service: Service, tenant: str, model_id: str) -> None:
+    """Raises Refused `unknown-input` without such a model, UsageError as `_require_classifier`."""
+    try:
+        if not is_id(model_id, "md"):
+            raise not_found("model", model_id)
+        other = await model_tree_record(service, tenant, model_id)
+    except Refused as refused:
+        raise refused_at("unknown-input", refused.detail, "against") from refused
+    _require_classifier(model_id, other.method)
 
 
 def _require_classifier(model_id: str, method_id: str) -> None:

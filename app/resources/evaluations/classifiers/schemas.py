@@ -19,6 +19,16 @@ EXAMPLE: dict[str, Any] = {
     "standard_errors": {"accuracy": 0.012, "macro_f1": 0.025},
     "intervals": {"accuracy": [0.776, 0.822], "macro_f1": [0.498, 0.593]},
     "n_rows": 1006,
+    "versus": {
+        "model": "md_01jz8a3m9f0000000000000001",
+        "metrics": {"accuracy": 0.777, "macro_f1": 0.519},
+        "differences": {
+            "accuracy": {"value": 0.022, "interval": [0.006, 0.039]},
+            "macro_f1": {"value": 0.036, "interval": [0.004, 0.066]},
+        },
+        "rows": {"n_better": 50, "n_worse": 28, "p_value": 0.0169},
+        "classes": {"n_better": 27, "n_worse": 14, "p_value": 0.0307},
+    },
     "tables": {
         "level": [
             {
@@ -100,6 +110,12 @@ class ModelEvaluationRequest(Exact, NewWork):
         "intervals: 10 or more; 0: none.",
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of these draws.")
+    against: str | None = Field(
+        None,
+        max_length=200,
+        description="Another classifier to compare with on the same rows and draws: a model's id, "
+        "or an alias.",
+    )
     expires_at: ExpiresAtField = None
 
 
@@ -174,6 +190,41 @@ class EvaluationTables(BaseModel):
     node: list[NodeF1] = Field([], description="Only if `by` asks for it.")
 
 
+class Tested(BaseModel):
+    """A test of the hypothesis that both models are alike, two-sided."""
+
+    n_better: int = Field(description="Where the evaluated model does better.")
+    n_worse: int
+    p_value: float
+
+
+class Difference(BaseModel):
+    """A metric of the evaluated model minus that of the other one."""
+
+    value: float
+    interval: tuple[float, float] | None = Field(
+        description="Percentiles 2.5 and 97.5 over the same draws of rows for both; null without."
+    )
+
+
+class Versus(BaseModel):
+    """The evaluated model beside another one: what is beyond chance."""
+
+    model: str
+    metrics: dict[str, float | None] = Field(description="The other model's.")
+    differences: dict[str, Difference] = Field(
+        description="Metrics that mean different things of the two, since their trees differ, are "
+        "left out with a warning."
+    )
+    rows: Tested = Field(
+        description="Sign test over the rows, by the number of wrong decisions on each: with one "
+        "label a row McNemar's exact test. It goes with micro F1 and accuracy."
+    )
+    classes: Tested = Field(
+        description="Wilcoxon's signed-rank test over the classes' F1. It goes with macro F1."
+    )
+
+
 class ModelEvaluation(BaseModel):
     """What a classifier does on rows."""
 
@@ -186,5 +237,6 @@ class ModelEvaluation(BaseModel):
         description="Percentiles 2.5 and 97.5 of the resampled values."
     )
     n_rows: int = Field(description="Number of labelled rows.")
+    versus: Versus | None = Field(description="With `against`, the comparison; else null.")
     tables: EvaluationTables
     warnings: list[str]

@@ -82,6 +82,7 @@ class AsyncModel(AsyncHeld):
         *,
         metrics: Sequence[str] | None = None,
         by: Sequence[str] | None = None,
+        against: AsyncModel | str | None = None,
         name: str | None = None,
         description: str | None = None,
         tags: Sequence[str] = (),
@@ -93,13 +94,15 @@ class AsyncModel(AsyncHeld):
     ) -> Evaluation:
         """What a classifier does on rows with known labels; each input by its role.
 
-        by : the tables to make. name, description, tags, webhook, expires_at, retrying : as for a
-        tree.
+        by : the tables to make. against : another classifier, a model or its id, to compare with on
+        the same rows; `versus` of the answer says what is beyond chance. name, description, tags,
+        webhook, expires_at, retrying : as for a tree.
 
         Raises InputError, CannotClassify, WaitTimeout, JobCancelled.
         """
         work = new_work(name, description, tags, webhook, expires_at, retrying)
-        fields = {"metrics": metrics, "by": by, **work}
+        rival = against.id if isinstance(against, AsyncModel) else against
+        fields = {"metrics": metrics, "by": by, "against": rival, **work}
         how = Waiting(wait_s, title="evaluating")
         truths = {"labels": labels}
         return Evaluation(

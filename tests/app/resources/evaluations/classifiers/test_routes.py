@@ -34,7 +34,8 @@ def test_metrics_intervals_and_tables(working: Working, tree: dict[str, Any]) ->
     assert answer.headers["preference-applied"] == "wait=30"
     body = answer.json()
     members = {"id", "metrics", "standard_errors", "intervals", "n_rows", "tables", "warnings"}
-    assert set(body) == members
+    assert set(body) == members | {"versus"}
+    assert body["versus"] is None
     assert body["n_rows"] == 6
     assert body["metrics"]["accuracy"] == pytest.approx(4 / 6)
     # cat 1, dog 4/5, =rose 0, kangaroo 0.
@@ -145,6 +146,50 @@ def test_other_jobs_have_no_tables(working: Working, tree: dict[str, Any]) -> No
     job = working.client.get("/v1/jobs").json()["items"][0]
     assert job["kind"] == "evaluate"
     problem_of(working.client.get(f"/v1/jobs/{job['id']}/tables"), 404, "not-found")
+
+
+def test_beside_another_model(working: Working, tree: dict[str, Any]) -> None:
+    worse = ["dog", "dog", "cat", "cat", "=rose", "=rose"]
+    inputs = {"features": CLASS_ROWS, "labels": worse}
+    rival = fit(working, "mlr", inputs)
+    right = ["cat", "cat", "dog", "dog", "=rose", "=rose"]
+    criteria = {"inputs": INPUTS, "labels": right, "bootstrap": 20, "by": []}
+    body = evaluate(working, tree, {**criteria, "against": model_of(rival)}).json()
+    own = evaluate(working, tree, criteria).json()
+    found = body.pop("versus")
+    assert body["metrics"] == own["metrics"]
+    assert body["intervals"] == own["intervals"]
+    its = evaluate(working, rival, criteria).json()["metrics"]
+    assert found["model"] == model_of(rival)
+    assert found["metrics"] == {name: its[name] for name in found["metrics"]}
+    assert "hierarchical_f1" not in found["metrics"]
+    assert body["warnings"][-1].startswith("Not compared, since the two models' trees")
+    # Four rows of six are wrong by the other one, all right by this one.
+    assert found["rows"] == {"n_better": 4, "n_worse": 0, "p_value": 0.125}
+    assert found["classes"] == {"n_better": 2, "n_worse": 0, "p_value": 0.5}
+    gain = found["differences"]["accuracy"]
+    assert gain["value"] == pytest.approx(4 / 6)
+    low, high = gain["interval"]
+    assert low <= 4 / 6 <= high
+    working.client.put("/v1/aliases/champion", json={"tree": rival["id"]})
+    by_alias = evaluate(working, tree, {**criteria, "against": "@champion"}).json()
+    assert by_alias["versus"] == found
+
+
+def test_rivals_that_cannot_be_compared(working: Working, tree: dict[str, Any]) -> None:
+    criteria = {"inputs": INPUTS, "labels": CLASS_LABELS}
+    for against in ("md_" + "0" * 26, "../etc", "", tree["id"], "@nobody"):
+        body = problem_of(
+            evaluate(working, tree, {**criteria, "against": against}), 422, "unknown-input"
+        )
+        assert body["errors"][0]["pointer"] == ["against"]
+    logits = fit(working, "l2h", {"logits": [[4.0, 1.0], [0.5, 3.0]]})
+    answer = evaluate(working, tree, {**criteria, "against": model_of(logits)})
+    assert "'l2h'" in problem_of(answer, 422, "cannot-classify")["detail"]
+    inputs = {"features": [[row[0]] for row in CLASS_ROWS], "labels": CLASS_LABELS}
+    narrow = fit(working, "mlr", inputs)
+    answer = evaluate(working, tree, {**criteria, "against": model_of(narrow)})
+    assert "fitted on 1" in problem_of(answer, 422, "wrong-shape")["detail"]
 
 
 def test_the_same_key_gives_the_same_answer(working: Working, tree: dict[str, Any]) -> None:
