@@ -52,6 +52,12 @@ ROOM = 100
 MOST = 1023
 """The exponent of the largest power of two."""
 
+PAIRS = ("distances", "similarity", "graph")
+"""Roles whose values are of pairs of points."""
+
+NARROW = 2.0**-6
+"""Rows within such an angle, seen from 0, have cosines that hardly differ."""
+
 _AT_ONCE = 1 << 15
 """Values that are moved at a time."""
 
@@ -314,6 +320,9 @@ def with_room(data: Data) -> Data:
     """The data, with the features in double precision where single precision has no room for their
     squares; the same data where it has. Raises UsageError where double precision has none either,
     since they are too small."""
+    for role in PAIRS:
+        if role in data:
+            _require_room_for_pairs(data.values[role], role)
     features = data.values.get("features")
     matrices = features if isinstance(features, tuple) else (features,)
     wide = [_wide(matrix) for matrix in matrices]
@@ -321,6 +330,27 @@ def with_room(data: Data) -> Data:
         return data
     return Data(
         {**data.values, "features": tuple(wide) if isinstance(features, tuple) else wide[0]}
+    )
+
+
+def _require_room_for_pairs(matrix: Any, role: str) -> None:
+    """Raises UsageError for numbers of pairs that are all so small that squares have no room.
+
+    A look at scattered rows; all numbers are compared only where these are so small.
+    """
+    if not isinstance(matrix, (np.ndarray, sp.csr_array, Rows)) or len(matrix.shape) != 2:
+        return
+    if matrix.dtype.kind != "f" or 0 in matrix.shape:
+        return
+    least = 2.0**-SMALLEST
+    sizes = np.abs(scattered_rows(matrix))
+    if not 0 < sizes.max(initial=0.0) < least or _reach(matrix, np.zeros(1)).max() * 2 >= least:
+        return
+    raise UsageError(
+        f"Input {role!r} has no value of {least:.0e} or more: squares of smaller ones have no room "
+        "in double precision. Scale the input up.",
+        code="unusable-input",
+        role=role,
     )
 
 

@@ -151,12 +151,18 @@ def cophenetic_correlation(
         )
     exact = distances.stored or tree.n_points <= exact_points
     moments = _Moments()
+    # Squares of what is divided by its largest power of two neither vanish nor overflow; features
+    # are in their frame.
+    height = np.ldexp(tree.height, -_exponent(tree.height))
     if exact:
+        largest = 0
+        if distances.stored:
+            largest = max(_exponent(distance) for _, distance in _all_pairs(points, distances))
         for node, distance in _all_pairs(points, distances):
-            moments.add(tree.height[node], distance)
+            moments.add(height[node], np.ldexp(distance, -largest))
     else:
         node, distance = _some_pairs(points, distances, rng)
-        moments.add(tree.height[node], distance)
+        moments.add(height[node], distance)
     equal = moments.constant()
     if equal:
         return Estimate(
@@ -170,10 +176,15 @@ def cophenetic_correlation(
     if exact:
         return Estimate(value, warnings=distances.warnings)
     n = distance.shape[0]
-    x = (tree.height[node] - moments.x) / np.sqrt(moments.xx / n)
+    x = (height[node] - moments.x) / np.sqrt(moments.xx / n)
     y = (distance - moments.y) / np.sqrt(moments.yy / n)
     _, error = mean_of(x * y - value / 2.0 * (x * x + y * y))
     return Estimate(value, error, (_sampled("cophenetic_correlation", tree), *distances.warnings))
+
+
+def _exponent(values: Float) -> int:
+    """The power of two just above the largest magnitude; 0 where all are 0."""
+    return int(np.frexp(np.abs(values).max(initial=0.0))[1])
 
 
 def _sum_of_cosines(tree: Tree, cosine: Cosine, factor: Int) -> float:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from models.arrays import Int, Matrix
 from models.errors import UsageError, listed, shown
-from models.inputs.frames import Frame
+from models.inputs.frames import CENTRE, NARROW, Aside, Frame
 from models.inputs.label_sets import LabelSets
 from models.inputs.rows import Rows
 from models.metrics.flat import Contingency, contingency
@@ -290,7 +290,11 @@ class Subject:
         if self.similarity is not None:
             return similarity_of(self.similarity, self.tree.n_points)
         if self.kernel == "cosine":
-            return Cosine(self._framed(moves=False))
+            cosine = Cosine(self._framed(moves=False))
+            aside = Aside.of(cosine.features) if isinstance(cosine.features, np.ndarray) else None
+            if aside is not None and aside.share < NARROW:
+                cosine.warnings = (f"{aside.reason}, and the cosines hardly differ. {CENTRE}",)
+            return cosine
         return Gaussian(self.feature_rows)
 
     def cut_used(self) -> dict[str, Any]:

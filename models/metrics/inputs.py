@@ -35,7 +35,7 @@ def distances_of(matrix: Any, n_points: int) -> MatrixPairs:
     own = np.abs(np.diagonal(matrix))
     # As far from 0 as rounding brings the distance of a row to itself.
     apart = np.flatnonzero(
-        own > np.sqrt(np.finfo(np.float32).eps) * float(np.max(matrix, initial=0))
+        own > float(np.sqrt(np.finfo(np.float32).eps)) * float(np.max(matrix, initial=0))
     )
     if apart.size:
         row = int(apart[0])

@@ -102,6 +102,10 @@ class _FeaturePairs:
             return 1 + int(features.nnz) // max(1, int(features.shape[0]))
         return int(features.shape[1])
 
+    @property
+    def features(self) -> Matrix:
+        return self._features
+
     def rows(self, index: Int | slice) -> Any:
         """(n, n_features) float64 rows of the features, sparse where they are."""
         return self._features[index].astype(np.float64)

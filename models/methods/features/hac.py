@@ -136,7 +136,8 @@ more for single linkage along the spanning tree of points with few features."""
 
 
 _EQUAL = 1e-6
-"""Distances within this of the largest are equal, up to the rounding of float32."""
+"""Distances within this of the largest are equal, up to the rounding of float32. Similarities may
+have an offset, so they are compared by the rounding of their type."""
 
 
 class HACParams(Params):
@@ -434,9 +435,12 @@ def _tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[s
     n_merges = len(height)
     if n_merges < 2:
         return ()
+    equal_within = _EQUAL
     if role == "features":
         low, high = float(height.min()), float(height.max())
     else:
+        if role == "similarity" and values.dtype.kind == "f":
+            equal_within = min(_EQUAL, 4 * float(np.finfo(values.dtype).eps))
         low, high = np.inf, -np.inf
         for block in row_blocks(*values.shape):
             rows = np.array(values[block], dtype=np.float64)
@@ -444,9 +448,9 @@ def _tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[s
             own = np.arange(len(rows))
             rows[own, own + block.start] = rows[own, (own + block.start + 1) % len(values)]
             low, high = min(low, float(rows.min())), max(high, float(rows.max()))
-            if high - low > _EQUAL * max(abs(low), abs(high)):
+            if high - low > equal_within * max(abs(low), abs(high)):
                 return ()
-    if high - low > _EQUAL * max(abs(low), abs(high)):
+    if high - low > equal_within * max(abs(low), abs(high)):
         return ()
     equal = "merges are at one height" if role == "features" else "distances are equal"
     return (

@@ -150,7 +150,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
 
         from models.methods.hyperbolic.words.documents import count_words
         from models.methods.hyperbolic.words.fit import fit
-        from models.methods.hyperbolic.words.pairs import checked
+        from models.methods.hyperbolic.words.pairs import checked, small_warnings
 
         facts: dict[str, Any] = {}
         warnings: tuple[str, ...] = ()
@@ -166,6 +166,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
             facts["vocabulary"] = names
         else:
             counts = checked(data.matrix("graph"), "graph")
+            warnings = small_warnings(counts, params.x_max, params.exponent)
             names = data.leaf_names(counts.shape[0], "row of 'graph'")
         self.check_size({"pairs": (counts.nnz,)}, params, memory.available())
         with threadpool_limits(run.threads), computing(run.threads):

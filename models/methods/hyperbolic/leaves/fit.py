@@ -46,12 +46,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.arrays import Array, Arrays, Float
-from models.inputs.frames import CENTRE
+from models.inputs.frames import CENTRE, NARROW
 from models.method import Fitted, Model, Run
 from models.methods.hyperbolic.leaves.decoding import DecodedTree, Sphere, decode
 from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import (
-    NARROW,
     DasguptaCost,
     FeatureSimilarity,
     MatrixSimilarity,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard
 import numpy as np
 
 from models.arrays import Array, Float, Int, Single, row_blocks
-from models.inputs.frames import Aside, Frame
+from models.inputs.frames import NARROW, Aside, Frame
 from models.metrics.costs import PASSES, SUMS, dasgupta_cost
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 Affinity = Literal["cosine", "rbf"]
 
-NARROW, TOO_NARROW = 2.0**-6, 2.0**-12
-"""Rows within such an angle, seen from 0, have cosines that hardly differ, or are rounding."""
+TOO_NARROW = 2.0**-12
+"""Rows within such an angle, seen from 0, have cosines that are rounding."""
 
 
 class Similarity(Protocol):

@@ -26,6 +26,8 @@ from models.inputs.data import require_finite
 _TOLERANCE = 1e-6
 MOST = 1e30
 """The largest accepted count."""
+LIGHT = 0.05
+"""Where no pair has a larger weight, steps are too small to learn vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,20 @@ def weights(count: Float, x_max: float, exponent: float) -> Float:
     """f of each count."""
     weight: Float = np.minimum(count / x_max, 1.0) ** exponent
     return weight
+
+
+def small_warnings(counts: sp.csr_array, x_max: float, exponent: float) -> tuple[str, ...]:
+    """A sentence where even the largest count has so little weight that hardly anything is
+    learned, as where shares are given instead of counts."""
+    largest = float(counts.data.max(initial=0.0))
+    weight = float(weights(np.array([largest]), x_max, exponent)[0])
+    if weight >= LIGHT or not largest:
+        return ()
+    return (
+        f"The largest count is {largest:.3g}, which has a weight of {weight:.1e} beside 'x_max' "
+        f"{x_max:g}: vectors are hardly learned, and the tree is close to chance. Give counts "
+        "rather than shares, or multiply all of them.",
+    )
 
 
 def checked(values: Matrix, role: str) -> sp.csr_array:
