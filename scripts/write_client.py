@@ -3,6 +3,7 @@
 - `methods`: from the catalogue of methods, a function for each
 - `problems`: an exception for each type of problem
 - `endings`: the endings of files that are taken
+- `quoting`: foreign names in messages
 - `aio`: the asynchronous classes, from the blocking ones
 """
 
@@ -20,6 +21,7 @@ from typing import Any
 
 from app.http.problems import KINDS, UNUSABLE
 from app.resources.methods.schemas import MethodBody
+from models import errors
 from models.registry import built_in
 from models.roles import role_of
 from scripts.client_twin import MODULES, twins
@@ -32,6 +34,8 @@ WRITTEN = PACKAGE / "_written"
 
 WIDTH = 96
 BY = "Written by `make client`"
+
+_QUOTING = ("shown", "_escaped", "listed")
 
 OPTIONS = {
     "preprocess": "Sequence[Mapping[str, Any]] | None",
@@ -62,6 +66,7 @@ def files() -> dict[Path, str]:
         "__init__.py": _package(),
         "problems.py": _problems(),
         "endings.py": _endings(),
+        "quoting.py": _quoting(),
         "methods/__init__.py": _methods(list(families)),
         **{f"methods/{family}.py": _family(family, own) for family, own in families.items()},
         "aio/__init__.py": _aio_package(),
@@ -112,6 +117,7 @@ def _package() -> str:
 - `methods`: a function for each method, from the service's catalogue
 - `problems`: an exception for each type of problem
 - `endings`: the endings of files that are taken
+- `quoting`: foreign names in messages
 """
 '''
 
@@ -130,6 +136,31 @@ TREES = frozenset({trees!r})
 PACKED = frozenset({sorted(PACKED)!r})
 """Endings of packed files, behind that of what is inside."""
 '''
+
+
+def _quoting() -> str:
+    """What writes names into messages, as it stands in `models.errors`."""
+    source = Path(errors.__file__).read_text("utf-8")
+    parts = ast.parse(source).body
+    first = next(at for at, each in enumerate(parts) if _defines(each, "_UNSEEN"))
+    own = [*parts[first : first + 2], *(each for each in parts if _defines(each, *_QUOTING))]
+    text = "\n\n\n".join(ast.get_source_segment(source, each) or "" for each in own)
+    return f'''"""Foreign names in messages. {BY} from `models.errors`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+{text}
+'''
+
+
+def _defines(part: ast.stmt, *names: str) -> bool:
+    if isinstance(part, ast.Assign):
+        return any(isinstance(each, ast.Name) and each.id in names for each in part.targets)
+    return isinstance(part, ast.FunctionDef) and part.name in names
 
 
 def _family(family: str, members: list[MethodBody]) -> str:

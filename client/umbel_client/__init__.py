@@ -14,7 +14,8 @@ Start with `client`, which has `Umbel`.
 - `inputs`, `items`, `frames`, `columns`, `tables`, `encodings`, `imports`: from a value of the
   caller to bytes
 - `core`: requests until they are answered, uploads, waiting, runs
-- `errors`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the rest uses
+- `errors`, `quoting`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the
+  rest uses
 - `commands`: the command line on files; `assistants`: the same as tools for assistants
 - `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn
 - `_written`: the same for asyncio, and what follows from the service's code, written by a script

@@ -10,13 +10,14 @@ from typing import Any
 from umbel_client.core.connection import Connection
 from umbel_client.core.facts import TreeFacts
 from umbel_client.core.messages import Settings
+from umbel_client.quoting import shown
 
 NOTEBOOK_PX = 480
 
 
 def title(facts: TreeFacts) -> str:
     """The tree in one line."""
-    name = "" if facts.name is None else f"{facts.name!r}, "
+    name = "" if facts.name is None else f"{shown(facts.name)}, "
     return (
         f"{name}{facts.method}: {facts.n_leaves:,} leaves, {facts.n_points:,} points ({facts.id})"
     )

@@ -8,6 +8,7 @@ from typing import Any, Self
 from umbel_client.core.connection import Connection
 from umbel_client.core.facts import EditionState
 from umbel_client.core.messages import Request, post
+from umbel_client.quoting import shown
 
 
 class Edition:
@@ -118,5 +119,5 @@ class Edition:
         self._connection.remove(self._path)
 
     def __repr__(self) -> str:
-        called = f" {self.name!r}" if self.name else ""
+        called = f" {shown(self.name)}" if self.name else ""
         return f"<Edition {self.id}{called}: revision {self.revision}>"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from umbel_client.quoting import shown
 from umbel_client.version import API_VERSION, VERSION
 
 
@@ -76,7 +77,7 @@ class InputError(UmbelError, ValueError):
         super().__init__(role, detail)
 
     def __str__(self) -> str:
-        return f"Input {self.role!r}: {self.detail}"
+        return f"Input {shown(self.role)}: {self.detail}"
 
 
 class ConnectionFailed(UmbelError, ConnectionError):
@@ -112,7 +113,7 @@ class UnexpectedResponse(UmbelError):
         super().__init__(what, status, beginning)
 
     def __str__(self) -> str:
-        body = f" It begins with {self.beginning!r}." if self.beginning else ""
+        body = f" It begins with {shown(self.beginning, 200)}." if self.beginning else ""
         client = f"This client, umbel-client {VERSION}, speaks version {API_VERSION} of Umbel's API"
         doubt = "is the address that of an Umbel service, and of that version?"
         if self.service is not None:

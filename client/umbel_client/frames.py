@@ -14,6 +14,7 @@ from umbel_client import columns, encodings
 from umbel_client.columns import is_of
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError, UmbelWarning
+from umbel_client.quoting import shown
 
 _SHOWN = 5
 
@@ -109,7 +110,8 @@ def refuse_doubled(role: str, names: list[str]) -> None:
         first = seen.setdefault(name, place)
         if first != place:
             raise InputError(
-                role, f"the data frame has two columns {name!r}, {first} and {place}; name each."
+                role,
+                f"the data frame has two columns {shown(name)}, {first} and {place}; name each.",
             )
 
 
@@ -152,7 +154,8 @@ def in_order_of(role: str, column: Any, frame: Any) -> Any:
     if not own.isin(wanted).all():
         return column
     warnings.warn(
-        f"The rows of {role!r} were put in the order of the data frame beside them, by the index.",
+        f"The rows of {shown(role)} were put in the order of the data frame beside them, by the "
+        "index.",
         UmbelWarning,
         stacklevel=3,
     )
@@ -243,7 +246,7 @@ def refuse_lazy(role: str, frame: Any) -> None:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+    return ", ".join(map(shown, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
 
 
 def column_at(frame: Any, number: int) -> Any:

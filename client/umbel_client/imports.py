@@ -13,6 +13,7 @@ from umbel_client import encodings
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
 from umbel_client.inputs import HINTS, Inline, unmasked
+from umbel_client.quoting import written
 
 _ACCEPTED = (
     "accepted are Newick, Nexus and JSON text, a linkage matrix, class paths, a mapping with "
@@ -94,7 +95,9 @@ def _nodes_of(graph: Any) -> list[dict[str, Any]]:
     several = [node for node, degree in graph.in_degree() if degree > 1]
     roots = [node for node, degree in graph.in_degree() if degree == 0]
     if several or len(roots) != 1:
-        wrong = f"node {several[0]!r} has several parents" if several else f"{len(roots)} roots"
+        wrong = (
+            f"node {written(several[0])} has several parents" if several else f"{len(roots)} roots"
+        )
         raise InputError("tree", f"the graph is no tree: {wrong}.")
     number = {roots[0]: 0}
     nodes = []

@@ -23,6 +23,7 @@ import numpy.typing as npt
 from umbel_client import columns, encodings, frames, items, tables
 from umbel_client.encodings import FileContent, Payload, media_type_of
 from umbel_client.errors import InputError, UmbelWarning
+from umbel_client.quoting import path_shown, written
 
 
 @runtime_checkable
@@ -300,7 +301,9 @@ def _file(role: str, file: File) -> Payload:
     path = Path(file.path)
     if not path.is_file():
         is_there = (
-            f"{str(path)!r} is a folder" if path.is_dir() else f"there is no file {str(path)!r}"
+            f"{path_shown(path)} is a folder"
+            if path.is_dir()
+            else f"there is no file {path_shown(path)}"
         )
         where = "" if path.is_absolute() else f" in {Path.cwd()}"
         raise InputError(role, f"{is_there}{where}; {_ACCEPTED}.")
@@ -309,9 +312,9 @@ def _file(role: str, file: File) -> Payload:
         with path.open("rb"):
             pass
     except OSError as error:
-        raise InputError(role, f"{str(path)!r} cannot be read: {error.strerror}.") from None
+        raise InputError(role, f"{path_shown(path)} cannot be read: {error.strerror}.") from None
     if not length:
-        raise InputError(role, f"the file {str(path)!r} is empty.")
+        raise InputError(role, f"the file {path_shown(path)} is empty.")
     media_type = file.media_type or media_type_of(path.name)
     query: dict[str, Any] = {"name": path.name[:1000]}
     if file.member is not None:
@@ -392,7 +395,9 @@ def _whole_or_missing(role: str, array: npt.NDArray[Any]) -> list[Any] | None:
     wrong = next((i for i, v in enumerate(values) if not math.isnan(v) and v != int(v)), None)
     if wrong is not None:
         raise InputError(
-            role, f"row {wrong} is {values[wrong]!r}; labels are integers or text (NaN: not known)."
+            role,
+            f"row {wrong} is {written(values[wrong])}; labels are integers or "
+            "text (NaN: not known).",
         )
     return [None if math.isnan(v) else int(v) for v in values]
 
@@ -416,7 +421,8 @@ def _column(role: str, values: list[Any]) -> Converted:
         wrong = next(i for i, value in enumerate(plain) if not _is_json(value))
         raise InputError(
             role,
-            f"row {wrong} is {plain[wrong]!r}; accepted are text, integers, finite numbers, lists "
+            f"row {wrong} is {written(plain[wrong])}; accepted are text, "
+            "integers, finite numbers, lists "
             "of them, and None where a label is not known.",
         ) from None
     if size <= INLINE_BYTES:
@@ -539,6 +545,6 @@ def _odd_cell(rows: list[Any], n_dimensions: int) -> str:
             if isinstance(cell, (list, tuple, np.ndarray)) and n_dimensions > 2:
                 continue
             gone = cell is None or columns.is_missing(cell)
-            what = "missing" if gone else f"{cell!r}"
+            what = "missing" if gone else f"{written(cell)}"
             return f"row {i}, column {j} is {what}; numbers are needed, in rows of one length."
     return "numbers are needed, in rows of one length."

@@ -13,6 +13,7 @@ from umbel_client import columns as kinds
 from umbel_client import frames
 from umbel_client.encodings import Payload, Pieces
 from umbel_client.errors import InputError
+from umbel_client.quoting import shown
 
 ROLE = "items"
 _SCALARS = (str, int, float, bool, type(None))
@@ -69,6 +70,7 @@ def _plain(name: str, row: int, value: Any) -> Any:
         return value
     raise InputError(
         ROLE,
-        f"column {name!r} has a value of type {type(value).__name__} at row {row}; accepted are "
+        f"column {shown(name)} has a value of type {type(value).__name__} "
+        f"at row {row}; accepted are "
         "texts, numbers, dates, truths and None. Images are given as a file: zip, Arrow, Parquet.",
     )

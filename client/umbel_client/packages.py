@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from umbel_client.errors import MissingPackage
+from umbel_client.quoting import shown
 
 _DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 """What is installed for a package, where it is called otherwise."""
@@ -23,6 +24,6 @@ def package(name: str, wanted_for: str) -> Any:
         if error.name is not None and error.name.partition(".")[0] != root:
             raise
         raise MissingPackage(
-            f"{wanted_for} needs the package {root!r}, which is not installed: "
+            f"{wanted_for} needs the package {shown(root)}, which is not installed: "
             f"pip install {_DISTRIBUTIONS.get(root, root)}"
         ) from None

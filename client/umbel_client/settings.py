@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from umbel_client.core.messages import Settings
 from umbel_client.errors import InputError
+from umbel_client.quoting import shown
 
 DEFAULT_URL = "http://127.0.0.1:8000"
 """Where `umbel serve` listens by default."""
@@ -18,7 +19,7 @@ def settings_of(url: str | None, key: str | None, retries: int) -> Settings:
     """
     address = (url or os.environ.get("UMBEL_URL") or DEFAULT_URL).strip().rstrip("/")
     if not _is_address(address):
-        raise InputError("url", f"{address!r} is no address; one looks like {DEFAULT_URL}.")
+        raise InputError("url", f"{shown(address)} is no address; one looks like {DEFAULT_URL}.")
     secret = key or os.environ.get("UMBEL_KEY") or None
     if secret is not None and not (secret.isascii() and secret.isprintable() and " " not in secret):
         raise InputError("key", "a key has only visible ASCII characters.")

@@ -20,6 +20,7 @@ from umbel_client import columns, frames
 from umbel_client.columns import is_of
 from umbel_client.encodings import Payload, Pieces
 from umbel_client.errors import InputError, UmbelWarning
+from umbel_client.quoting import shown
 
 ROLES = frozenset({"features", "logits", "distances", "similarity"})
 """Roles of matrices whose columns have names."""
@@ -98,7 +99,9 @@ def _names(role: str, labels: list[Any]) -> list[str]:
     for place, label in enumerate(labels):
         if not frames.has_text(label):
             names[place] = _free(f"column {place}", names)
-            _warn(f"Column {place} of the data frame has no name; it is called {names[place]!r}.")
+            _warn(
+                f"Column {place} of the data frame has no name; it is called {shown(names[place])}."
+            )
     frames.refuse_doubled(role, names)
     return names
 
@@ -125,7 +128,7 @@ def _ids(frame: Any) -> list[str] | None:
         if not frames.has_text(label) or first != row:
             why = f"row {row} has none"
             if first != row:
-                why = f"row {first} and row {row} have the same, {frames.text_of(label)!r}"
+                why = f"row {first} and row {row} have the same, {shown(frames.text_of(label))}"
             _warn(f"The index of the data frame is left out, so that rows have no ids: {why}.")
             return None
     return list(row_of)
@@ -153,7 +156,9 @@ def _column(role: str, frame: Any, place: int, name: str, stack: Stack) -> Any:
         python = is_of(column, "polars", "Series") and str(column.dtype) == "Object"
         return columns.values_of(column) if python else column
     if numbers.dtype.kind == "f" and numbers.dtype.itemsize > 8:
-        raise InputError(role, f"column {name!r} is of {numbers.dtype}; use .astype('float64').")
+        raise InputError(
+            role, f"column {shown(name)} is of {numbers.dtype}; use .astype('float64')."
+        )
     return numbers
 
 

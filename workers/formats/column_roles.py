@@ -52,6 +52,7 @@ _INDEX = re.compile(
     re.IGNORECASE,
 )
 _ID = re.compile(r"(.*[ _.\-])?(id|ids|uuid|guid|key|barcode)|.*[a-z](Id|ID)", re.ASCII)
+_KEY = re.compile("id|uuid|guid|key|barcode", re.IGNORECASE)
 _COUNTER = re.compile(
     r"#|i|n|x|v1|x1|\.\.\.1|no\.?|nr\.?|num(ber)?|rn|idx|ix|pos(ition)?|obs(ervation)?|samples?|cells?"
     r"|case|column ?1|field ?1",
@@ -371,6 +372,11 @@ def is_id_name(name: str) -> bool:
     """Whether ids of rows are called so."""
     name = name.strip()
     return bool(_ID.fullmatch(name) or _ID.fullmatch(name.lower()))
+
+
+def is_key_name(name: str) -> bool:
+    """Whether it says no more than that it holds the ids of the rows."""
+    return _KEY.fullmatch(name.strip()) is not None
 
 
 def is_text_by_name(name: str, *, whole: bool) -> bool:

@@ -73,8 +73,8 @@ class Gaps:
         counts = by_column(self.by_column, [shown(name) for name in names])
         return (
             f"{self.by_column.sum():,} cell(s) of the features are empty: {counts}; the first at "
-            f"row {row}, column {own} (counted from 0{of_file}). They are read as NaN, which "
-            f"whatever uses the features refuses. {FILLED_BY}",
+            f"row {row}, column {own} (counted from 0{of_file}). They are read as NaN, which a "
+            f"fit refuses unless its preprocessing takes them. {FILLED_BY}",
         )
 
 

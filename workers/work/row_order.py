@@ -30,21 +30,23 @@ def in_one_order(
     """The values with the rows of all of `ided` in the order of the first, or of `ids` of a tree.
 
     Only what has a value for each row is put in another order, which is noted; so is that no id of
-    an input is one of the others. An input of another length, or whose ids are not distinct, stays.
-    Ids are read only where there are two lists of them. O(N).
+    an input is one of the others, or that a row has none. An input of another length stays. Ids are
+    read only where there are two lists of them. O(N).
 
-    Raises UsageError `wrong-input` naming the first id that only one of two inputs has, and for
-    rows of a matrix in another order.
+    Raises UsageError `wrong-input` naming the first id that only one of two inputs has, or that one
+    of them has twice, unless both have the same in the same order; and for rows of a matrix in
+    another order.
     """
     if len(ided) + (ids is not None) < 2:
         return values
     first, others = "the tree", list(ided)
     if ids is None:
         first = f"input {ided[0].role!r}"
-        ids, others = _distinct(ided[0]), list(ided[1:])
+        ids, others = _ids(ided[0]), list(ided[1:])
+        _compare_doubled(ids, ided[0], others)
     result = dict(values)
     for other in others:
-        own = None if ids is None else _distinct(other)
+        own = None if ids is None else _ids(other)
         if ids is not None and own is not None and len(own) == len(ids):
             order = _order(ids, own, first, other)
             if order is not None:
@@ -52,20 +54,52 @@ def in_one_order(
     return result
 
 
-def _distinct(ided: Ided) -> Sequence[str] | None:
+def _ids(ided: Ided) -> Sequence[str] | None:
+    """The ids of the rows; None, with a note, where a row has none."""
     try:
-        ids = ided.read()
+        return ided.read()
     except UsageError as error:
         if error.code not in ("missing-value", "wrong-input"):
             raise
+        note(f"The rows of input {ided.role!r} are taken in order: {error.detail}")
         return None
-    return ids if len(set(ids)) == len(ids) else None
+
+
+def _compare_doubled(ids: Sequence[str] | None, first: Ided, others: Sequence[Ided]) -> None:
+    """Raise UsageError where the first input has an id twice and another one names its rows
+    otherwise."""
+    if ids is None or len(set(ids)) == len(ids):
+        return
+    for other in others:
+        own = _ids(other)
+        if own is not None and len(own) == len(ids) and list(own) != list(ids):
+            _require_once(ids, own, first.role, first.column)
+
+
+def _require_once(own: Sequence[str], others: Sequence[str], role: str, column: str) -> None:
+    """Raise UsageError for the first id that occurs twice, if any id is one of the others."""
+    known, row_of = set(others), dict[str, int]()
+    if known.isdisjoint(own):
+        return
+    for row, text in enumerate(own):
+        before = row_of.setdefault(text, row)
+        if before != row:
+            raise UsageError(
+                f"Input {role!r} has the id {shown(text)} at row {before} and at row {row}, column "
+                f"{shown(column)} (counted from 0). Rows are matched by their ids, which must "
+                "differ. Mend the ids, or upload the table without this column to take its rows "
+                "in order.",
+                code="wrong-input",
+                role=role,
+                row=row,
+            )
 
 
 def _order(ids: Sequence[str], own: Sequence[str], first: str, other: Ided) -> Int | None:
     """(n_rows,) the row of `other` for each of `ids`; None where nothing is to be changed."""
     if list(ids) == list(own):
         return None
+    _require_once(own, ids, other.role, other.column)
     row_of = {text: row for row, text in enumerate(own)}
     if row_of.keys().isdisjoint(ids):
         note(

@@ -16,7 +16,7 @@ from models.registry import method
 from models.roles import role_of
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.formats.column_roles import Choice, Column, features
+from workers.formats.column_roles import Choice, Column, features, is_key_name
 from workers.formats.column_roles import of_role as column_of
 from workers.formats.facts import DEFAULT, Bounds
 from workers.stores.objects.blobs import Link
@@ -145,10 +145,22 @@ def values_of(
 
 def _ided(sources: Sequence[Source], values: Collection[str]) -> list[row_order.Ided]:
     """The inputs with a row for each point whose tables have ids, the matrices first; a table that
-    is several inputs is one."""
+    is several inputs is one.
+
+    A column of a key's name is one of ids here even where these are not distinct, as is one that is
+    called as the ids of another input are.
+    """
     found: dict[Path | None, row_order.Ided] = {}
+    named = {column_of(source.columns, "id") for source in sources} - {None}
     for source in sorted(sources, key=lambda own: role_of(own.role).column):
-        name = column_of(source.columns, "id")
+        name = column_of(source.columns, "id") or next(
+            (
+                own.name
+                for own in source.columns
+                if own.role is None and (own.name in named or is_key_name(own.name))
+            ),
+            None,
+        )
         if name is not None and source.role in values and role_of(source.role).of_points:
             ided = row_order.Ided(source.role, name, partial(source.texts, name))
             found.setdefault(source.path, ided)

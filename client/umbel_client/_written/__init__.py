@@ -4,4 +4,5 @@
 - `methods`: a function for each method, from the service's catalogue
 - `problems`: an exception for each type of problem
 - `endings`: the endings of files that are taken
+- `quoting`: foreign names in messages
 """

@@ -12,6 +12,7 @@ from umbel_client.assistants.values import Labels, Value, Wait, by_role, given
 from umbel_client.client import Umbel
 from umbel_client.errors import InputError
 from umbel_client.methods import METHODS, documentation
+from umbel_client.quoting import shown
 
 Inputs = Annotated[
     dict[str, Value],
@@ -32,7 +33,9 @@ class Running:
         if method is None:
             return {name: documentation(name).partition("\n")[0] for name in METHODS}
         if method not in METHODS:
-            raise InputError("method", f"there is no {method!r}; there are {', '.join(METHODS)}.")
+            raise InputError(
+                "method", f"there is no {shown(method)}; there are {', '.join(METHODS)}."
+            )
         facts = METHODS[method]
         return {
             "inputs": list(facts.inputs),

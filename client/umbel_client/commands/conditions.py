@@ -16,6 +16,7 @@ from umbel_client.commands import outputs
 from umbel_client.commands.options import CONDITION
 from umbel_client.commands.outputs import say
 from umbel_client.errors import InputError, UmbelError
+from umbel_client.quoting import shown
 
 _COMPARED: Mapping[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
@@ -54,13 +55,13 @@ def conditions_of(arguments: argparse.Namespace) -> list[Condition]:
         parts = re.fullmatch(r"\s*([\w.\-]+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*", text)
         number = None if parts is None else _number(parts[3])
         if parts is None or number is None:
-            raise InputError("--fail-if", f"{text!r} is not {CONDITION}.")
+            raise InputError("--fail-if", f"{shown(text)} is not {CONDITION}.")
         found.append(Condition("--fail-if", parts[1], parts[2], number))
     for text in getattr(arguments, "fail_under", ()):
         name, _, value = text.partition("=")
         number = _number(value)
         if not name.strip() or number is None:
-            raise InputError("--fail-under", f"{text!r} is not NAME=NUMBER.")
+            raise InputError("--fail-under", f"{shown(text)} is not NAME=NUMBER.")
         found.append(Condition("--fail-under", name.strip(), "<", number))
     if arguments.junit is not None:
         if not found:
@@ -143,7 +144,7 @@ def _figure(condition: Condition, figures: Mapping[str, float | None]) -> float 
             return figures[name]
     raise InputError(
         condition.option,
-        f"the result has no figure {condition.name!r}; it has {', '.join(sorted(figures))}.",
+        f"the result has no figure {shown(condition.name)}; it has {', '.join(sorted(figures))}.",
     )
 
 

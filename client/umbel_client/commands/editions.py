@@ -12,6 +12,7 @@ from umbel_client.commands.values import node_of, nodes_of
 from umbel_client.commands.work import service
 from umbel_client.edition import Edition
 from umbel_client.errors import InputError
+from umbel_client.quoting import shown
 
 
 def edit(arguments: Namespace) -> None:
@@ -20,7 +21,7 @@ def edit(arguments: Namespace) -> None:
     begins = arguments.target.startswith(("tr_", "@"))
     if not begins and not arguments.target.startswith("ed_"):
         raise InputError(
-            "target", f"{arguments.target!r} is neither ed_... nor tr_... nor an alias."
+            "target", f"{shown(arguments.target)} is neither ed_... nor tr_... nor an alias."
         )
     if not begins and arguments.source is not None:
         raise InputError("--from", "it is of a new edition: umbel edit tr_... --from ed_....")
@@ -78,7 +79,7 @@ def _operation(name: str, text: Any) -> dict[str, Any]:
             return {"op": name, "node": node_of(option, nodes), "colour": value or None}
         case "reorder":
             if value is None:
-                raise InputError(option, f"{text!r} is not NODE=NODE,....")
+                raise InputError(option, f"{shown(text)} is not NODE=NODE,....")
             children = nodes_of(option, value)
             return {"op": name, "node": node_of(option, nodes), "children": children}
         case "merge":

@@ -44,6 +44,7 @@ from umbel_client.errors import InputError
 from umbel_client.heatmap import Heatmap
 from umbel_client.map import Map
 from umbel_client.naming import Naming
+from umbel_client.quoting import path_shown, shown
 from umbel_client.share import Share
 from umbel_client.tree import Tree
 
@@ -87,7 +88,7 @@ def held(umbel: Umbel, thing_id: str) -> Holder:
     reader = _READERS.get(thing_id.partition("_")[0])
     if reader is None or "_" not in thing_id:
         kinds = ", ".join(f"{prefix}_..." for prefix in _READERS)
-        raise InputError("id", f"{thing_id!r} is none; one looks like {kinds}.")
+        raise InputError("id", f"{shown(thing_id)} is none; one looks like {kinds}.")
     return reader(umbel, thing_id)
 
 
@@ -315,7 +316,7 @@ def revoke(arguments: Namespace) -> None:
     """`umbel revoke`."""
     for share_id in arguments.shares:
         if not share_id.startswith("sh_"):
-            raise InputError("share", f"{share_id!r} is none; one looks like sh_....")
+            raise InputError("share", f"{shown(share_id)} is none; one looks like sh_....")
     arguments.ids = arguments.shares
     delete(arguments)
 
@@ -381,7 +382,7 @@ def label(arguments: Namespace) -> None:
     for text in arguments.known:
         node, _, name = text.partition("=")
         if not name:
-            raise InputError("--known", f"{text!r} is not NODE=NAME.")
+            raise InputError("--known", f"{shown(text)} is not NODE=NAME.")
         statements.append({"known": node_of("--known", node), "name": name})
     for kind in ("together", "apart"):
         statements += [{kind: nodes_of(f"--{kind}", text)} for text in getattr(arguments, kind)]
@@ -474,7 +475,7 @@ def _suffix(path: str | None, accepted: tuple[str, ...]) -> str:
     if suffix not in accepted:
         forms = ", ".join(accepted)
         raise InputError(
-            "--out", f"{path!r} ends with {suffix or 'nothing'}; accepted are {forms}."
+            "--out", f"{path_shown(path)} ends with {suffix or 'nothing'}; accepted are {forms}."
         )
     return suffix
 
@@ -491,7 +492,9 @@ def figure(arguments: Namespace) -> None:
         items = drawing.pop("items")
         sizes = {name: drawing.pop(name) for name in ("width", "height", "width_mm")}
     except (OSError, ValueError) as error:
-        raise InputError("drawing", f"{arguments.drawing!r} cannot be read: {error}.") from None
+        raise InputError(
+            "drawing", f"{path_shown(arguments.drawing)} cannot be read: {error}."
+        ) from None
     except (AttributeError, TypeError, KeyError):
         raise InputError(
             "drawing", "an object with items, width, height and width_mm is needed."
@@ -513,7 +516,7 @@ def _query(arguments: Namespace) -> dict[str, Any]:
     for text in arguments.query:
         name, separator, value = text.partition("=")
         if not separator or not name:
-            raise InputError("--with", f"{text!r} is not NAME=VALUE.")
+            raise InputError("--with", f"{shown(text)} is not NAME=VALUE.")
         earlier = query.get(name)
         if earlier is None:
             query[name] = value

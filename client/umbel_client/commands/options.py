@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from umbel_client.quoting import shown
 from umbel_client.settings import DEFAULT_URL
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             near = difflib.get_close_matches(str(value), map(str, action.choices or ()), n=3)
             if near:
-                error.message += f". Is {' or '.join(map(repr, near))} meant?"
+                error.message += f". Is {' or '.join(map(shown, near))} meant?"
             raise
 
     def _unrecognized(self, words: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from umbel_client.errors import InputError, UmbelWarning
+from umbel_client.quoting import path_shown
 from umbel_client.tree import Tree
 
 TREE_FORMS = (".nwk", ".nex", ".json", ".arrow", ".svg", ".png", ".linkage.npy", ".hclust.json")
@@ -30,16 +31,18 @@ def form_of(path: str) -> str:
     if suffix in TREE_FORMS or suffix in ASSIGNMENT_FORMS:
         return suffix
     accepted = ", ".join((*TREE_FORMS, *ASSIGNMENT_FORMS))
-    raise InputError("--out", f"{path!r} ends with {suffix or 'nothing'}; accepted are {accepted}.")
+    raise InputError(
+        "--out", f"{path_shown(path)} ends with {suffix or 'nothing'}; accepted are {accepted}."
+    )
 
 
 def require_place(path: str) -> None:
     """Raises InputError unless a file can be written there; before any work is done."""
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise InputError("--out", f"there is no folder {str(folder)!r}.")
+        raise InputError("--out", f"there is no folder {path_shown(folder)}.")
     if Path(path).is_dir():
-        raise InputError("--out", f"{path!r} is a folder; give the name of a file.")
+        raise InputError("--out", f"{path_shown(path)} is a folder; give the name of a file.")
 
 
 def written(tree: Tree, path: str, cut: Mapping[str, Any], picture: Mapping[str, Any]) -> None:
@@ -63,7 +66,9 @@ def saved(content: bytes, path: str) -> None:
         beside.replace(target)
     except OSError as error:
         beside.unlink(missing_ok=True)
-        raise InputError("--out", f"{path!r} cannot be written: {error.strerror}.") from None
+        raise InputError(
+            "--out", f"{path_shown(path)} cannot be written: {error.strerror}."
+        ) from None
 
 
 def table(rows: Sequence[Mapping[str, Any]], path: str) -> None:
@@ -74,7 +79,9 @@ def table(rows: Sequence[Mapping[str, Any]], path: str) -> None:
     elif suffix == ".csv":
         saved(csv_text(rows).encode(), path)
     else:
-        raise InputError("--out", f"{path!r} ends with {suffix or 'nothing'}; use .csv or .json.")
+        raise InputError(
+            "--out", f"{path_shown(path)} ends with {suffix or 'nothing'}; use .csv or .json."
+        )
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -19,6 +19,7 @@ from umbel_client.errors import InputError
 from umbel_client.imports import text_type
 from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, TREE, TREE_TEXT, File, is_id
 from umbel_client.methods import METHODS
+from umbel_client.quoting import path_shown, shown
 from umbel_client.tables import ROLES
 
 STANDARD_INPUT = "-"
@@ -165,9 +166,9 @@ def lines(role: str, path: Path) -> list[Any]:
     try:
         values = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(role, f"{str(path)!r} cannot be read as text: {error}.") from None
+        raise InputError(role, f"{path_shown(path)} cannot be read as text: {error}.") from None
     if not values:
-        raise InputError(role, f"the file {str(path)!r} is empty.")
+        raise InputError(role, f"the file {path_shown(path)} is empty.")
     if role not in ("names", "feature_names", "documents"):
         try:
             return [int(value) for value in values]
@@ -186,7 +187,7 @@ def tree_of(text: str) -> Any:
         return _tree_in(standard_input("tree"))
     path = Path(text)
     if not path.is_file():
-        raise InputError("tree", f"{text!r} is neither the id of a tree (tr_...) nor a file.")
+        raise InputError("tree", f"{shown(text)} is neither the id of a tree (tr_...) nor a file.")
     suffix = path.suffix.lower()
     try:
         if suffix in TREE_ENDINGS:
@@ -199,10 +200,11 @@ def tree_of(text: str) -> Any:
 
             return np.load(path, allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise InputError("tree", f"{text!r} cannot be read: {error}.") from None
+        raise InputError("tree", f"{shown(text)} cannot be read: {error}.") from None
     raise InputError(
         "tree",
-        f"{text!r} ends with {suffix or 'nothing'}; trees are read from .nwk, .nex, .json, from "
+        f"{shown(text)} ends with {suffix or 'nothing'}; trees are read from .nwk, "
+        ".nex, .json, from "
         ".npy (a linkage matrix) and from .txt (a class path a line).",
     )
 
@@ -244,8 +246,8 @@ def unknown(name: str) -> str:
     import difflib
 
     near = difflib.get_close_matches(name, METHODS, n=3)
-    meant = f" Is {' or '.join(map(repr, near))} meant?" if near else ""
-    return f"there is no method {name!r}.{meant} `umbel methods` lists them."
+    meant = f" Is {' or '.join(map(shown, near))} meant?" if near else ""
+    return f"there is no method {shown(name)}.{meant} `umbel methods` lists them."
 
 
 def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, Any]:
@@ -263,7 +265,9 @@ def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, An
         elif name and (not separator or not first.strip().isidentifier()):
             values[name] += f",{part}"
         else:
-            raise InputError(what, f"{part!r} is none of {', '.join(f'{each}=' for each in known)}")
+            raise InputError(
+                what, f"{shown(part)} is none of {', '.join(f'{each}=' for each in known)}"
+            )
     return dict(values)
 
 
@@ -291,7 +295,7 @@ def node_of(option: str, text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(option, f"{text!r} is no node; nodes are numbers.") from None
+        raise InputError(option, f"{shown(text)} is no node; nodes are numbers.") from None
 
 
 def nodes_of(option: str, text: str) -> list[int]:

@@ -39,6 +39,7 @@ from umbel_client.errors import (
 from umbel_client.methods import METHODS, documentation
 from umbel_client.packages import package
 from umbel_client.problems import WrongLength
+from umbel_client.quoting import path_shown, shown
 from umbel_client.tree import Tree
 
 Forms: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -544,7 +545,7 @@ def further(arguments: Namespace) -> dict[str, Any]:
     for text in arguments.also:
         role, separator, file = text.partition("=")
         if not separator or not role or not file:
-            raise InputError("--also", f"{text!r} is not ROLE=FILE.")
+            raise InputError("--also", f"{shown(text)} is not ROLE=FILE.")
         inputs[role] = given(role, file, arguments)
     return inputs
 
@@ -556,7 +557,7 @@ def _object(option: str, text: str | None) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise InputError(option, f"{text!r} is not JSON: {error}.") from None
+        raise InputError(option, f"{shown(text)} is not JSON: {error}.") from None
 
 
 def _then(text: str | None) -> Any:
@@ -584,5 +585,5 @@ def require_table(path: str | None) -> None:
     if path is None:
         return
     if not path.lower().endswith((".csv", ".json")):
-        raise InputError("--out", f"{path!r} ends with neither .csv nor .json.")
+        raise InputError("--out", f"{path_shown(path)} ends with neither .csv nor .json.")
     outputs.require_place(path)

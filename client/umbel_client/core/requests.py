@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from umbel_client.errors import InputError
 from umbel_client.inputs import File, Inputs, Stored, converted_inputs
 from umbel_client.methods import METHODS, MethodFacts
+from umbel_client.quoting import shown, written
 
 Run: TypeAlias = str | tuple[str, Mapping[str, Any]] | Mapping[str, Any]
 """A run of a comparison: a method's id, the id with params, or `{"method": ..., "params": ...,
@@ -78,7 +79,8 @@ def _refuse_misnamed(method: str, facts: MethodFacts, params: Mapping[str, Any])
         if name not in facts.params and is_data:
             raise InputError(
                 name,
-                f"method {method!r} has no such input; its inputs are {', '.join(facts.inputs)}; "
+                f"method {shown(method)} has no such input; its inputs are "
+                f"{', '.join(facts.inputs)}; "
                 f"its parameters are {', '.join(facts.params)}.",
             )
 
@@ -107,10 +109,10 @@ def compared_run(run: Run) -> dict[str, Any]:
         return {"method": run}
     if isinstance(run, Mapping):
         if not isinstance(run.get("method"), str):
-            raise InputError("runs", f"a run needs the id of its `method`: {dict(run)!r}.")
+            raise InputError("runs", f"a run needs the id of its `method`: {written(dict(run))}.")
         return {name: plain(name, value) for name, value in run.items()}
     if isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], str):
         return {"method": run[0], "params": plain("runs", dict(run[1]))}
     raise InputError(
-        "runs", f"a run is a method's id, (id, params) or a dict with 'method', not {run!r}."
+        "runs", f"a run is a method's id, (id, params) or a dict with 'method', not {written(run)}."
     )

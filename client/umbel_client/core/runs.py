@@ -17,6 +17,7 @@ from umbel_client.errors import InputError, UnexpectedResponse
 from umbel_client.inputs import Inputs, converted_inputs
 from umbel_client.methods import METHODS, MethodFacts
 from umbel_client.problems import NotFound
+from umbel_client.quoting import shown
 
 _UNKNOWN_METHOD = {
     "type": "/problems/unknown-method",
@@ -57,7 +58,7 @@ def facts_of(connection: Connection, method: str) -> MethodFacts:
         entry = connection.described(path, "inputs", "params", "outputs")
     except (NotFound, UnexpectedResponse) as error:
         near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.5)
-        detail = f"There is no method {method!r}; there are {', '.join(near or METHODS)}."
+        detail = f"There is no method {shown(method)}; there are {', '.join(near or METHODS)}."
         raise error_of({**_UNKNOWN_METHOD, "detail": detail}) from error
     return facts_in(entry)
 

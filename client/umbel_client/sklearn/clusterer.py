@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from umbel_client.client import Umbel
 from umbel_client.inputs import Input
 from umbel_client.problems import NotBinary
+from umbel_client.quoting import shown
 from umbel_client.sklearn.estimator import MethodEstimator
 
 _DEFAULT_CLUSTERS = 2
@@ -141,7 +142,7 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
         if "_merges" not in self.__dict__:
             if self.tree_.n_leaves != len(self.labels_):
                 raise AttributeError(
-                    f"The tree of {self.method!r} has {self.tree_.n_leaves} leaves for "
+                    f"The tree of {shown(self.method)} has {self.tree_.n_leaves} leaves for "
                     f"{len(self.labels_)} rows; merges need a tree over the rows."
                 )
             try:

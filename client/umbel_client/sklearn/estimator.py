@@ -15,6 +15,7 @@ from umbel_client.core.requests import keeps_columns
 from umbel_client.errors import InputError
 from umbel_client.inputs import Input, unmasked
 from umbel_client.methods import METHODS, MethodFacts
+from umbel_client.quoting import shown, written
 from umbel_client.tree import Tree
 
 _PLAIN = (str, int, float, type(None))
@@ -62,8 +63,11 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
             for name in self._get_param_names()
             if name != "method" and getattr(self, name) is not None
         }
-        shown = [repr(self.method), *(f"{n}={v!r}" for n, v in {**given, **self._named()}.items())]
-        text = f"{type(self).__name__}({', '.join(shown)})"
+        parts = [
+            repr(self.method),
+            *(f"{n}={v!r}" for n, v in {**given, **self._named()}.items()),
+        ]
+        text = f"{type(self).__name__}({', '.join(parts)})"
         return text if len(text) <= N_CHAR_MAX else f"{text[: N_CHAR_MAX - 4]}...)"
 
     def __sklearn_tags__(self) -> Any:
@@ -101,8 +105,9 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         facts = self._facts()
         known = [*self._get_param_names(), *(() if facts is None else facts.defaults)]
         near = difflib.get_close_matches(name, known, n=1)
-        meant = f"; is {near[0]!r} meant?" if near else ";"
-        return f"method {self.method!r} has no such parameter{meant} There are {', '.join(known)}."
+        meant = f"; is {shown(near[0])} meant?" if near else ";"
+        method = written(self.method)
+        return f"method {method} has no such parameter{meant} There are {', '.join(known)}."
 
     def _takes_sparse(self) -> bool:
         facts = self._facts()
@@ -137,7 +142,7 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
         if facts is not None:
             missing = next((role for role in inputs if role not in facts.inputs), None)
             if missing is not None:
-                raise InputError(missing, f"method {self.method!r} takes no {missing}.")
+                raise InputError(missing, f"method {written(self.method)} takes no {missing}.")
             wrong = next((name for name in given if name not in facts.defaults), None)
             if wrong is not None:
                 raise InputError(wrong, self._unknown(wrong))

@@ -38,7 +38,13 @@ def test_labels_follow_the_ids() -> None:
 
 @pytest.mark.parametrize(
     ("own", "ids", "word"),
-    [("xyz", "xyz", ""), ("xyz", "abc", "taken in order"), ("xyx", "xyz", ""), ("xy", "xyz", "")],
+    [
+        ("xyz", "xyz", ""),
+        ("xyz", "abc", "taken in order"),
+        ("xyx", "xyx", ""),
+        ("xyx", "abc", "taken in order"),
+        ("xy", "xyz", ""),
+    ],
 )
 def test_what_stays(own: str, ids: str, word: str) -> None:
     value = np.array([1, 2, 3])
@@ -52,9 +58,51 @@ def test_ids_that_are_not_there_are_refused() -> None:
         ordered(np.array([1, 2, 3]), "xqz", "xyz")
 
 
+@pytest.mark.parametrize(("own", "ids"), [("xyx", "xyz"), ("xzx", "zxx")])
+def test_an_id_that_occurs_twice_is_refused(own: str, ids: str) -> None:
+    with pytest.raises(UsageError, match=r"'labels' has the id 'x' at row 0 and at row 2.*'key'"):
+        ordered(np.array([1, 2, 3]), own, ids)
+
+
+@pytest.mark.parametrize("own", ["xyx", "yxx"])
+def test_an_id_that_occurs_twice_in_the_first_input_is_refused(own: str) -> None:
+    ided = [Ided("features", "id", lambda: "xxy"), Ided("labels", "key", lambda: own)]
+    with pytest.raises(UsageError, match=r"'features' has the id 'x' at row 0 and at row 1.*'id'"):
+        in_one_order({"labels": np.arange(3)}, ided)
+
+
+def test_rows_without_an_id_are_noted() -> None:
+    def read() -> Sequence[str]:
+        raise UsageError("row 1 is empty", code="missing-value")
+
+    with noting() as notes:
+        in_one_order({"labels": np.arange(2)}, [Ided("labels", "key", read)], "ab")
+    assert list(notes) == ["The rows of input 'labels' are taken in order: row 1 is empty"]
+
+
 def test_a_matrix_is_not_sorted() -> None:
     with pytest.raises(UsageError, match=r"another order.*row 0"):
         ordered(np.eye(3), "yxz", "xyz")
+
+
+@pytest.mark.parametrize(
+    ("features", "labels"), [("id", "id"), ("name", "id"), ("case_id", "case_id")]
+)
+def test_doubled_ids_are_refused_though_their_column_is_none_of_ids(
+    features: str, labels: str, tmp_path: Path
+) -> None:
+    contents = {
+        "features": f"{features},x,y\na,1,2.5\nb,3,4.5\nc,5,4.5\n",
+        "labels": f"{labels},label\nb,two\na,one\na,one\n",
+    }
+    with pytest.raises(UsageError, match=r"'labels' has the id 'a' at row 1 and at row 2"):
+        values_of([table(tmp_path, role, content) for role, content in contents.items()])
+
+
+def table(folder: Path, role: str, content: str) -> Source:
+    path = folder / role
+    path.write_text(content)
+    return looked_at(Source(role=role, kind="dataset", path=path, format="csv", inspected=False))
 
 
 def test_tables_are_matched_where_they_are_read(tmp_path: Path) -> None:
@@ -63,12 +111,7 @@ def test_tables_are_matched_where_they_are_read(tmp_path: Path) -> None:
         "features": "id,x,y,label\na,1,2.5,one\nb,3,4.5,two\n",
         "labels": "id,label\nb,two\na,one\n",
     }
-    sources = []
-    for role, content in contents.items():
-        path = tmp_path / role
-        path.write_text(content)
-        source = Source(role=role, kind="dataset", path=path, format="csv", inspected=False)
-        sources.append(looked_at(source))
+    sources = [table(tmp_path, role, content) for role, content in contents.items()]
     with noting() as notes:
         assert values_of(sources)["labels"].tolist() == ["one", "two"]
     assert len(notes) == 1

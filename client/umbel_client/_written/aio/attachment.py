@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from umbel_client._written.aio.artifact import AsyncArtifact
 from umbel_client.errors import InputError
+from umbel_client.quoting import shown
 
 
 class AsyncAttachment(AsyncArtifact):
@@ -107,8 +108,10 @@ class AsyncAttachment(AsyncArtifact):
             return column
         numbers = {each["name"]: int(each["column"]) for each in self.columns}
         if column not in numbers:
-            known = ", ".join(map(repr, numbers)) or "none in a list; read it by its id"
-            raise InputError("column", f"there is no column {column!r}; its columns are {known}.")
+            known = ", ".join(map(shown, numbers)) or "none in a list; read it by its id"
+            raise InputError(
+                "column", f"there is no column {shown(column)}; its columns are {known}."
+            )
         return numbers[column]
 
     def __repr__(self) -> str:

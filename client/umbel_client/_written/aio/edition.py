@@ -11,6 +11,7 @@ from typing import Any, Self
 from umbel_client._written.aio.core.connection import AsyncConnection
 from umbel_client.core.facts import EditionState
 from umbel_client.core.messages import Request, post
+from umbel_client.quoting import shown
 
 
 class AsyncEdition:
@@ -121,5 +122,5 @@ class AsyncEdition:
         await self._connection.remove(self._path)
 
     def __repr__(self) -> str:
-        called = f" {self.name!r}" if self.name else ""
+        called = f" {shown(self.name)}" if self.name else ""
         return f"<Edition {self.id}{called}: revision {self.revision}>"

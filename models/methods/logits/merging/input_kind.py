@@ -1,4 +1,4 @@
-"""Whether what was sent as logits looks like probabilities or their logarithms."""
+"""Whether what was sent as logits looks like probabilities, their logarithms or these negated."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from models.inputs.notes import note
 from models.inputs.rows import Rows
 from models.methods.logits.merging.logit_matrix import TOTAL, LogitMatrix
 
-Look: TypeAlias = Literal["logits", "probs", "log_probs", "percent", "shares"]
-"""percent : numbers from 0 to 100 that sum to 100. shares : numbers from 0 to 1 of another sum."""
+Look: TypeAlias = Literal["logits", "probs", "log_probs", "percent", "bytes", "costs", "shares"]
+"""percent : numbers from 0 to 100 that sum to 100. bytes : integers from 0 to 255 that sum to 255,
+but for rounding. costs : negated log-probabilities. shares : numbers from 0 to 1 of another sum."""
 
 _FIRST, _STEP_BYTES = 64, 4 << 20
 """Rows read first, which settle it for most logits, and the size of later blocks."""
 
-_LOOKS: tuple[Look, ...] = ("probs", "log_probs", "percent", "shares")
+_LOOKS: tuple[Look, ...] = ("probs", "log_probs", "percent", "bytes", "costs", "shares")
+_MOST_ROUNDED = 20.0
+"""The sum of probabilities as bytes is off by at most half a byte a class, and by this."""
 _LEAST = 0.5
 """Probabilities of only the best classes are expected to have this mass on average."""
 
@@ -56,6 +59,19 @@ def note_kind(matrix: LogitMatrix, *, best_only: bool = False, log_probs_too: bo
             "100), and are read as logits: softmax is applied to them. If they are probabilities, "
             "divide them by 100, and fit with the parameter `input: probs`."
         )
+    elif found == "bytes":
+        note(
+            "All rows of input 'logits' look like probabilities as bytes (integers from 0 to 255 "
+            "that sum to 255), and are read as logits: softmax is applied to them. If they are "
+            "probabilities, divide them by their sums, and fit with the parameter `input: probs`."
+        )
+    elif found == "costs":
+        note(
+            "All rows of input 'logits' look like negated log-probabilities (none below 0, the "
+            "exponentials of what is negated sum to 1), and are read as logits: the least likely "
+            "class counts as the likeliest. If they are, negate them, and fit with the parameter "
+            "`input: log_probs`."
+        )
     elif found == "shares":
         note(
             "All values of input 'logits' are from 0 to 1, as a sigmoid gives them, and are read "
@@ -83,8 +99,8 @@ def looks_like(rows: Rows, best_only: bool = False) -> Look:
         start, stop = stop, min(n_rows, stop + max(1, _STEP_BYTES // (8 * n_columns)))
     # Zeros are no logarithms of several classes, and no probabilities.
     likely = [kind for kind in kinds if not best_only or mass[kind] >= _LEAST * n_rows]
-    if likely == ["probs", "shares"]:
-        return "probs"
+    if likely in (["probs", "shares"], ["costs", "shares"]):
+        return likely[0]
     if likely == ["shares"] and (n_rows < _FIRST or mass["shares"] <= n_rows):
         # A few small numbers show nothing.
         return "logits"
@@ -93,9 +109,17 @@ def looks_like(rows: Rows, best_only: bool = False) -> Look:
 
 def _total(values: Float, kind: Look) -> Float:
     """(n,) sum of the probabilities of each row; NaN for a row that cannot hold them."""
+    if kind == "bytes":
+        off = np.abs(values.sum(axis=1) - 255.0)
+        whole = ((values >= 0.0) & (values <= 255.0) & (values == np.trunc(values))).all(axis=1)
+        near = off <= min(values.shape[1] / 2, _MOST_ROUNDED)
+        one: Float = np.where(whole & near, 1.0, np.nan)
+        return one
     if kind == "percent":
         values = values / 100.0
-    if kind != "log_probs":
+    if kind == "costs":
+        values = -values
+    if kind not in ("log_probs", "costs"):
         fine = (values >= 0.0) & (values <= 1.0 + TOTAL)
         probs = values
     else:

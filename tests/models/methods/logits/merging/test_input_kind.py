@@ -52,6 +52,16 @@ def test_what_is_near_to_a_kind(values: Any, kind: str) -> None:
     assert looks_like(ArrayRows(values)) == kind
 
 
+def test_negated_logarithms_and_bytes_are_known() -> None:
+    """As losses and images of predictions have them."""
+    drawn = np.random.default_rng(0).dirichlet(np.ones(5), 200) * 0.99 + 0.002
+    probs = np.vstack([drawn, np.full((1, 5), 0.2)])
+    assert looks_like(ArrayRows(-np.log(probs))) == "costs"
+    assert looks_like(ArrayRows(np.full((3, 2), np.log(2.0)))) == "costs"
+    assert looks_like(ArrayRows(np.rint(probs * 255).astype(np.uint8))) == "bytes"
+    assert looks_like(ArrayRows(np.arange(600.0).reshape(120, 5))) == "logits"
+
+
 @pytest.mark.parametrize("row", [0, 63, 64, 299])
 def test_a_single_other_row_settles_it(row: int) -> None:
     for values in (PROBS, np.log(PROBS)):

@@ -1,0 +1,25 @@
+"""Foreign names and values in messages.
+
+`shown` and `listed` write names as the service does; `written` a value of any type, `path_shown`
+the whole path of a file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from umbel_client._written.quoting import listed, shown
+
+__all__ = ["listed", "path_shown", "shown", "written"]
+
+_LONGEST_PATH = 4096
+
+
+def written(value: object) -> str:
+    """A text as `shown`, another value as Python writes it."""
+    return shown(str(value)) if isinstance(value, str) else repr(value)
+
+
+def path_shown(path: str | os.PathLike[str]) -> str:
+    """A path as `shown`, however long."""
+    return shown(os.fspath(path), _LONGEST_PATH)
