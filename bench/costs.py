@@ -130,7 +130,7 @@ _CASES = (
     Case("hvmf", _directions, 5_000, 32, 8, "", _FEW, "ND"),
     Case("tvmf", _dated, 10_000, 32, 8, K, _FEW),
     Case("bvmf", _directions, 3_000, 32, 8, K, _FEW),
-    Case("hac", _features, 2_500, 64, 8, "", {}, "ND"),
+    Case("hac", _features, 2_500, 64, 8, "", {"linkage": "average"}, "ND"),
     Case("hdbscan", _features, 3_000, 32, 8, "", {}, "ND"),
     Case("scc", _features, 20_000, 32, 16, "", {}, "ND"),
     Case("hsc", _features, 2_000, 32, 8, "", {"n_init": 1}, "ND"),

@@ -37,7 +37,8 @@ KINDS: tuple[dict[str, Any], ...] = (
 
 def table(report: Report, size: Size) -> None:
     points, groups = planted()
-    _measure(report, "planted", Plan("hac", {}), {"features": points}, groups, _REPLICATES[size])
+    average = Plan("hac", {"linkage": "average"})
+    _measure(report, "planted", average, {"features": points}, groups, _REPLICATES[size])
     logits = real_data("lang_py3langid_udhr_logits.npy")
     if logits is None:
         report.left_out("support", "languages")

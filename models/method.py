@@ -22,7 +22,7 @@ from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes
 from models.inputs.far_rows import most_of, note_new_rows
 from models.inputs.frames import with_room
-from models.parameters import Params
+from models.parameters import Choice, Params
 from models.running import memory, packages
 from models.running.cost import Cost
 from models.running.crew import Alone, Crew, Piece
@@ -113,16 +113,15 @@ class Fitted:
 
     tree : valid by `Tree.validate`.
     model : present where the method predicts.
-    logits : (n_points, n_clusters) soft assignment in log space, where the method makes one; `then`
-        runs on it.
-    features : (n_points, n_components) the rows transformed, where the method learns a
-        transformation; `then` runs on them, too.
+    logits : (n_points, n_clusters) soft assignment in log space, where there is one, for `then`.
+    features : (n_points, n_components) the rows transformed, where that is learned, for `then`.
     metrics : what the method measured itself (inertia, number of iterations, ...).
     curves : by criterion the values that a choice compared, as (number of clusters, value); or the
         objective by step.
     point_columns : columns of points, (n_points,) float64 each, such as outlier scores.
     state : what a later job needs to grow from this one, where that was requested.
     warnings : what was changed, approximated or unusual, one sentence each.
+    chosen : by parameter that was 'auto' what was taken.
     """
 
     tree: Tree
@@ -134,6 +133,7 @@ class Fitted:
     point_columns: Arrays = field(default_factory=dict)
     state: Arrays | None = None
     warnings: tuple[str, ...] = ()
+    chosen: Mapping[str, Choice] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ A value must have the type of its JSON Schema: pydantic alone would turn `true` 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
@@ -48,6 +49,14 @@ class Params(Exact):
     """Base of every method's parameters: bounded fields with descriptions, unknown ones refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a parameter's 'auto' was taken to be, and why, one sentence."""
+
+    value: str | float
+    reason: str
 
 
 Seed = Annotated[int, Field(ge=0, le=2**32 - 1, description="Seed of the random generator.")]

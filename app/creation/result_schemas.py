@@ -142,6 +142,13 @@ class SupportFacts(TypedDict):
     ]
 
 
+class ChosenValue(TypedDict):
+    """What was taken for a parameter that was `auto`."""
+
+    value: str | float
+    reason: str
+
+
 class JobResult(TypedDict, total=False):
     """What a job has left. A member that its kind of job does not leave is absent."""
 
@@ -158,6 +165,10 @@ class JobResult(TypedDict, total=False):
     curves: Annotated[
         dict[str, list[tuple[float, float]]],
         Field(description="`fit`: points (x, y) by the curve's name, such as a loss by epoch."),
+    ]
+    chosen: Annotated[
+        dict[str, ChosenValue],
+        Field(description="`fit`: by parameter that was `auto` what was taken, and why."),
     ]
     support: Annotated[
         SupportFacts, Field(description="`fit`: the runs of its `support`, if requested.")

@@ -93,7 +93,7 @@ def lhd(subject: Subject) -> Estimate:
     """Mean of (log2 td - 1) / (log2 K - 1) over pairs of points of one class in different
     leaves, td edges apart, K the number of leaves; nodes of one child do not count, a tree
     whose leaves are single points is cut to clusters first, and without such a pair or with K =
-    2 it is 0.
+    2 it is 0. By chance alone it falls as K grows: compare it between trees of as many leaves.
     """
     return hierarchical.lhd(subject.cluster_tree, subject.classes, rng=subject.rng("lhd"))
 

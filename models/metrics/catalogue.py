@@ -87,6 +87,8 @@ def evaluate(
     for number, metric in enumerate(chosen):
         progress(number / len(chosen), metric.id)
         _add(evaluation, metric, metric.compute(subject))
+    if evaluation.metrics.get("lhd") is not None:
+        evaluation.lhd_leaves = subject.cluster_tree.n_leaves
     evaluation.cut = subject.cut_used()
     if evaluation.cut and subject.cut.warning:
         evaluation.warnings.append(subject.cut.warning)

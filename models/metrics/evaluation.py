@@ -150,12 +150,14 @@ class Evaluation:
     cut : the flat clustering that was evaluated: {"k" | "height" | "level": value} or
         {"leaves": True}, and "n_clusters", with "n_noise" points beside them where the tree has
         noise. Empty if none was given or needed.
+    lhd_leaves : K of `lhd`, the leaves of the tree over clusters; None where it was not measured.
     """
 
     metrics: dict[str, float | None] = field(default_factory=dict)
     standard_errors: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     cut: dict[str, Any] = field(default_factory=dict)
+    lhd_leaves: int | None = None
 
 
 @dataclass

@@ -45,7 +45,7 @@ def test_a_parameter_may_be_given_in_the_call() -> None:
     assert estimator.get_params()["linkage"] == "ward"
     assert estimator.n_clusters == 3
     assert repr(estimator) == "UmbelClusterer('hac', n_clusters=3, linkage='ward')"
-    assert repr(estimator.set_params(linkage="average")) == "UmbelClusterer('hac', n_clusters=3)"
+    assert repr(estimator.set_params(linkage="auto")) == "UmbelClusterer('hac', n_clusters=3)"
 
 
 def test_lists_are_parameters_too() -> None:

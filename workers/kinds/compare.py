@@ -94,6 +94,9 @@ Write = Callable[[int, PlanResult, Mapping[str, Value]], Mapping[str, bytes]]
 
 _FILE = "file:"
 
+UNLIKE = 1.25
+"""The ratio of the most to the fewest leaves from which values of `lhd` are not compared."""
+
 
 class ComparisonRuns:
     """The runs of a comparison, each with one seed on the same inputs.
@@ -175,6 +178,7 @@ class ComparisonRuns:
                 for name, value in measured.metrics.items()
                 if value is not None and math.isfinite(value)
             },
+            "lhd_leaves": measured.lhd_leaves,
             "warnings": [
                 *reading_warnings(self._values),
                 *result.warnings,
@@ -287,7 +291,27 @@ def compare(options: ComparisonOptions, crew: Crew, runs: Path | None = None) ->
         zip(pieces, figures, strict=True), key=lambda pair: int(pair[0]["run"])
     ):
         table.append(_row(options.runs[number], [of_seed for _, of_seed in group]))
-    return {"table": table, "best": _best(table)}
+    fewest, most = _lhd_leaves(figures)
+    is_unlike = most >= UNLIKE * fewest
+    if is_unlike:
+        for row in table:
+            if "lhd" in row["metrics"]:
+                row["warnings"].append(
+                    "By chance alone `lhd` falls as the leaves of a tree grow in number: they are "
+                    f"{fewest:,} to {most:,} among the runs, so no run is best by it."
+                )
+    best = _best(table)
+    return {
+        "table": table,
+        "best": {name: row for name, row in best.items() if not (is_unlike and name == "lhd")},
+    }
+
+
+def _lhd_leaves(figures: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
+    """The fewest and the most leaves of the trees that `lhd` looked at; 1 and 1 without any."""
+    leaves = [of_seed.get("lhd_leaves") for of_seed in figures]
+    counts = [count for count in leaves if count is not None]
+    return min(counts, default=1), max(counts, default=1)
 
 
 def _row(contender: Contender, figures: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -152,6 +152,14 @@ def write_fit(
         "model": sibling(request.id, "md") if places or first.transforms else None,
         "metrics": result.metrics,
         **({"curves": curves} if curves else {}),
+        **({"chosen": _chosen(result)} if result.chosen else {}),
+    }
+
+
+def _chosen(result: PlanResult) -> dict[str, dict[str, Any]]:
+    return {
+        parameter: {"value": choice.value, "reason": choice.reason}
+        for parameter, choice in result.chosen.items()
     }
 
 

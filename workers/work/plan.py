@@ -14,7 +14,7 @@ from models.inputs.notes import noting
 from models.levels import silhouette
 from models.levels.suggested_cuts import P_VALUE, candidates
 from models.method import Checkpoint, Fitted, Method, handed_on
-from models.parameters import Params
+from models.parameters import Choice, Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE
 from models.registry import method, require_distances
@@ -52,7 +52,8 @@ class PlanResult:
 
     fitted : the result of the last method, of all rows. bare : the rows that have no value, which
         the methods did not see. inputs : the prepared inputs of the first method, without them.
-    stages : the methods that produced a model. metrics, warnings : of all methods.
+    stages : the methods that produced a model. metrics, warnings, chosen : of all
+        methods.
     """
 
     fitted: Fitted
@@ -62,6 +63,7 @@ class PlanResult:
     metrics: dict[str, float] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     bare: BareRows = NONE
+    chosen: dict[str, Choice] = field(default_factory=dict)
 
     @property
     def tree(self) -> Tree:
@@ -92,6 +94,7 @@ def run_plan(
     preparation, inputs, warnings = prepared.preparation, prepared.inputs, prepared.warnings
     metrics = preparation.explained
     stages: list[Stage] = []
+    chosen: dict[str, Choice] = {}
     steps = plan.steps
     fitted: Fitted | None = None
     for number, step in enumerate(steps):
@@ -113,6 +116,7 @@ def run_plan(
                 checkpoint=checkpoint if is_first else None,
             )
         metrics.update(fitted.metrics)
+        chosen.update(fitted.chosen)
         warnings.extend(fitted.warnings)
         if fitted.model is not None:
             stages.append(Stage(step.method, step.params, fitted.model))
@@ -121,7 +125,8 @@ def run_plan(
     by_row = method(steps[-1].method).inputs.get("names")
     named = by_row is not None and by_row.one_per == "row"
     whole, notes = put_back(fitted, bare, Data(values).names() if named else None)
-    return PlanResult(whole, inputs, preparation, stages, metrics, [*warnings, *notes], bare)
+    warnings.extend(notes)
+    return PlanResult(whole, inputs, preparation, stages, metrics, warnings, bare, chosen)
 
 
 @dataclass(frozen=True, slots=True)

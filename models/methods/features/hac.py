@@ -3,7 +3,7 @@
 Leaves are the points, one each; the height of a node is the distance at which its two parts were
 merged (for ward the increase of the error sum of squares as SciPy scales it). Centroid and median
 linkage can merge at a smaller distance than one of the parts was merged at; the tree then is not
-monotone.
+monotone. By default the linkage is 'ward' where variances are defined, else 'average'.
 
 All pairs are compared, or with `connectivity: "knn"` groups merge only along the graph of nearest
 neighbours, which avoids the time and memory of all pairs. There 'ward', 'centroid' and 'median'
@@ -73,7 +73,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from models.arrays import Arrays, Float, Int, row_blocks
+from models.arrays import Arrays, Float, Int
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
 from models.graphs.graph import Graph, graph_piece, neighbour_graph
@@ -99,6 +99,7 @@ from models.methods.features.linkage.all_pairs import (
     keeps_no_distances,
     merges_among_all,
 )
+from models.methods.features.linkage.automatic import REASONS, automatic, has_variances
 from models.methods.features.linkage.constrained_edges import bytes_of_edges, merges_along
 from models.methods.features.linkage.constrained_pairs import (
     bytes_of_pairs,
@@ -120,9 +121,10 @@ from models.methods.features.linkage.graph_linkage import (
     agglomerate,
 )
 from models.methods.features.linkage.grouped_tree import grouped_tree
+from models.methods.features.linkage.ties import tie_warnings
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, presence_warnings
 from models.numerics.gower import ROLE as ITEMS
-from models.parameters import Params, Weights
+from models.parameters import Choice, Params, Weights
 from models.running import memory
 from models.running.cost import Cost
 from models.running.crew import Piece
@@ -135,19 +137,15 @@ MOST_POINTS, MOST_POINTS_FEW, FEW_FEATURES = 200_000, 2_000_000, 10
 more for single linkage along the spanning tree of points with few features."""
 
 
-_EQUAL = 1e-6
-"""Distances within this of the largest are equal, up to the rounding of float32. Similarities may
-have an offset, so they are compared by the rounding of their type."""
-
-
 class HACParams(Params):
-    linkage: Linkage = Field(
-        "average",
+    linkage: Linkage | Literal["auto"] = Field(
+        "auto",
         description=(
             "Distance between groups: 'single' closest points, 'complete' farthest, 'average' mean "
             "over pairs, 'weighted' mean over the two parts, 'ward' increase of the within-group "
-            "variance, 'centroid' between means, 'median' between midpoints. The purest trees are "
-            "by 'average', the best cuts into clusters by 'ward', on unit vectors too."
+            "variance, 'centroid' between means, 'median' between midpoints. 'auto': 'ward' for "
+            "features by 'euclidean' distance, whose cuts are clusters of like size, also of unit "
+            "vectors; else 'average', which any distance has. The result says which it was."
         ),
     )
     metric: Literal[DistanceMetric, "gower"] = Field(
@@ -180,6 +178,12 @@ class HACParams(Params):
     def distance(self) -> DistanceMetric:
         """The metric of features."""
         return "euclidean" if self.metric == "gower" else self.metric
+
+    @property
+    def rule(self) -> Linkage:
+        """The linkage, where it is known which 'auto' is (`_resolved`)."""
+        assert self.linkage != "auto"
+        return self.linkage
 
 
 class HAC(Method[HACParams]):
@@ -223,10 +227,11 @@ class HAC(Method[HACParams]):
         role = next((role for role in self.one_of if role in shapes), None)
         if role is None or len(shapes[role]) != 2:
             return 0
+        params = _taken(params, role, fits=True)
         n_points, n_columns = shapes[role]
         if params.connectivity == "knn":
             # Rows in float32 and their index; neighbours, edges and the state of merging.
-            for_rows = 20 if params.linkage not in ("single", "complete", "weighted") else 12
+            for_rows = 20 if params.rule not in ("single", "complete", "weighted") else 12
             held = n_points * (for_rows * n_columns + params.n_neighbors * (EDGE_BYTES + 48))
             if n_points <= EXACT_POINTS or params.distance not in FLAT:
                 return held
@@ -235,7 +240,7 @@ class HAC(Method[HACParams]):
             # How many edges a matrix has is not known yet; `_check` counts them.
             n_edges = shapes[GRAPH][0] if shapes[GRAPH][1:] == (2,) else n_points
             return bytes_of_edges(n_points, n_columns, n_edges)
-        along_tree = follows_tree(params.linkage, role, params.distance)
+        along_tree = follows_tree(params.rule, role, params.distance)
         few = along_tree and params.distance in FLAT and n_columns <= FEW_FEATURES
         most = MOST_POINTS_FEW if few else MOST_POINTS
         if n_points > most:
@@ -249,13 +254,13 @@ class HAC(Method[HACParams]):
             kinds = GRAPH in shapes or CANNOT in shapes
             table = bytes_of_measured(n_points, n_columns) if role == ITEMS else 0
             return table + bytes_of_pairs(n_points, kinds=kinds, grouped=MUST in shapes)
-        if MUST in shapes and keeps_all_distances(params.linkage, role, alone=True):
+        if MUST in shapes and keeps_all_distances(params.rule, role, alone=True):
             return bytes_of_pairs(n_points, kinds=False, grouped=True)
         if along_tree:
             copied = params.distance in ("sqeuclidean", "cosine", "correlation")
             copies = 16 * n_points * n_columns if copied else 0
             return copies + bytes_to_span(n_points, n_columns)
-        if keeps_no_distances(params.linkage, role, n_points, n_columns):
+        if keeps_no_distances(params.rule, role, n_points, n_columns):
             # The points in tiles, and half of them again while those that are left move together.
             return n_points * (12 * n_columns + 150)
         return 4 * n_points * (n_points - 1) + 8 * n_points * n_columns
@@ -263,15 +268,16 @@ class HAC(Method[HACParams]):
     def _check(self, data: Data, params: HACParams) -> None:
         role = _role(data)
         check_metric(role, params.metric, params.weights)
+        params = _resolved(data, params)
         pairs = measured(data, params.distance, params.weights)
         if pairs is not None:
             n_points = n_columns = pairs.n_points
         else:
             values = require_points(data, role)
             n_points, n_columns = values.shape
-        if params.distance != "euclidean" and params.linkage in EUCLIDEAN_ONLY:
+        if params.distance != "euclidean" and params.rule in EUCLIDEAN_ONLY:
             raise UsageError(
-                f"Linkage {params.linkage!r} is only defined for the metric 'euclidean', not for "
+                f"Linkage {params.rule!r} is only defined for the metric 'euclidean', not for "
                 f"{params.distance!r}.",
                 code="wrong-parameter",
                 parameter="metric",
@@ -295,7 +301,7 @@ class HAC(Method[HACParams]):
         if (
             role == "features"
             and pairs is None
-            and (params.connectivity == "knn" or GRAPH in data or params.linkage in EUCLIDEAN_ONLY)
+            and (params.connectivity == "knn" or GRAPH in data or params.rule in EUCLIDEAN_ONLY)
         ):
             require_squares(values)
         constraints = read_constraints(data, names)
@@ -325,7 +331,7 @@ class HAC(Method[HACParams]):
             return
         if role == "features" and constraints.edges is not None:
             needed = bytes_of_edges(shape[0], shape[1], len(constraints.edges))
-        elif keeps_all_distances(params.linkage, role, alone=constraints.links_alone):
+        elif keeps_all_distances(params.rule, role, alone=constraints.links_alone):
             kinds = constraints.edges is not None or constraints.apart.size > 0
             grouped = constraints.n_groups < shape[0]
             needed = bytes_of_pairs(shape[0], kinds=kinds, grouped=grouped)
@@ -335,6 +341,8 @@ class HAC(Method[HACParams]):
 
     def _fit(self, data: Data, params: HACParams, run: Run) -> Fitted:
         given = _role(data)
+        is_auto = params.linkage == "auto"
+        params = _resolved(data, params)
         pairs = measured(data, params.distance, params.weights)
         if pairs is not None:
             square = pairs.square(subprogress(run.progress, 0.0, 0.05))
@@ -350,7 +358,7 @@ class HAC(Method[HACParams]):
             merged = _along_graph(values, params, run)
         else:
             merges, height = merges_among_all(
-                values, role, params.linkage, params.distance, run.threads, run.progress
+                values, role, params.rule, params.distance, run.threads, run.progress
             )
             merged = _Merged(merges, height)
         merges, height, notes = merged.merges, merged.height, merged.warnings
@@ -362,7 +370,7 @@ class HAC(Method[HACParams]):
         if pairs is not None and given == "features":
             notes += presence_warnings(np.nan_to_num(pairs.points), params.distance)
         if constraints is None:
-            notes += _tie_warnings(values, role, height)
+            notes += tie_warnings(values, role, height)
         n_inversions = _n_inversions(merges, height)
         monotone = n_inversions == 0
         if constraints is None:
@@ -374,12 +382,12 @@ class HAC(Method[HACParams]):
                 f"{n_inversions} merge(s) lie lower than a merge below them, as "
                 f"{_cause(params, constraints)} allows: the tree is not monotone.",
             )
-        if role != "features" and params.linkage in EUCLIDEAN_ONLY:
+        if role != "features" and params.rule in EUCLIDEAN_ONLY:
             notes += (
-                f"Linkage {params.linkage!r} treats the given {role} as Euclidean; this is not "
+                f"Linkage {params.rule!r} treats the given {role} as Euclidean; this is not "
                 "checked."
                 if role == "distances"
-                else f"Linkage {params.linkage!r} treats the distances derived from the given "
+                else f"Linkage {params.rule!r} treats the distances derived from the given "
                 "similarity as Euclidean; this is not checked.",
             )
         model = model_of(values, role, params.distance)
@@ -388,6 +396,7 @@ class HAC(Method[HACParams]):
             model=model if pairs is None else pairs.with_points(model),
             metrics={"n_inversions": float(n_inversions), **merged.metrics},
             warnings=notes if pairs is None else (*pairs.warnings, *notes),
+            chosen={"linkage": Choice(params.rule, REASONS[params.rule])} if is_auto else {},
         )
 
     def _piece(
@@ -405,6 +414,19 @@ class HAC(Method[HACParams]):
 
 def _role(data: Data) -> str:
     return next(role for role in HAC.one_of if role in data)
+
+
+def _resolved(data: Data, params: HACParams) -> HACParams:
+    """The parameters with the linkage that 'auto' is for these data. O(N D)."""
+    fits = params.linkage != "auto" or has_variances(data, _role(data))
+    return _taken(params, _role(data), fits=fits)
+
+
+def _taken(params: HACParams, role: str, *, fits: bool) -> HACParams:
+    """The same, by the role of the points and whether variances can be computed of them."""
+    if params.linkage != "auto":
+        return params
+    return params.model_copy(update={"linkage": automatic(role, params.metric, fits=fits)})
 
 
 def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -> None:
@@ -427,36 +449,6 @@ def _check_square(role: str, n_points: int, n_columns: int, params: HACParams) -
             code="wrong-shape",
             role=role,
         )
-
-
-def _tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[str, ...]:
-    """A warning where the order of the points decides every merge: all distances are equal, or, of
-    features, all merges have one height. O(N^2) for given distances or similarities, else O(N)."""
-    n_merges = len(height)
-    if n_merges < 2:
-        return ()
-    equal_within = _EQUAL
-    if role == "features":
-        low, high = float(height.min()), float(height.max())
-    else:
-        if role == "similarity" and values.dtype.kind == "f":
-            equal_within = min(_EQUAL, 4 * float(np.finfo(values.dtype).eps))
-        low, high = np.inf, -np.inf
-        for block in row_blocks(*values.shape):
-            rows = np.array(values[block], dtype=np.float64)
-            # The diagonal is no distance between points.
-            own = np.arange(len(rows))
-            rows[own, own + block.start] = rows[own, (own + block.start + 1) % len(values)]
-            low, high = min(low, float(rows.min())), max(high, float(rows.max()))
-            if high - low > equal_within * max(abs(low), abs(high)):
-                return ()
-    if high - low > equal_within * max(abs(low), abs(high)):
-        return ()
-    equal = "merges are at one height" if role == "features" else "distances are equal"
-    return (
-        f"{n_merges} of {n_merges} merges were decided by ties alone: all {equal}, and the order "
-        "of the points makes the tree.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -508,7 +500,7 @@ def _constrained(
         warnings += _approximations(params)
     else:
         merges, height, level = merges_under(
-            constraints, values, role, params.linkage, params.distance, run.threads, progress
+            constraints, values, role, params.rule, params.distance, run.threads, progress
         )
     height = raised(height, level)
     metrics |= {"n_groups": float(constraints.n_groups), "n_forced": float((level > 0).sum())}
@@ -533,9 +525,9 @@ def _rule(
     values: npt.NDArray[Any], params: HACParams
 ) -> tuple[GraphRule, DistanceMetric, npt.NDArray[Any]]:
     """The rule, the metric and the points with which a graph has the linkage's definition."""
-    if params.linkage == "average" and params.distance in FLAT:
+    if params.rule == "average" and params.distance in FLAT:
         return "spread", "euclidean", flat(values, params.distance)
-    return params.linkage, params.distance, values
+    return params.rule, params.distance, values
 
 
 def _edges_of_points(graph: Graph) -> Int:
@@ -561,23 +553,21 @@ def _cause(params: HACParams, constraints: Constraints | None) -> str:
     if constraints is not None and constraints.clades is not None:
         causes.append("keeping the clades of a known tree")
     if not causes:
-        causes.append(f"{params.linkage} linkage")
+        causes.append(f"{params.rule} linkage")
     return " or ".join(causes)
 
 
 def _approximations(params: HACParams) -> tuple[str, ...]:
-    if params.linkage == "average" and params.distance == "euclidean":
+    if params.rule == "average" and params.distance == "euclidean":
         return (
             "Along the graph, average linkage is the root of the mean squared distance between "
             "the points of two groups.",
         )
-    if params.linkage in EUCLIDEAN_ONLY or (
-        params.linkage == "average" and params.distance in FLAT
-    ):
+    if params.rule in EUCLIDEAN_ONLY or (params.rule == "average" and params.distance in FLAT):
         return ()
-    statistic = {"single": "shortest", "complete": "longest"}.get(params.linkage, "mean")
+    statistic = {"single": "shortest", "complete": "longest"}.get(params.rule, "mean")
     return (
-        f"Along the graph, {params.linkage} linkage uses only the distances on the graph's edges "
+        f"Along the graph, {params.rule} linkage uses only the distances on the graph's edges "
         f"between two groups: it takes the {statistic} of them.",
     )
 

@@ -13,6 +13,7 @@
  *   model?: string,
  *   metrics?: Record<string, number>,
  *   curves?: Record<string, [x: number, y: number][]>,
+ *   chosen?: Record<string, { value: string | number, reason: string }>,
  *   evaluation?: Evaluation & Partial<Omit<ClassifierEvaluation, "tables">>,
  *   tables?: string,
  *   dataset?: string,

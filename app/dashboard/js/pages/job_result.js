@@ -38,13 +38,14 @@ export function jobResult(job, params, signal) {
       el("p", {}, "The job was cancelled and left no result."),
     );
   }
-  const { tree, model, metrics, curves, evaluation, tables } = job.result ?? {};
+  const { tree, model, metrics, curves, chosen, evaluation, tables } = job.result ?? {};
   const isFit = job.kind === "fit" && tree;
   const isOfClassifier = job.kind === "evaluate" && tables;
   if (isOfClassifier) return [warningBox(job.warnings), classifierResults(job, params.against, signal)]; // prettier-ignore
   return [
     warningBox(job.warnings),
     tree && treeCard(job, tree, model, signal),
+    chosen && chosenLine(chosen),
     job.kind === "compare" && comparisonLink(job),
     job.kind === "evaluate" && metricsCard(evaluation?.metrics ?? {}, job),
     job.kind === "predict" && predictionsCard(job, signal),
@@ -54,6 +55,22 @@ export function jobResult(job, params, signal) {
     isFit && model && predictionCard(job, model, signal),
     isFit && model && classifierEvaluationCard(job, model, signal),
   ];
+}
+
+/**
+ * What was taken for parameters that were `auto`, and why.
+ *
+ * @param {NonNullable<import("../net/answers.js").Result["chosen"]>} chosen
+ */
+function chosenLine(chosen) {
+  return el(
+    "p",
+    { class: "quiet", id: "chosen" },
+    Object.entries(chosen).map(([parameter, { value, reason }]) => [
+      el("code", {}, `${parameter} ${value}`),
+      ` was taken. ${reason} `,
+    ]),
+  );
 }
 
 /**

@@ -179,9 +179,8 @@ class FeaturesMethods(Generic[R]):
         cannot_link: Input | None = None,
         hierarchy: Input | None = None,
         names: Input | None = None,
-        linkage: Literal[
-            "average", "single", "complete", "weighted", "ward", "centroid", "median"
-        ] = "average",
+        linkage: Literal["average", "single", "complete", "weighted", "ward", "centroid", "median"]
+        | Literal["auto"] = "auto",
         metric: Literal[
             "euclidean",
             "sqeuclidean",
@@ -243,9 +242,10 @@ class FeaturesMethods(Generic[R]):
         names : optional. One name per point.
         linkage : Distance between groups: 'single' closest points, 'complete' farthest,
             'average' mean over pairs, 'weighted' mean over the two parts, 'ward' increase of
-            the within-group variance, 'centroid' between means, 'median' between midpoints. The
-            purest trees are by 'average', the best cuts into clusters by 'ward', on unit
-            vectors too.
+            the within-group variance, 'centroid' between means, 'median' between midpoints.
+            'auto': 'ward' for features by 'euclidean' distance, whose cuts are clusters of like
+            size, also of unit vectors; else 'average', which any distance has. The result says
+            which it was.
         metric : Distance between points, as SciPy's pdist defines it; 'jaccard' takes values
             other than 0 as present. 'ward', 'centroid' and 'median' linkage accept only
             'euclidean'. It applies to the input 'features' and must stay 'euclidean' with the

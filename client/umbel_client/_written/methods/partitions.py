@@ -581,12 +581,12 @@ class PartitionsMethods(Generic[R]):
         names: Input | None = None,
         n_clusters: int = 8,
         n_heads: int = 16,
-        k_neighbors: int = 50,
+        k_neighbors: int | Literal["auto"] = "auto",
         beta: float = 0.6,
         temperature: float = 0.1,
         momentum: float | Literal["auto"] = "auto",
-        max_iter: int = 100,
-        learning_rate: float = 0.0001,
+        max_iter: int | Literal["auto"] = "auto",
+        learning_rate: float | Literal["auto"] = "auto",
         batch_size: int = 512,
         device: Literal["cpu", "cuda"] = "cpu",
         seed: int = 0,
@@ -616,13 +616,15 @@ class PartitionsMethods(Generic[R]):
         names : optional. One name per cluster, from the largest to the smallest.
         n_clusters : Number of clusters.
         n_heads : Number of heads; the one with the lowest loss is kept.
-        k_neighbors : Nearest neighbours that a point is paired with: fewer than a cluster has.
+        k_neighbors : Nearest neighbours that a point is paired with, fewer than a cluster has;
+            auto: a third of the points that a cluster has on average, from 5 to 50.
         beta : Power of the probabilities; below 1 it keeps clusters from being left empty.
         temperature : What scores are divided by before softmax.
         momentum : Share of the teacher that stays in each step; auto: by the number of steps,
             0.996 from 12,500 steps on, 0.9 up to 500.
-        max_iter : Passes over the points.
-        learning_rate : Step length of the heads (Adam).
+        max_iter : Passes over the points; auto: 100, and more to make 500 steps.
+        learning_rate : Step length of the heads (Adam); auto: by the number of steps and the
+            size of the values.
         batch_size : Points of a step; all where there are fewer.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.

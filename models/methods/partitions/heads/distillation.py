@@ -41,6 +41,11 @@ START = 0.02
 SHARE_MOMENTUM = 0.9
 
 LEAST_MOMENTUM, MOST_MOMENTUM = 0.9, 0.996
+PASSES, LEAST_STEPS = 100, 500
+LEAST_NEAR, MOST_NEAR = 5, 50
+SCORE_STEP = 0.1
+"""The most by which a step changes a score, before the temperature, for `LEAST_STEPS` steps."""
+
 SPANS = 50
 """The number of spans of the teacher's average in a training."""
 
@@ -55,11 +60,12 @@ class HeadParams(Params):
     n_heads: int = Field(
         16, ge=1, le=1000, description="Number of heads; the one with the lowest loss is kept."
     )
-    k_neighbors: int = Field(
-        50,
-        ge=1,
-        le=10_000,
-        description="Nearest neighbours that a point is paired with: fewer than a cluster has.",
+    k_neighbors: Annotated[int, Field(ge=1, le=10_000)] | Literal["auto"] = Field(
+        "auto",
+        description=(
+            "Nearest neighbours that a point is paired with, fewer than a cluster has; auto: a "
+            "third of the points that a cluster has on average, from 5 to 50."
+        ),
     )
     beta: float = Field(
         0.6,
@@ -77,8 +83,39 @@ class HeadParams(Params):
             "from 12,500 steps on, 0.9 up to 500."
         ),
     )
-    max_iter: int = Field(100, ge=1, le=100_000, description="Passes over the points.")
-    learning_rate: float = Field(1e-4, gt=0, le=10, description="Step length of the heads (Adam).")
+    max_iter: Annotated[int, Field(ge=1, le=100_000)] | Literal["auto"] = Field(
+        "auto", description="Passes over the points; auto: 100, and more to make 500 steps."
+    )
+    learning_rate: Annotated[float, Field(gt=0, le=10)] | Literal["auto"] = Field(
+        "auto",
+        description=(
+            "Step length of the heads (Adam); auto: by the number of steps and the size of the "
+            "values."
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a training takes where parameters are 'auto'."""
+
+    k_neighbors: int
+    max_iter: int
+    learning_rate: float
+
+    @classmethod
+    def of(cls, params: HeadParams, n_points: int, batch_size: int, mean_sum: float) -> Schedule:
+        """mean_sum : mean over points of the sum of absolute values: a step of length r moves a
+        score by up to r times that."""
+        by_size = min(max(n_points // (3 * params.n_clusters), LEAST_NEAR), MOST_NEAR)
+        near = by_size if params.k_neighbors == "auto" else params.k_neighbors
+        n_each = max(n_points // batch_size, 1)
+        enough = max(PASSES, -(-LEAST_STEPS // n_each))
+        passes = enough if params.max_iter == "auto" else params.max_iter
+        shorter = min(1.0, LEAST_STEPS / (n_each * passes)) ** 0.5
+        by_values = min(SCORE_STEP / max(mean_sum, 1e-30) * shorter, 10.0)
+        rate = by_values if params.learning_rate == "auto" else params.learning_rate
+        return cls(near, passes, rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +203,11 @@ def train(
     tensors: SpaceTensors,
     neighbours: Tensor,
     params: HeadParams,
+    schedule: Schedule,
     rng: np.random.Generator,
     progress: Progress,
 ) -> TaughtHeads:
-    """The heads after `max_iter` passes over the points of `tensors`, which has one space.
+    """The heads after the passes of `schedule` over the points of `tensors`, which has one space.
 
     neighbours : (n_points, k) numbers of points.
     """
@@ -182,25 +220,25 @@ def train(
     student.weights[0].normal_(0.0, START, generator=generator)
     teacher = Linear(tensors.widths, params.n_heads * n_clusters, tensors.device)
     teacher.params.copy_(student.params)
-    adam = Adam(student.params, params.learning_rate)
+    adam = Adam(student.params, schedule.learning_rate)
     share = torch.full(shape[2:], 1.0 / n_clusters, device=tensors.device)
     out = torch.empty((1, 2 * tensors.batch_size, shape[2] * shape[3]), device=tensors.device)
     gradient = torch.empty_like(student.params)
     batches = tensors.batches(rng)
     n_steps = tensors.n_points // tensors.batch_size
     momentum = (
-        momentum_for(n_steps * params.max_iter) if params.momentum == "auto" else params.momentum
+        momentum_for(n_steps * schedule.max_iter) if params.momentum == "auto" else params.momentum
     )
     work = 12.0 * out[0].numel() / 2 * tensors.widths[0]
-    every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * params.max_iter // 20)))
+    every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * schedule.max_iter // 20)))
     loss, apart = torch.zeros((2, params.n_heads), device=tensors.device)
-    fall = LateFall(params.max_iter, params.n_heads, tensors.device)
+    fall = LateFall(schedule.max_iter, params.n_heads, tensors.device)
 
     def log_probabilities(rows: Tensor, layer: Linear) -> Tensor:
         scaled = scores([rows], layer, out).div_(params.temperature).view(shape)
         return torch.log_softmax(scaled, dim=3)
 
-    for step in range(n_steps * params.max_iter):
+    for step in range(n_steps * schedule.max_iter):
         turn, at = divmod(step, n_steps)
         numbers, (rows,) = next(batches)
         drawn = torch.randint(
@@ -213,7 +251,7 @@ def train(
         # The logarithm of a share that stays 0 for long would be infinite.
         log_share = share.clamp(min=torch.finfo(share.dtype).tiny).log_()
         learned = log_probabilities(both, student)
-        if turn == params.max_iter - 1:
+        if turn == schedule.max_iter - 1:
             other = learned.argmax(dim=3) != taught.argmax(dim=3)
             apart += other.to(apart.dtype).mean(dim=(0, 1)) / n_steps
         batch_loss, slope = losses(learned, taught, log_share, agreement(taught), params.beta)
@@ -225,9 +263,10 @@ def train(
             fall.add(turn, loss)
         if step % every == 0:
             progress(
-                step / (n_steps * params.max_iter),
+                step / (n_steps * schedule.max_iter),
                 "teaching heads",
-                f"pass {turn + 1} of {params.max_iter}, lowest loss {float(batch_loss.min()):.5g}",
+                f"pass {turn + 1} of {schedule.max_iter}, "
+                f"lowest loss {float(batch_loss.min()):.5g}",
             )
     scaled = teacher.params / params.temperature
     heads = params.n_heads, n_clusters

@@ -84,6 +84,22 @@ def test_all_metrics_are_measured_by_default(working: Working) -> None:
     assert list(empty["table"][0]["metrics"]) == list(omitted["table"][0]["metrics"]) != []
 
 
+def test_no_run_is_best_by_lhd_among_trees_of_unlike_size(working: Working) -> None:
+    def partition(n_clusters: int) -> dict[str, Any]:
+        return {"method": "kmeans", "params": {"n_clusters": n_clusters, "n_init": 1}}
+
+    metrics = ["lhd", "nmi"]
+    unlike = compare(working, metrics=metrics, runs=[partition(3), partition(6)], seeds=1).json()
+    assert list(unlike["best"]) == ["nmi"]
+    for row in unlike["table"]:
+        assert any("3 to 6 among the runs" in warning for warning in row["warnings"])
+    alike = compare(working, metrics=metrics, runs=[partition(5), RUNS[0]], cut={"k": 5}, seeds=1)
+    assert set(alike.json()["best"]) == {"lhd", "nmi"}
+    assert not any("lhd" in text for row in alike.json()["table"] for text in row["warnings"])
+    without = compare(working, metrics=["nmi"], runs=[partition(3), partition(6)], seeds=1).json()
+    assert not any("lhd" in text for row in without["table"] for text in row["warnings"])
+
+
 def test_without_labels_metrics_of_features_are_measured(working: Working) -> None:
     comparison = compare(working, labels=None, runs=RUNS[:2]).json()
     assert "dasgupta_cost" in comparison["table"][0]["metrics"]

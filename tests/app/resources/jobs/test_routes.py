@@ -484,7 +484,8 @@ def test_an_input_takes_a_single_dataset(api: Api) -> None:
 def test_a_job_beyond_its_memory_limit_is_refused_at_once(start: Start) -> None:
     api = start(job_memory_bytes=1 << 20)
     dataset = upload(api, np.ones((2000, 3)))
-    body = {"method": "hac", "inputs": {"features": dataset}}
+    given = {"inputs": {"features": dataset}, "params": {"linkage": "average"}}
+    body = {"method": "hac", **given}
     problem = problem_of(api.client.post("/v1/jobs", json=body), 413, "too-large")
     assert "GiB" in problem["detail"]
     assert not api.sent

@@ -136,7 +136,7 @@ def test_single_linkage_of_values_near_the_largest(metric: str) -> None:
 def test_average_linkage_is_its_definition(seed: int, n_points: int) -> None:
     points = np.random.default_rng(seed).normal(size=(n_points, 3))
     expected = naive_average(squareform(pdist(points)))
-    assert clades(fit("features", points).tree) == expected
+    assert clades(fit("features", points, linkage="average").tree) == expected
 
 
 @pytest.mark.parametrize("linkage", LINKAGES)
@@ -179,6 +179,45 @@ def dendrogram_purity(tree: Tree, labels: np.ndarray) -> float:
     return float((first_here * purity).sum() / inside[0].sum())
 
 
+AUTO_POINTS = np.random.default_rng(3).normal(size=(40, 3)) ** 3
+
+
+@pytest.mark.parametrize(
+    ("role", "values", "params", "expected"),
+    [
+        ("features", AUTO_POINTS, {}, "ward"),
+        ("features", AUTO_POINTS, {"connectivity": "knn", "n_neighbors": 5}, "ward"),
+        ("features", AUTO_POINTS, {"metric": "cosine"}, "average"),
+        ("features", AUTO_POINTS, {"metric": "cityblock"}, "average"),
+        # Distances fit into numbers, sums of squares do not.
+        ("features", AUTO_POINTS * 3e151, {}, "average"),
+        ("distances", squareform(pdist(AUTO_POINTS)), {}, "average"),
+        ("similarity", 30.0 - squareform(pdist(AUTO_POINTS)), {}, "average"),
+    ],
+)
+def test_auto_takes_ward_where_variances_are_defined(
+    role: str, values: Any, params: dict[str, Any], expected: str
+) -> None:
+    auto, named = fit(role, values, **params), fit(role, values, linkage=expected, **params)
+    assert auto.chosen["linkage"].value == expected
+    assert auto.chosen["linkage"].reason.endswith(".")
+    assert not named.chosen
+    assert auto.tree.height.tolist() == named.tree.height.tolist()
+    assert clades(auto.tree) == clades(named.tree)
+    assert auto.warnings == named.warnings
+
+
+def test_auto_takes_average_linkage_where_values_are_missing() -> None:
+    gaps = AUTO_POINTS.copy()
+    gaps[::5, 1] = np.nan
+    auto, average = (
+        METHOD.fit(Data({"features": gaps}, pairwise=True), HACParams(**params))
+        for params in ({}, {"linkage": "average"})
+    )
+    assert auto.chosen["linkage"].value == "average"
+    assert clades(auto.tree) == clades(average.tree)
+
+
 # Drawn: four points on a line, average linkage.
 #
 #       0    1         5  6         root at 5: mean of |5-0|, |6-0|, |5-1|, |6-1|
@@ -186,7 +225,8 @@ def dendrogram_purity(tree: Tree, labels: np.ndarray) -> float:
 #       |____|         |__|
 #          |_____________|
 def test_the_drawn_tree() -> None:
-    tree = fit("features", [[0.0], [1.0], [5.0], [6.0]], ["a", "b", "c", "d"]).tree
+    names = ["a", "b", "c", "d"]
+    tree = fit("features", [[0.0], [1.0], [5.0], [6.0]], names, linkage="average").tree
     assert tree.height.tolist() == [5, 1, 1, 0, 0, 0, 0]
     assert tree.size.tolist() == [4, 2, 2, 1, 1, 1, 1]
     assert tree.name.tolist() == [None, None, None, "a", "b", "c", "d"]
@@ -293,7 +333,8 @@ def test_halves_that_differ_by_rounding_are_taken() -> None:
     points = np.random.default_rng(4).normal(size=(30, 3))
     distances = squareform(pdist(points))
     nearly = (distances * (1 + 1e-12 * np.tri(30))).astype(np.float64)
-    assert clades(fit("distances", nearly).tree) == clades(fit("features", points).tree)
+    average = fit("features", points, linkage="average").tree
+    assert clades(fit("distances", nearly).tree) == clades(average)
 
 
 @pytest.mark.parametrize(
@@ -405,7 +446,7 @@ def test_inputs_too_large_for_memory_are_refused_with_the_estimate(
     points = np.zeros((30_000, 2), dtype=np.float32)
     monkeypatch.setattr(memory, "available", lambda: 2**30)
     with pytest.raises(UsageError) as caught:
-        fit("features", points)
+        fit("features", points, linkage="average")
     assert caught.value.code == "too-large"
     # 30,000 x 29,999 / 2 distances of 8 bytes.
     assert "about 3.4 GiB" in caught.value.detail

@@ -14,6 +14,7 @@ from models.inputs.rows import ArrayRows
 from models.methods.partitions.heads.distillation import (
     HeadParams,
     LateFall,
+    Schedule,
     agreement,
     losses,
     momentum_for,
@@ -106,6 +107,34 @@ PARAMS = HeadParams(
 )
 
 
+def schedule_of(params: HeadParams) -> Schedule:
+    return Schedule.of(params, 40, 40, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("n_points", "n_clusters", "mean_sum", "expected"),
+    [
+        # One batch a pass: 500 passes make 500 steps.
+        (300, 20, 10.0, (5, 500, 0.01)),
+        # Five steps a pass, as many steps.
+        (2_560, 20, 10.0, (42, 100, 0.01)),
+        # 12,500 steps: shorter by the root of 25.
+        (64_000, 10, 180.0, (50, 100, 0.1 / 180 / 5)),
+        (3, 2, 0.0, (5, 500, 10.0)),
+    ],
+)
+def test_auto_follows_the_number_of_rows_and_the_size_of_values(
+    n_points: int, n_clusters: int, mean_sum: float, expected: tuple[int, int, float]
+) -> None:
+    schedule = Schedule.of(
+        HeadParams(n_clusters=n_clusters), n_points, min(512, n_points), mean_sum
+    )
+    assert (schedule.k_neighbors, schedule.max_iter) == expected[:2]
+    assert schedule.learning_rate == pytest.approx(expected[2])
+    given = HeadParams(n_clusters=n_clusters, k_neighbors=7, max_iter=3, learning_rate=0.5)
+    assert Schedule.of(given, n_points, 1, mean_sum) == Schedule(7, 3, 0.5)
+
+
 def literal_training(
     rows: torch.Tensor, neighbours: torch.Tensor, n_clusters: int, params: HeadParams, seed: int
 ) -> tuple[torch.Tensor, list[list[float]], torch.Tensor]:
@@ -121,14 +150,15 @@ def literal_training(
     start = torch.cat([weights, torch.zeros((1, weights.shape[1]))])
     students = [terms.clone().requires_grad_() for terms in start.split(n_clusters, dim=1)]
     teachers = [terms.clone() for terms in start.split(n_clusters, dim=1)]
-    optimizer = torch.optim.Adam(students, lr=params.learning_rate)
+    schedule = schedule_of(params)
+    optimizer = torch.optim.Adam(students, lr=schedule.learning_rate)
     share = [torch.full((n_clusters,), 1 / n_clusters) for _ in students]
     seen, apart = [], torch.zeros(params.n_heads)
 
     def soft(x: torch.Tensor, head: torch.Tensor) -> torch.Tensor:
         return torch.softmax((x @ head[:-1] + head[-1]) / params.temperature, dim=1)
 
-    for _ in range(params.max_iter):
+    for _ in range(schedule.max_iter):
         pick = torch.randint(neighbours.shape[1], (n_rows, 1), generator=generator)
         others = rows[neighbours.gather(1, pick).squeeze(1).long()]
         weight, loss = torch.zeros(n_rows), []
@@ -163,7 +193,7 @@ def test_training_is_that_of_the_literal_program() -> None:
     near = torch.from_numpy(rng.integers(12, size=(12, 3)).astype(np.int32))
     tensors = SpaceTensors([ArrayRows(rows)], "cpu", 100, silent)
     with torch.no_grad():
-        result = train(tensors, near, PARAMS, np.random.default_rng(8), silent)
+        result = train(tensors, near, PARAMS, schedule_of(PARAMS), np.random.default_rng(8), silent)
     seed = int(np.random.default_rng(8).integers(2**63))
     teachers, seen, apart = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, PARAMS, seed)
     expected = teachers / PARAMS.temperature
@@ -206,6 +236,7 @@ def test_losses_are_means_over_the_last_pass() -> None:
                 SpaceTensors([ArrayRows(rows)], "cpu", size, silent),
                 near,
                 params,
+                schedule_of(params),
                 np.random.default_rng(8),
                 silent,
             )
