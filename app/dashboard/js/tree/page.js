@@ -3,6 +3,7 @@
 import { calibrationForm } from "../forms/calibration_form.js";
 import { methodOf } from "../forms/catalogue.js";
 import { driftForm } from "../forms/drift_form.js";
+import { labelFile } from "../forms/file_input.js";
 import { itemsForm } from "../forms/items_form.js";
 import { namingForm } from "../forms/naming_form.js";
 import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
@@ -252,6 +253,7 @@ function build(root, view, stage) {
       node.again();
     },
     onchoose: (id) => (view.rowOf(id) === NONE ? bringUp(id) : view.select(id)),
+    labelFile: (onready) => labelFile({ signal, onready }),
   });
   /**
    * @param {NodeDetails} details
