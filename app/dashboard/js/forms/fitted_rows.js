@@ -61,7 +61,7 @@ function misfit(dataset, fitted) {
 const short = (name) => (name.length > 60 ? `${name.slice(0, 59)}…` : name);
 
 /**
- * The columns to read a table with, where it has those of the fit and uses others besides; else null.
+ * The columns to read a table with, where it has all fitted ones and uses others besides; else null.
  *
  * @param {Fitted} fitted
  * @param {Rows} dataset
@@ -76,4 +76,4 @@ export function columnsFor(fitted, dataset, role) {
 }
 
 const TRAINED =
-  "The model was fitted to these rows. Choose rows that it has not seen: what it says of its own rows is too good.";
+  "The model was fitted to these rows. Choose rows that it has not seen: its answers to rows that it has learned are too good.";
