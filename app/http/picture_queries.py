@@ -120,7 +120,7 @@ class SizedPictureQuery(PictureQuery):
         le=2000,
         allow_inf_nan=False,
         description="Pictures of `width_mm`: height in millimetres; by default it follows from "
-        "what is drawn.",
+        "what is drawn, and rows that would run over a page are drawn as high as one.",
     )
 
     def sheet(self, folders: Sequence[Path]) -> Sheet:

@@ -9,7 +9,7 @@ from app.pictures.lettering import FEWEST_LETTERS, least_unit, shortened, smalle
 from app.pictures.marks import Marks, number, points
 from app.pictures.palette import mix
 from app.pictures.pictured_tree import PicturedTree
-from app.pictures.rectangular import LABEL_ROOM, row_height, strip_bars
+from app.pictures.rectangular import LABEL_ROOM, page_height, row_height, strip_bars
 from app.pictures.strips import PITCH
 
 MOST_LEVELS = 60
@@ -38,6 +38,8 @@ def draw(
         depth[row] = depth[pictured.parent[row]] + 1
     levels = int(depth.max()) + 1
     tips = np.flatnonzero(pictured.tip)
+    if room is None and pictured.plain:
+        room = page_height(px, font, row_height(len(tips), unit, least) * len(tips))
     if room is None:
         usual = row_height(len(tips), unit, least)
         body = max(usual * len(tips), 90 * unit) if pictured.plain else 1.1 * px

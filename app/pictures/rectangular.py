@@ -12,6 +12,7 @@ from app.pictures.labels import Ground, groups, written
 from app.pictures.lettering import FEWEST_LETTERS, least_unit, shortened, smallest_font, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.pictured_tree import PicturedTree
+from app.pictures.sheet import MM
 from app.pictures.strips import PITCH, WIDTH, runs
 
 LABEL_ROOM = 0.36
@@ -19,6 +20,7 @@ LABEL_ROOM = 0.36
 _MOST_LABELLED = 400
 _LEAST_NUMBER = 5.0
 """The smallest font of the support, in pixels."""
+_PAGE_MM = 247.0
 _LEAST_ROW = 1.2
 """Rows of fewer pixels are folded if the height is fixed."""
 
@@ -45,9 +47,12 @@ def draw(
     axis = _ticks(pictured)
     least = smallest_font(font)
     most = max(least, 13 * unit) if font is None else font
+    rows_high = 1.0 if pictured.plain else 1.5
+    if room is None:
+        room = page_height(px, font, rows_high * row_height(len(tips), unit, least) * len(tips))
     if room is None:
         usual = row_height(len(tips), unit, least)
-        body = max(usual * len(tips), 90 * unit) if pictured.plain else 1.5 * usual * len(tips)
+        body = max(rows_high * usual * len(tips), 90 * unit if pictured.plain else 0.0)
     else:
         margin = min(margin, 0.08 * room)
         body = room - 1.6 * margin - (22 * max(unit, least / 10) if axis else 0.0)
@@ -211,6 +216,14 @@ def strip_bars(
         if len(pictured.strips) > 1:
             middle, above = begin + WIDTH * unit / 2, float(tops[0]) - 6 * unit
             marks.text(middle, above, str(place + 1), 10 * unit, anchor="middle")
+
+
+def page_height(px: float, font: float | None, high: float) -> float | None:
+    """The height in pixels of a figure for print whose rows would run over the page; None: they do
+    not, or it is for a screen. A page is A4 within its margins, or a larger sheet of its form where
+    the figure is wider. high : the height of the rows."""
+    page = max(_PAGE_MM * MM, math.sqrt(2) * px)
+    return page if font is not None and high > page else None
 
 
 def row_height(n_tips: int, unit: float, least: float) -> float:

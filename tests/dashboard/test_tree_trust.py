@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -84,6 +84,37 @@ def test_a_tree_is_calibrated_and_tells_what_was_found(look: Open, tree: str, ax
     assert saved(region, "Save what merging", "All steps (CSV)")[0]["n_classes"] == "4"
     first.get_by_role("button", name="oak").click()
     page.locator(".tree-node").get_by_text("oak").first.wait_for()
+
+
+def fitted_file() -> bytes:
+    """The rows of `blobs` once more."""
+    points = np.random.default_rng(0).normal(size=(60, 4))
+    return npy(points + 20 * np.repeat(np.arange(3), 20)[:, None])
+
+
+def test_files_in_place_are_used_where_they_fit(look: Open, blobs: dict[str, Any]) -> None:
+    page = look(f"/trees/{blobs['tree']}?tab=trust")
+    region = page.get_by_role("region", name="Trust", exact=True)
+    region.get_by_text("A new calibration").click()
+    row = region.locator("[data-role=features]")
+    row.wait_for()
+    assert not row.locator("option", has_text="blobs.npy").count()
+    status = row.get_by_role("status")
+    rng = np.random.default_rng(2)
+
+    def give(name: str, body: bytes) -> None:
+        row.locator("input[type=file]").set_input_files(
+            {"name": name, "mimeType": "application/octet-stream", "buffer": body}
+        )
+
+    give("wide.npy", npy(rng.normal(size=(6, 9))))
+    status.filter(has_text="It has 9 columns; the model takes 4.").wait_for()
+    assert row.locator("select").input_value() == ""
+    give("again.npy", fitted_file())
+    status.filter(has_text="The model was fitted to these rows.").wait_for()
+    give("new.npy", npy(rng.normal(size=(6, 4))))
+    status.filter(has_text="6 rows of 4 numbers").wait_for()
+    assert row.locator("select").input_value().startswith("ds_")
 
 
 @pytest.mark.slow

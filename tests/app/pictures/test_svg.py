@@ -184,6 +184,23 @@ def test_a_given_height_is_kept(shape: str, px: int, height: int) -> None:
     assert size_of(png(picture, px)) == (px, height)
 
 
+@pytest.mark.parametrize("shape", ["rectangular", "icicle"])
+def test_a_figure_for_print_ends_with_the_page(shape: str) -> None:
+    """Rows that fit keep their height; more are as high as a page, with names of groups."""
+    font = 7 * 96 / 72
+    width_mm = 85 * 96 / 25.4
+    few, many = (
+        svg(random_tree(n), shape=shape, px=width_mm, font=font)  # type: ignore[arg-type]
+        for n in (30, 1000)
+    )
+    high = [
+        float(ET.fromstring(text.encode()).attrib["height"]) * 25.4 / 96 for text in (few, many)
+    ]
+    assert high[0] < 200
+    assert 240 <= high[1] <= 250
+    assert many.count("<text") >= 15
+
+
 def test_labels_do_not_overlap_in_a_given_height() -> None:
     for n in (20, 60, 119, 500):
         picture = svg(random_tree(n), shape="rectangular", height=800)

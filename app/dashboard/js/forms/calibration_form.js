@@ -1,11 +1,13 @@
 // The form of a calibration: the rows held out, their labels, and what is to be promised.
 
 import { calibrate } from "../net/calibrations.js";
+import { fittedRows } from "../net/fitted_rows.js";
 import { button } from "../ui/controls.js";
 import { el, replace } from "../ui/dom.js";
 import { waiting } from "../ui/notices.js";
 import { schemas } from "./catalogue.js";
 import { usableDatasets } from "./datasets.js";
+import { columnsFor, refusalOf } from "./fitted_rows.js";
 import { showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 import { schemaForm } from "./schema_form.js";
@@ -43,14 +45,20 @@ const TERMS = {
  * @param {{ tree: string, signal: AbortSignal, onmade: (calibration: Calibration) => unknown }} options
  */
 export async function calibrationForm(method, model, { tree, signal, onmade }) {
-  const [datasets, { CalibrationRequest }] = await Promise.all([
+  const [datasets, { CalibrationRequest }, fitted] = await Promise.all([
     usableDatasets([], { signal }),
     schemas(),
+    fittedRows(model, signal),
   ]);
   const properties = CalibrationRequest.properties ?? {};
   const inputs = inputsForm(
     { ...rolesOf(method, model), labels: LABELS },
-    { datasets, method: method.id },
+    {
+      datasets,
+      method: method.id,
+      refusal: refusalOf(fitted, { heldOut: true }),
+      files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
+    },
   );
   const terms = schemaForm({
     properties: Object.fromEntries(

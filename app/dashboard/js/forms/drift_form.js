@@ -1,12 +1,14 @@
 // The form of a drift: two samples of rows, maybe their labels, and how many false discoveries are accepted.
 
 import { drifts } from "../net/drifts.js";
+import { fittedRows } from "../net/fitted_rows.js";
 import { Problem } from "../net/problem.js";
 import { button, field, select } from "../ui/controls.js";
 import { el, replace } from "../ui/dom.js";
 import { percent } from "../ui/format.js";
 import { waiting } from "../ui/notices.js";
 import { usableDatasets } from "./datasets.js";
+import { columnsFor, refusalOf } from "./fitted_rows.js";
 import { showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 
@@ -32,9 +34,18 @@ const LEVEL =
  * @param {{ tree: string, signal: AbortSignal, onmade: (drift: Drift) => unknown }} options
  */
 export async function driftForm(method, model, { tree, signal, onmade }) {
-  const datasets = await usableDatasets([], { signal });
+  const [datasets, fitted] = await Promise.all([
+    usableDatasets([], { signal }),
+    fittedRows(model, signal),
+  ]);
   const roles = { ...rolesOf(method, model), labels: LABELS };
-  const sample = () => inputsForm(roles, { datasets, method: method.id });
+  const sample = () =>
+    inputsForm(roles, {
+      datasets,
+      method: method.id,
+      refusal: refusalOf(fitted, { heldOut: true }),
+      files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
+    });
   const reference = sample();
   const batch = sample();
   const level = select(LEVELS, { value: 0.05 });

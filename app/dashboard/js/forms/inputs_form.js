@@ -1,15 +1,20 @@
 // The inputs of a method: for each role a dataset, or texts typed in.
 
 import { get } from "../net/requests.js";
+import { upload } from "../net/uploads.js";
 import { button, codeText, field, optionElements, select } from "../ui/controls.js";
 import { el, focusFirst, replace, unique } from "../ui/dom.js";
 import { distinct, moment, plural } from "../ui/format.js";
+import { inspected } from "./datasets.js";
+import { guessFile } from "./file_guess.js";
+import { fileInput, onFiles } from "./file_input.js";
 import { finder, MANY } from "./finder.js";
-import { fitting, labelOf, roleTitle } from "./roles.js";
+import { fits, fitting, labelOf, roleTitle } from "./roles.js";
 import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 
 /** @import { Dataset, Job, Method, Model, Page, TreeSummary } from "../net/answers.js" */
 /** @import { FieldRow, Option } from "../ui/controls.js" */
+/** @import { Refusal } from "./fitted_rows.js" */
 
 /**
  * @typedef {import("./typed_input.js").InputValue} InputValue
@@ -29,15 +34,22 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
  *   initial: InputValue | undefined,
  *   datasets: Dataset[],
  *   method: string | undefined,
+ *   refusal?: Refusal,
  *   onchange: () => unknown,
  * }} InputOptions
+ *
+ * @typedef {{
+ *   signal: AbortSignal,
+ *   columns?: (dataset: Dataset, role: string) => string[] | null,
+ * }} Files where files are taken in place; `columns`: those that a table is read anew with
  *
  * @typedef {ReturnType<typeof inputsForm>} InputsForm
  */
 
 /**
  * A form for the roles, of which exactly one of `oneOf`, and at least one of `someOf`, is needed.
- * `method` is whose earlier jobs are offered.
+ * `method` is whose earlier jobs are offered. `files`: each role also takes a file in place. `refusal` is
+ * why a dataset cannot serve; what is refused is not offered.
  *
  * @param {Record<string, Role>} roles
  * @param {{
@@ -46,12 +58,23 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
  *   values?: Record<string, InputValue | undefined>,
  *   datasets: Dataset[],
  *   method?: string,
+ *   files?: Files,
+ *   refusal?: Refusal,
  *   onchange?: () => unknown,
  * }} options
  */
 export function inputsForm(
   roles,
-  { oneOf = [], someOf = [], values = {}, datasets, method, onchange = () => {} },
+  {
+    oneOf = [],
+    someOf = [],
+    values = {},
+    datasets,
+    method,
+    files,
+    refusal = () => null,
+    onchange = () => {},
+  },
 ) {
   /**
    * @param {string} role
@@ -66,15 +89,58 @@ export function inputsForm(
     const isChoice = oneOf.includes(role);
     const isOptional = isChoice || !wanted.required;
     const initial = values[role];
-    const input = inputOf(wanted.many, { role, isOptional, initial, datasets, method, onchange });
+    const input = inputOf(wanted.many, { role, isOptional, initial, datasets, method, refusal, onchange }); // prettier-ignore
     const row = field(roleTitle(role), input.control, {
       help: codeText(wanted.description),
       hint: needOf(role, wanted.required),
       group: input.group,
     });
     row.dataset.role = role;
-    return { role, row, input, isRequired: wanted.required };
+    const file =
+      files && role !== "base"
+        ? fileInput({
+            role,
+            label: roleTitle(role),
+            signal: files.signal,
+            onready: (dataset, sent) => use(dataset, sent, role),
+          })
+        : null;
+    if (file) input.control.after(file.element);
+    return { role, row, input, isRequired: wanted.required, file };
   });
+  /**
+   * Choose the dataset of a file that came for `role`, and for labels besides where it has a column of them.
+   *
+   * @param {Dataset} sent
+   * @param {File} file
+   * @param {string} role
+   * @returns {Promise<string | null>} why it is not used
+   */
+  const use = async (sent, file, role) => {
+    let dataset = sent;
+    const columns = files?.columns?.(sent, role);
+    if (files && columns) {
+      const again = await upload(file, {
+        from: sent.id,
+        choice: { columns },
+        signal: files.signal,
+      });
+      dataset = await inspected(/** @type {Dataset} */ (again), files.signal);
+      if (dataset.problem) return dataset.problem.detail ?? dataset.problem.title ?? "";
+    }
+    const wrong = refusal(dataset, role) ?? (fits(dataset, role) ? null : `It cannot be ${roleTitle(role).toLowerCase()}.`); // prettier-ignore
+    if (wrong) return wrong;
+    known = [dataset, ...known];
+    const isLabelledToo = "labels" in roles && role !== "labels" && fits(dataset, "labels");
+    for (const entry of entries) {
+      const isFree = entry.role === "labels" && entry.input.read().value === undefined;
+      const isChosen = entry.role === role || (isLabelledToo && isFree);
+      entry.input.refresh(known, isChosen ? dataset.id : undefined);
+      if (isChosen) entry.row.setError(null);
+    }
+    onchange();
+    return null;
+  };
   let known = datasets;
   const grid = el(
     "div",
@@ -95,8 +161,29 @@ export function inputsForm(
     onfound: offer,
   });
   search.hidden = datasets.length <= MANY || !entries.length;
+  const element = el("div", { class: "stack tight" }, search, grid);
+  if (files) {
+    onFiles(element, async (dropped, at) => {
+      const row = at?.closest("[data-role]");
+      for (const file of dropped) {
+        const aim = entries.find((entry) => entry.row === row) ?? (await entryOf(file));
+        await aim?.file?.take(file);
+      }
+    });
+  }
+  /**
+   * The input that a file seems to be for, when it was dropped beside them all.
+   *
+   * @param {File} file
+   */
+  const entryOf = async (file) => {
+    const { use: guess } = await guessFile(file);
+    return entries.find(({ role }) => role === guess) ?? entries.find(({ isRequired }) => isRequired) ?? entries[0]; // prettier-ignore
+  };
   return {
-    element: el("div", { class: "stack tight" }, search, grid),
+    element,
+    /** The datasets that are offered, with what came as files. */
+    datasets: () => known,
     roles: entries.map((entry) => entry.role),
     /** The inputs that are chosen, and the errors by role, which are shown. */
     read() {
@@ -189,8 +276,8 @@ function inputOf(many, options) {
  * @param {Option[]} [others]
  * @returns {Option[]}
  */
-function datasetOptions({ role, isOptional }, datasets, others = []) {
-  const fit = fitting(datasets, role);
+function datasetOptions({ role, isOptional, refusal }, datasets, others = []) {
+  const fit = fitting(datasets, role).filter((dataset) => !refusal?.(dataset, role));
   return [
     ["", fit.length || isOptional ? "–" : "No uploaded dataset fits yet"],
     ...others,

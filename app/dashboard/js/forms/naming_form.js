@@ -25,7 +25,7 @@ export async function namingForm({ tree, signal }) {
   const phrased = el("input", { type: "checkbox" });
   const chosen = () => BY.find(([value]) => value === by.value)?.[0] ?? BY[0][0];
   const fill = () => {
-    inputs = inputsForm(rolesOf(chosen()), { datasets });
+    inputs = inputsForm(rolesOf(chosen()), { datasets, files: { signal } });
     replace(place, inputs.element);
     replace(results);
   };

@@ -31,6 +31,13 @@ const COLUMNS = new Set([
   "documents",
 ]);
 
+/**
+ * Whether a role has one value per row.
+ *
+ * @param {string} role
+ */
+export const isColumnRole = (role) => COLUMNS.has(role);
+
 /** The role that takes columns of any kinds under their names; only an upload as it has these. */
 const TABLE = "items";
 

@@ -91,6 +91,8 @@
  * @typedef {Schemas["Hit"]} Hit
  * @typedef {Schemas["Levels"]} Levels
  * @typedef {Schemas["LevelBody"]} Level
+ * @typedef {Schemas["LayersBody"]} Layers
+ * @typedef {Schemas["LayerBody"]} Layer
  * @typedef {Schemas["TangleBody"]} Tangle
  * @typedef {Schemas["ClustersBody"]} Clusters
  * @typedef {Schemas["Assignments"]} Assignments

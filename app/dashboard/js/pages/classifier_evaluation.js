@@ -2,10 +2,12 @@
 
 import { methodOf } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
+import { columnsFor, refusalOf } from "../forms/fitted_rows.js";
 import { showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { isLabelled } from "../forms/roles.js";
 import { evaluate, evaluationsOf } from "../net/classifier_evaluations.js";
+import { fittedRows } from "../net/fitted_rows.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
 import * as router from "../router.js";
@@ -15,6 +17,7 @@ import { ago, number } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
 
 /** @import { Dataset, Job, Method, Model } from "../net/answers.js" */
+/** @import { Fitted } from "../forms/fitted_rows.js" */
 /** @import { Role } from "../forms/inputs_form.js" */
 
 /** @type {Role} */
@@ -40,10 +43,11 @@ export function classifierEvaluationCard(job, modelId, signal) {
     if (!method?.classifies) return;
     element.hidden = false;
     try {
-      const [model, datasets, earlier] = await Promise.all([
+      const [model, datasets, earlier, fitted] = await Promise.all([
         /** @type {Promise<Model>} */ (get(`/v1/models/${modelId}`, { signal, quiet: true })),
         usableDatasets([], { signal }),
         evaluationsOf({ method: job.method, model: modelId }, signal),
+        fittedRows({ id: modelId }, signal),
       ]);
       replace(
         element,
@@ -51,7 +55,7 @@ export function classifierEvaluationCard(job, modelId, signal) {
         el(
           "div",
           { class: "stack" },
-          evaluationForm(method, model, datasets, signal),
+          evaluationForm(method, model, { datasets, fitted, signal }),
           earlier.length > 0 && earlierList(earlier, datasets),
         ),
       );
@@ -68,19 +72,24 @@ export function classifierEvaluationCard(job, modelId, signal) {
 /**
  * @param {Method} method
  * @param {Model} model
- * @param {Dataset[]} datasets
- * @param {AbortSignal} signal
+ * @param {{ datasets: Dataset[], fitted: Fitted, signal: AbortSignal }} options
  */
-function evaluationForm(method, model, datasets, signal) {
+function evaluationForm(method, model, { datasets, fitted, signal }) {
   const inputs = inputsForm(
     { ...rolesOf(method, model), labels: LABELS },
-    { datasets, method: method.id, onchange: () => chooseLabels() },
+    {
+      datasets,
+      method: method.id,
+      refusal: refusalOf(fitted),
+      files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
+      onchange: () => chooseLabels(),
+    },
   );
   const chooseLabels = () => {
     const { features, labels } = inputs.chosen();
-    const dataset = datasets.find(({ id }) => id === features);
+    const dataset = inputs.datasets().find(({ id }) => id === features);
     if (dataset && isLabelled(dataset) && labels === undefined) {
-      inputs.refresh(datasets, { labels: dataset.id });
+      inputs.refresh(inputs.datasets(), { labels: dataset.id });
     }
   };
   const results = el("div", { class: "stack" });

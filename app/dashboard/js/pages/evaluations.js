@@ -87,10 +87,16 @@ export async function mount(root, { params }) {
       ),
     ),
   );
-  const inputs = inputsForm(ROLES, { values, datasets, onchange: () => inputsChanged() });
+  const inputs = inputsForm(ROLES, {
+    values,
+    datasets,
+    files: { signal },
+    onchange: () => inputsChanged(),
+  });
   const newRows = inputsForm(NEW_ROWS, {
     values: newValues,
     datasets,
+    files: { signal },
     onchange: () => remember(),
   });
   const newRowsPart = el(

@@ -3,11 +3,13 @@
 
 import { methodOf, schemas } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
+import { columnsFor, refusalOf } from "../forms/fitted_rows.js";
 import { showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { readable } from "../forms/schema.js";
 import { schemaForm } from "../forms/schema_form.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
+import { fittedRows } from "../net/fitted_rows.js";
 import { get, raw, send } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
@@ -94,8 +96,16 @@ export function predictionCard(job, modelId, signal) {
  * @param {AbortSignal} signal
  */
 async function predictionForm(job, method, model, signal) {
-  const datasets = await usableDatasets([], { signal });
-  const inputs = inputsForm(rolesOf(method, model), { datasets, method: job.method });
+  const [datasets, fitted] = await Promise.all([
+    usableDatasets([], { signal }),
+    fittedRows(model, signal),
+  ]);
+  const inputs = inputsForm(rolesOf(method, model), {
+    datasets,
+    method: job.method,
+    refusal: refusalOf(fitted),
+    files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
+  });
   const options = method.classifies ? await optionsForm() : null;
   const results = el("div", { class: "stack" });
   const place = async () => {
@@ -104,7 +114,7 @@ async function predictionForm(job, method, model, signal) {
     replace(results);
     if (Object.keys({ ...errors, ...wrong }).length) return;
     const isLong = Object.values(chosen)
-      .map((id) => datasets.find((dataset) => dataset.id === id)?.shape?.[0] ?? Infinity)
+      .map((id) => inputs.datasets().find((dataset) => dataset.id === id)?.shape?.[0] ?? Infinity)
       .some((rows) => rows > AT_ONCE);
     go.disabled = true;
     replace(results, waiting("Placing…"));

@@ -3,6 +3,7 @@
 import { calibrationForm } from "../forms/calibration_form.js";
 import { methodOf } from "../forms/catalogue.js";
 import { driftForm } from "../forms/drift_form.js";
+import { labelFile } from "../forms/file_input.js";
 import { itemsForm } from "../forms/items_form.js";
 import { namingForm } from "../forms/naming_form.js";
 import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
@@ -34,6 +35,7 @@ import { fileMenu } from "./panels/file_menu.js";
 import { heatmapPanel } from "./panels/heatmap_panel.js";
 import { itemsPanel } from "./panels/items_panel.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
+import { layersPanel } from "./panels/layers_panel.js";
 import { layoutBar } from "./panels/layout_bar.js";
 import { mapPanel } from "./panels/map_panel.js";
 import { minimap } from "./panels/minimap.js";
@@ -252,6 +254,15 @@ function build(root, view, stage) {
       node.again();
     },
     onchoose: (id) => (view.rowOf(id) === NONE ? bringUp(id) : view.select(id)),
+    labelFile: (onready) => labelFile({ signal, onready }),
+  });
+  const layers = layersPanel(view, {
+    onproblem: complain,
+    onshown: () => {
+      cut.draw();
+      colours.draw();
+      node.again();
+    },
   });
   /**
    * @param {NodeDetails} details
@@ -341,6 +352,7 @@ function build(root, view, stage) {
     answer,
     cut,
     colours,
+    layers,
     el("section", { class: "card tree-panel", "aria-label": "Names of nodes" }, names),
     items,
     known,
@@ -495,6 +507,7 @@ function build(root, view, stage) {
       }
       colours.start();
       cut.start().then(() => answer.tell({ level: cut.level() }), complain);
+      layers.start();
       names.start().catch(complain);
       items.start();
       edition.start().catch(complain);

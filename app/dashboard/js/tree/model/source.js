@@ -7,7 +7,7 @@ import { get, raw, send } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
 import { supportIn } from "./support.js";
 
-/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Levels, Members, Merges, NodeDetails, Page, Place, PointMap, Selection, Tangle, Tree, View, LeafAssignments } from "../../net/answers.js" */
+/** @import { Agreement, Clusters, Confusions, Dataset, Hits, Job, Layers, Levels, Members, Merges, NodeDetails, Page, Place, PointMap, Selection, Tangle, Tree, View, LeafAssignments } from "../../net/answers.js" */
 /** @import { Cut } from "./cut.js" */
 /** @import { MapBy } from "./look.js" */
 /** @import { Corner, Points } from "./point_map.js" */
@@ -118,6 +118,8 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
       }),
     /** @returns {Promise<Levels>} */
     levels: () => get(`${base}/levels${query({ ...shown() })}`, { signal }),
+    /** @returns {Promise<Layers>} */
+    layers: () => get(`${base}/layers${query({ ...shown() })}`, { signal, quiet: true }),
     /**
      * @param {Cut} cut
      * @param {AbortSignal} own

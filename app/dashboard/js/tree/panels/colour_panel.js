@@ -4,6 +4,7 @@ import { aborted, isAway } from "../../net/problem.js";
 import { field, optionElements, select } from "../../ui/controls.js";
 import { toastError } from "../../ui/dialogs.js";
 import { el, replace } from "../../ui/dom.js";
+import { count, plural } from "../../ui/format.js";
 import { byErrors, shownErrors, shownSupport } from "../draw/colouring.js";
 import { MEASURES } from "../model/errors.js";
 import { PALETTES } from "../model/look.js";
@@ -29,9 +30,11 @@ const OWN = [
  *   onproblem: (error: unknown) => unknown,
  *   onchange: () => unknown,
  *   onchoose: (node: number) => unknown,
- * }} handlers `onchoose`: the node of a cluster in the legend
+ *   labelFile?: (onready: (dataset: Dataset) => Promise<string | null>) => HTMLElement,
+ * }} handlers `onchoose`: the node of a cluster in the legend; `labelFile` takes a file of labels in place,
+ *   `onready` may say why it is not used
  */
-export function colourPanel(view, { onproblem, onchange, onchoose }) {
+export function colourPanel(view, { onproblem, onchange, onchoose, labelFile }) {
   const { look, source } = view;
   /** @type {Option[]} */
   let datasets = [];
@@ -132,7 +135,18 @@ export function colourPanel(view, { onproblem, onchange, onchoose }) {
     (role === "labels" || role === "names" || role === null) &&
     status === "ready" &&
     shape?.length === 1 &&
-    (shape[0] === view.total.size || shape[0] === view.total.leaves);
+    isLong(shape[0]);
+  /** @param {number} rows */
+  const isLong = (rows) => rows === view.total.size || rows === view.total.leaves;
+  const file = labelFile?.(async (dataset) => {
+    if (!fits(dataset)) {
+      const has = dataset.shape?.length === 1 ? `It has ${plural(dataset.shape[0], "row")}` : "It has several columns"; // prettier-ignore
+      return `${has}; labels are one column with a row for each of the ${count(view.total.size)} points or ${count(view.total.leaves)} leaves.`;
+    }
+    datasets = [labelled(dataset), ...datasets];
+    await choose(dataset.id);
+    return null;
+  });
   const start = async () => {
     draw();
     try {
@@ -188,6 +202,7 @@ export function colourPanel(view, { onproblem, onchange, onchoose }) {
     { class: "card tree-panel", "aria-labelledby": "colours-title" },
     el("h2", { id: "colours-title" }, "Colour"),
     el("div", { class: "tree-pair" }, field("By", color), field("Palette", palette)),
+    file,
     errorRow,
     key,
   );
