@@ -243,6 +243,19 @@ class File(_Frozen):
     sha256: str
 
 
+class Retry(_Frozen):
+    """Why an attempt was given up, after which the job was tried again if it may be.
+
+    attempt : the number of the one that was given up. error : the problem that it met. counted :
+    whether it counts among those that a job has. at : RFC 3339 in UTC.
+    """
+
+    attempt: int
+    error: Problem
+    counted: bool
+    at: str
+
+
 class End(_Frozen):
     """How a job ended: the terminal object, written once, create-only; the first one wins.
 
@@ -252,6 +265,7 @@ class End(_Frozen):
     tree : facts of the tree for lists: {"method", "kind", "n_points", "n_nodes", "n_leaves",
         "max_depth", "monotone", "name"}; None where there is no tree.
     files : everything the attempt published, under `layout.attempt(tenant, id, fence)`.
+    given_up : why earlier attempts, or the last one, were given up, as the record had it.
     """
 
     job: str
@@ -265,6 +279,7 @@ class End(_Frozen):
     warnings: tuple[str, ...] = ()
     error: Problem | None = None
     files: tuple[File, ...] = ()
+    given_up: tuple[Retry, ...] = ()
 
 
 class Webhook(_Frozen):
@@ -291,19 +306,6 @@ class Delivery(_Frozen):
     status: Literal["delivered", "failed"]
     attempts: int
     reason: str | None = None
-    at: str
-
-
-class Retry(_Frozen):
-    """Why an attempt was given up, after which the job was tried again if it may be.
-
-    attempt : the number of the one that was given up. error : the problem that it met. counted :
-    whether it counts among those that a job has. at : RFC 3339 in UTC.
-    """
-
-    attempt: int
-    error: Problem
-    counted: bool
     at: str
 
 
@@ -372,13 +374,14 @@ class Record(_Frozen):
 
 class Claim(_Frozen):
     """The right to run one attempt of a job, until its lease ends. lane : the kind of lane that it
-    was taken from."""
+    was taken from. given_up : why earlier attempts were given up."""
 
     request: Request
     attempt: int
     fence: str
     started_at: str
     lane: str = "fit"
+    given_up: tuple[Retry, ...] = ()
 
 
 class PieceClaim(_Frozen):

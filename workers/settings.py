@@ -185,7 +185,7 @@ class WorkerSettings(BaseSettings):
         10.0,
         gt=0,
         description="A job that has run for this long makes room while shorter ones wait: a long "
-        "one once it has saved a checkpoint, one that was expected to be short at once.",
+        "one once it has saved a checkpoint, one that was expected to be short or quick at once.",
     )
     tenant_weights: Annotated[dict[str, int], NoDecode] = Field(
         {},

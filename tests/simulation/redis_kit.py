@@ -37,7 +37,7 @@ class Clocked:
     """
 
     def __init__(self, url: str, prefix: str, alter: dict[str, tuple[str, str]]) -> None:
-        self.plain = redis.Redis.from_url(url, decode_responses=True)
+        self.plain = redis.Redis.from_url(url, decode_responses=True, single_connection_client=True)
         self.url = url
         self.prefix = prefix
         self.alter = alter
@@ -61,10 +61,19 @@ class Clocked:
         self.scripts[hashlib.sha1(text.encode()).hexdigest()] = name
         return text
 
-    def set_clock(self, world: World) -> None:
+    def client(self, world: World, changed: Changed) -> SimulatedRedis:
+        """A client of the world, over the one connection that all share: a call is done before
+        another one begins."""
+        client = SimulatedRedis(connection_pool=self.plain.connection_pool)
+        client.connection = self.plain.connection
+        client.world, client.clocked, client.changed = world, self, changed
+        return client
+
+    def clock(self, world: World) -> tuple[str | int, ...]:
+        """The command that sets the clock."""
         moment = world.now()
         key, seconds = f"{self.prefix}clock", int(moment.timestamp())
-        self.plain.hset(key, items=["s", seconds, "us", moment.microsecond])
+        return "HSET", key, "s", seconds, "us", moment.microsecond
 
     def expire(self, seconds: float) -> None:
         """Take so much time off every key that ends by itself."""
@@ -83,13 +92,22 @@ class SimulatedRedis(redis.Redis):
         do: Any = super().execute_command
 
         def run() -> Any:
-            self.clocked.set_clock(self.world)
             answer = do(*args, **options)
             if args[0] == "EVALSHA":
                 self.changed(self.clocked.scripts.get(args[1], ""), args[4:], answer)
             return answer
 
         return self.world.call(label, run, _refusal)
+
+    def _send_command_parse_response(
+        self, conn: Any, command_name: Any, *args: Any, **options: Any
+    ) -> Any:
+        if args[0] != "EVALSHA":
+            return super()._send_command_parse_response(conn, command_name, *args, **options)
+        # Scripts alone read the clock; it goes before them in the same message.
+        conn.send_packed_command(conn.pack_commands([self.clocked.clock(self.world), args]))
+        conn.read_response()
+        return self.parse_response(conn, command_name, **options)
 
     def time(self, **options: Any) -> Any:
         moment = self.world.now()

@@ -171,10 +171,12 @@ class Rules:
 
     def _records(self) -> dict[str, dict[str, str]]:
         start = f"{self._prefix}job:"
-        return {
-            str(key)[len(start) :]: cast("dict[str, str]", self._plain.hgetall(key))
-            for key in self._plain.keys(f"{start}*")
-        }
+        keys = [str(key) for key in self._plain.keys(f"{start}*")]
+        pipe = self._plain.pipeline(transaction=False)
+        for key in keys:
+            pipe.hgetall(key)
+        rows = cast("list[dict[str, str]]", pipe.execute())
+        return {key[len(start) :]: row for key, row in zip(keys, rows, strict=True)}
 
 
 def _require(holds: bool, sentence: str) -> None:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest.mock import patch
 
 from tests.simulation.actors_kit import Actors, Known
-from tests.simulation.redis_kit import Clocked, SimulatedRedis
+from tests.simulation.redis_kit import Clocked
 from tests.simulation.rules_kit import Rules
 from tests.simulation.store_kit import MemoryBlobs
 from tests.simulation.world_kit import Broken, Decisions, Process, World
@@ -115,10 +115,7 @@ class Simulation:
         )
 
         def assembly() -> Assembly:
-            client = cast(
-                SimulatedRedis, SimulatedRedis.from_url(clocked.url, decode_responses=True)
-            )
-            client.world, client.clocked, client.changed = world, clocked, rules.changed
+            client = clocked.client(world, rules.changed)
             with (
                 patch("workers.assembly.connect", lambda url: client),
                 patch("workers.assembly.blobs_at", lambda settings: blobs),

@@ -139,6 +139,7 @@ class Endings:
             attempt=record.attempt,
             started_at=record.started_at,
             error=record.error or _worker_lost(record.attempt) if status == "failed" else None,
+            given_up=record.given_up,
         )
         if not write_end(self._blobs, tenant, end):
             end = read_end(self._blobs, tenant, job_id) or end

@@ -391,6 +391,7 @@ class Ledger:
             fence=fence,
             started_at=taken.started_at,
             lane=taken.lane,
+            given_up=taken.given_up,
         )
 
     def beat(self, claim: Claim, advance: Advance | None = None) -> Literal["on", "cancel", "lost"]:
@@ -469,6 +470,7 @@ class Ledger:
                 "attempt": claim.attempt,
                 "fence": claim.fence,
                 "started_at": claim.started_at,
+                "given_up": claim.given_up,
             }
         )
         try:

@@ -260,7 +260,7 @@ class Supervisor:
             settings.still_s,
             Meter(self._assembly.redis, settings, claim.request.method),
             lambda: self._draining,
-            partial(ledger.makes_room, claim, self._shorter(claim)),
+            partial(ledger.makes_room, claim, self._shorter()),
             settings.room_s,
         )
         try:
@@ -310,10 +310,9 @@ class Supervisor:
             attempt.meter.send()
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _shorter(self, claim: Claim) -> list[str]:
+    def _shorter(self) -> list[str]:
         """The lanes for whose jobs an attempt makes room."""
-        kinds = () if claim.lane == "quick" else ("quick", "short")
-        return [f"{queue}:{kind}" for kind in kinds for queue in self._queues]
+        return [f"{queue}:{kind}" for kind in ("quick", "short") for queue in self._queues]
 
     def _end(self, attempt: _Attempt, folder: Path) -> End:
         """Run the job; returns its final end."""
@@ -446,13 +445,13 @@ class _Attempt(Interrupts):
         if assignment is not None:
             child.send(assignment)
         self._pieces.invite()
-        if self.claim.lane == "short":
+        if self.claim.lane != "fit":
             self._make_room()
 
     def _make_room(self) -> None:
         """Raises MakesRoom if shorter jobs wait. To be called when little is lost: of a long job
-        after a checkpoint; one that was expected to be short becomes a long one."""
-        if self.claim.lane == "quick" or time.monotonic() < self._asks_at:
+        after a checkpoint; one that was expected to be short or quick becomes a long one."""
+        if time.monotonic() < self._asks_at:
             return
         self._asks_at = time.monotonic() + _ASKS_EVERY_S
         with contextlib.suppress(TransientError):

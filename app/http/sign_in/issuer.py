@@ -64,11 +64,29 @@ class Issuer:
         place = (await self._known())["authorization_endpoint"]
         return f"{place}{'&' if urlsplit(place).query else '?'}{urlencode(query)}"
 
+    async def end_address(self, token: str, back: str) -> str | None:
+        """Where a browser ends the session at the issuer (OpenID Connect RP-Initiated Logout 1.0),
+        to come back to `back`; None where the issuer names no such place or does not answer.
+
+        token : the ID token of the sign-in, or ''; the issuer may then ask the person.
+        """
+        try:
+            place = (await self._known()).get("end_session_endpoint")
+        except Refused:
+            return None
+        if not isinstance(place, str) or not _safe(place, self._url):
+            return None
+        query = {"client_id": self._client_id, "post_logout_redirect_uri": back}
+        if token:
+            query["id_token_hint"] = token
+        return f"{place}{'&' if urlsplit(place).query else '?'}{urlencode(query)}"
+
     async def claims_of_code(
         self, code: str, redirect: str, nonce: str, verifier: str
-    ) -> dict[str, Any]:
-        """What the issuer says of the person who has this code. Raises Refused `forbidden` for a
-        code or token that is not good, `unavailable` where the issuer does not answer."""
+    ) -> tuple[dict[str, Any], str]:
+        """What the issuer says of the person who has this code, and its ID token. Raises Refused
+        `forbidden` for a code or token that is not good, `unavailable` where the issuer does not
+        answer."""
         metadata = await self._known()
         form = {
             "grant_type": "authorization_code",
@@ -98,7 +116,7 @@ class Issuer:
             raise Refused(
                 "forbidden", "The issuer's token is that of another sign-in (nonce); sign in again."
             )
-        return claims
+        return claims, token
 
     async def checked(self, token: str, audience: str) -> dict[str, Any]:
         """The claims of a token of this issuer for this audience. Raises Refused `forbidden` with

@@ -12,6 +12,7 @@ import json
 import secrets
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.cookies import CookieError, SimpleCookie
 from importlib.util import find_spec
@@ -32,6 +33,7 @@ from workers.artifacts.keys import LONGEST_NAME, Key, digest_of
 SIGN_IN_S = 600
 """How long a sign-in may take."""
 CALLBACK = "/sign-in/callback"
+_LONGEST_HINT = 6_000
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _MOST_GROUPS = 10_000
 _SHOWN = 5
@@ -86,12 +88,28 @@ class People:
             )
         if "code" not in query:
             raise Refused("forbidden", "The issuer did not let you sign in.")
-        claims = await self.issuer.claims_of_code(query["code"], self.redirect, nonce, verifier)
+        claims, token = await self.issuer.claims_of_code(
+            query["code"], self.redirect, nonce, verifier
+        )
         person = self._person(claims, time.time() + self._settings.oidc_session_s)
+        # A longer one would not fit into the address of a sign-out.
+        person = replace(person, token=token if len(token) <= _LONGEST_HINT else "")
         assert self.sessions is not None
         access = self._access(person)
         cookie = await self.sessions.begin(person)
         return cookie, access
+
+    async def sign_out(self, headers: Mapping[str, str]) -> str | None:
+        """End the session of the cookie, if there is one; where the browser ends that of the
+        issuer, if the issuer has such a place. Raises what Redis does."""
+        cookie = self.cookie_in(headers, self.cookie)
+        if cookie is None or self.sessions is None:
+            return None
+        person = await self.sessions.find(cookie)
+        await self.sessions.end(cookie)
+        if person is None:
+            return None
+        return await self.issuer.end_address(person.token, f"{self.url}/")
 
     async def admit(self, headers: Mapping[str, str]) -> Access | None:
         """Who sent a request with these headers; None for one that has neither a session nor a

@@ -29,13 +29,15 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Person:
     """Who signed in. id : `usr_` and 26 characters, the same at each sign-in. groups : the
-    groups of the settings that the person was in. until : Unix time at which the session ends."""
+    groups of the settings that the person was in. until : Unix time at which the session ends.
+    token : the issuer's, by which it knows whose session is to end at sign-out."""
 
     id: str
     name: str
     groups: tuple[str, ...]
     since: float
     until: float
+    token: str = ""
 
     @property
     def expires_at(self) -> datetime:
@@ -98,6 +100,7 @@ def _person(stored: Any) -> Person | None:
             groups=tuple(map(str, value["groups"])),
             since=float(value["since"]),
             until=float(value["until"]),
+            token=str(value.get("token", "")),
         )
     except (ValueError, KeyError, TypeError):
         return None

@@ -156,3 +156,19 @@ def test_failed_jobs_are_listed_by_reason_of_their_tenant(assembly: Assembly) ->
         records, _ = ledger.page("ada", reason=reason)
         assert [record.id for record in records] == expected
         assert ledger.page("ada", reason=reason, method="l2h")[0] == []
+
+
+def test_why_attempts_were_given_up_survives_a_rebuild(assembly: Assembly) -> None:
+    """A job without attempts left keeps them, and one that ended at a later attempt."""
+    spent = submit(assembly, attempts=2)
+    for _ in range(2):
+        assembly.ledger.give_back(claimed(assembly), spend=True, retry=process_lost(OSError("it")))
+    later = submit(assembly)
+    assembly.ledger.give_back(claimed(assembly), spend=False)
+    claim = claimed(assembly)
+    assert assembly.ledger.finish(claim, end(claim, "failed"))
+    before = [record_of(assembly, job).given_up for job in (spent, later)]
+    assert [len(reasons) for reasons in before] == [2, 1]
+    assembly.redis.flushall()
+    assembly.ledger.rebuild()
+    assert [record_of(assembly, job).given_up for job in (spent, later)] == before

@@ -51,6 +51,20 @@ def test_a_job_that_was_expected_to_be_short_becomes_a_long_one(one: Workers) ->
     assert one.ended(wrong).status == "succeeded"
 
 
+def test_quick_work_that_takes_long_makes_room_once(one: Workers) -> None:
+    """It goes on in the lane of long work."""
+    one.fill()
+    slow = one.count(40, 0.1, cost_s=0.5)
+    start = one.settings.key_prefix
+    one.parts.redis.hset(f"{start}job:{slow.id}", "lane", "quick")
+    until(lambda: one.record(slow).progress.fraction > 0)
+    short = one.count(1, 0.0, "u", cost_s=0.5)
+    assert one.ended(short).status == "succeeded"
+    assert made_room(one, slow)
+    assert one.parts.redis.hget(f"{start}job:{slow.id}", "lane") == "fit"
+    assert one.ended(slow).status == "succeeded"
+
+
 def test_a_worker_that_is_killed_while_its_job_makes_room_loses_nothing(one: Workers) -> None:
     one.fill()
     long = one.count(40, 0.1)

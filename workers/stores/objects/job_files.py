@@ -12,7 +12,7 @@ from typing import Literal
 from pydantic import BaseModel
 
 from workers.errors import AlreadyThere, FatalError, Missing, Problem
-from workers.model import Claim, End, File, Request, now
+from workers.model import Claim, End, File, Request, Retry, now
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.seals import read_model, read_sealed, sealed, unsealed
@@ -95,6 +95,7 @@ def bare_end(
     attempt: int = 0,
     started_at: str | None = None,
     error: Problem | None = None,
+    given_up: tuple[Retry, ...] = (),
 ) -> End:
     """An end not written by an attempt: a cancel, a rejection, a lost worker."""
     return End(
@@ -105,6 +106,7 @@ def bare_end(
         started_at=started_at,
         finished_at=now(),
         error=error,
+        given_up=given_up,
     )
 
 

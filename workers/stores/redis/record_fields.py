@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from workers.errors import worker_lost
 from workers.model import Advance, Annotation, MethodStep, Pause, Record, Retry, Retrying, Webhook
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def record_of(fields: Mapping[str, str], pauses: Mapping[str, str] | None = None) -> Record | None:
@@ -53,7 +55,7 @@ def record_of(fields: Mapping[str, str], pauses: Mapping[str, str] | None = None
         finished_at=fields.get("finished_at") or None,
         retry=_retry(fields),
         paused=_paused(fields, pauses or {}),
-        given_up=tuple(map(_given_up, fields.get("given_up", "").splitlines())),
+        given_up=given_up_of(fields.get("given_up", "")),
         retrying=Retrying.model_validate(request.get("retrying", {})),
         retry_of=request.get("retry_of"),
         webhook=_webhook(request.get("webhook"), fields),
@@ -87,6 +89,23 @@ def _paused(fields: Mapping[str, str], pauses: Mapping[str, str]) -> Pause | Non
     )
     text = next((pauses[name] for name in names if name in pauses), None)
     return None if text is None else Pause.model_validate_json(text)
+
+
+def given_up_of(text: str) -> tuple[Retry, ...]:
+    """Why attempts were given up, from the lines of a record."""
+    return tuple(map(_given_up, text.splitlines()))
+
+
+def lines_of(given_up: Iterable[Retry]) -> str:
+    """The inverse of `given_up_of`."""
+    return "\n".join(
+        f"{each.attempt} {int(each.counted)} {_ms_of(each.at)} {json.dumps(each.error)}"
+        for each in given_up
+    )
+
+
+def _ms_of(at: str) -> int:
+    return (datetime.fromisoformat(at) - _EPOCH) // timedelta(milliseconds=1)
 
 
 def _given_up(line: str) -> Retry:

@@ -19,6 +19,7 @@ from workers.model import (
     End,
     Record,
     Request,
+    Retry,
     Standing,
     mentions,
     sibling,
@@ -27,7 +28,7 @@ from workers.settings import WorkerSettings
 from workers.stores.reach import Reach
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.pages import page_of, page_of_set, rarest
-from workers.stores.redis.record_fields import record_of, time_of
+from workers.stores.redis.record_fields import given_up_of, lines_of, record_of, time_of
 
 CANCEL_S = 7.0
 """A sweeper ends a cancelled job that has not ended by itself after this time."""
@@ -73,6 +74,7 @@ class Taken:
     attempt: int = 0
     started_at: str = ""
     lane: str = "fit"
+    given_up: tuple[Retry, ...] = ()
 
 
 class Records:
@@ -317,9 +319,11 @@ class Records:
             return page_of_set(self.client, needing, limit, cursor, read)
         return page_of(self.client, key, limit, cursor, read)
 
-    def claim(self, job_id: str, fence: str, worker: str) -> tuple[str, int, str, str]:
-        """(outcome, attempt, time of the first attempt, kind of its lane); all but the first only
-        for "ok"."""
+    def claim(
+        self, job_id: str, fence: str, worker: str
+    ) -> tuple[str, int, str, str, tuple[Retry, ...]]:
+        """(outcome, attempt, time of the first attempt, kind of its lane, why earlier attempts were
+        given up); all but the first only for "ok"."""
         answer = self._scripts(
             "claim",
             job_id,
@@ -330,8 +334,8 @@ class Records:
             self._running(),
         )
         if answer[0] != "ok":
-            return answer[0], 0, "", "fit"
-        return "ok", int(answer[1]), time_of(answer[2]), answer[3]
+            return answer[0], 0, "", "fit", ()
+        return "ok", *_claimed(answer[1:])
 
     def take(self, lanes: Sequence[str], fence: str, worker: str) -> Taken | None:
         """Take and claim the next job of these lanes, `<queue>:<kind>` with a kind of
@@ -356,7 +360,7 @@ class Records:
         job, tenant, outcome, *claimed = answer
         if outcome != "ok":
             return Taken(job, tenant, outcome)
-        return Taken(job, tenant, "ok", int(claimed[0]), time_of(claimed[1]), claimed[2])
+        return Taken(job, tenant, "ok", *_claimed(claimed))
 
     def makes_room(
         self, claim: Claim, lanes: Sequence[str], *, waited_s: float, alone_s: float
@@ -452,6 +456,7 @@ class Records:
             "" if delivery is None else delivery.reason or "",
             n_bytes,
             annotation,
+            lines_of(end.given_up),
         )
         return cast("Literal['gone', 'ended', 'ok', 'restored']", answer)
 
@@ -561,6 +566,12 @@ def expiry_ms(moment: str | None) -> str:
     if moment is None:
         return ""
     return str(int(datetime.fromisoformat(moment).timestamp() * 1000))
+
+
+def _claimed(answer: Sequence[str]) -> tuple[int, str, str, tuple[Retry, ...]]:
+    """What `Records.claim` returns after "ok"."""
+    attempt, started_us, lane, given_up = answer
+    return int(attempt), time_of(started_us), lane, given_up_of(given_up)
 
 
 def _ms(seconds: float) -> int:

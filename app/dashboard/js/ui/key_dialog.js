@@ -73,8 +73,10 @@ function signInLink() {
 
 async function signOut() {
   try {
-    await raw("sign-out", { method: "POST", quiet: true });
-    location.reload();
+    const response = await raw("sign-out", { method: "POST", quiet: true });
+    if (response.status === 204) location.reload();
+    // The issuer ends its session, too, and sends the browser back.
+    else location.assign((await response.json()).address);
   } catch (error) {
     toast(error instanceof Error ? error.message : String(error));
   }

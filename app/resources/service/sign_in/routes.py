@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 
 from app.http.auditing import sign_in_event
 from app.http.dependencies import Service, ServiceDep
@@ -91,14 +92,14 @@ async def session(request: Request, service: ServiceDep) -> dict[str, Any]:
 
 @router.post("/sign-out")
 async def sign_out(request: Request, service: ServiceDep) -> Response:
-    """End the session of this browser."""
+    """End the session of this browser; the address at which it ends that of the issuer."""
     people = _people(service)
     people.require_origin(request.headers)
-    cookie = people.cookie_in(request.headers, people.cookie)
-    if cookie is not None and people.sessions is not None:
-        await people.sessions.end(cookie)
-        service.feeds.wake()
+    place = await people.sign_out(request.headers)
+    service.feeds.wake()
     response = Response(status_code=204, headers=_HEADERS)
+    if place is not None:
+        response = JSONResponse({"address": place}, headers=_HEADERS)
     _set(response, people, people.cookie, "", 0)
     _set(response, people, _MARK, "", 0, readable=True)
     return response

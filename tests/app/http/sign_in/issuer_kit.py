@@ -22,7 +22,8 @@ CLIENT, SECRET = "umbel", "s3cret and: more"
 
 @dataclass
 class Issuer:
-    """claims : what replaces or joins the usual ones. sign : what makes a token of claims."""
+    """claims : what replaces or joins the usual ones. ends : where its sessions end.
+    sign : what makes a token of claims."""
 
     url: str = ""
     kid: str = "first"
@@ -31,6 +32,7 @@ class Issuer:
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     requested: list[str] = field(default_factory=list)
     down: bool = False
+    ends: str | None = None
     sign: Any = None
 
     def rotate(self, kid: str) -> None:
@@ -105,6 +107,8 @@ def serving() -> Iterator[Issuer]:
                     "token_endpoint": f"{issuer.url}/token",
                     "jwks_uri": f"{issuer.url}/keys",
                 }
+                if issuer.ends is not None:
+                    content["end_session_endpoint"] = issuer.ends
                 self.answer(200, content)
             elif self.path.startswith("/authorize?"):
                 # The person is signed in there and agrees at once.

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import httpx
 import jwt
@@ -95,6 +96,35 @@ def test_a_person_signs_in_works_and_signs_out(signing: Api, issuer: Issuer) -> 
     assert signing.client.get("/v1/jobs").status_code == 401
     again = signing.client.get("/v1/jobs", headers={"Cookie": f"umbel={kept['umbel']}"})
     assert again.status_code == 401, "the session itself has ended, not only the cookie"
+
+
+def test_a_sign_out_ends_the_session_of_the_issuer_too(start: Start, issuer: Issuer) -> None:
+    issuer.ends = f"{issuer.url}/end?realm=lab"
+    api = start(client=("10.0.0.1", 1), **settings_of(issuer))
+    sign_in(api, issuer)
+    answer = api.client.post("/sign-out", headers=OURS)
+    assert answer.status_code == 200
+    place, _, query = answer.json()["address"].partition("?")
+    assert place == f"{issuer.url}/end"
+    sent = dict(parse_qsl(query))
+    assert sent["realm"] == "lab"
+    assert sent["client_id"] == CLIENT
+    assert sent["post_logout_redirect_uri"] == f"{URL}/"
+    claims = jwt.decode(sent["id_token_hint"], options={"verify_signature": False})
+    assert claims["sub"] == "u-1"
+    assert api.client.get("/v1/jobs").status_code == 401
+    # Nobody is signed in any more: there is nothing to end.
+    assert api.client.post("/sign-out", headers=OURS).status_code == 204
+
+
+@pytest.mark.parametrize("ends", ["javascript:alert(1)", "ftp://issuer.example/end", "/end"])
+def test_a_place_that_is_no_web_address_is_not_followed(
+    start: Start, issuer: Issuer, ends: str
+) -> None:
+    issuer.ends = ends
+    api = start(client=("10.0.0.1", 1), **settings_of(issuer))
+    sign_in(api, issuer)
+    assert api.client.post("/sign-out", headers=OURS).status_code == 204
 
 
 def test_sign_ins_are_in_the_audit_log(signing: Api, issuer: Issuer) -> None:

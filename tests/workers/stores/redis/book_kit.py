@@ -133,7 +133,7 @@ class Book(Uses):
         if job.ended:
             return ["ended"]
         if job.fence == fence:
-            return ["ok", job.attempt, job.started_us, job.waits]
+            return ["ok", job.attempt, job.started_us, job.waits, job.given_up or ""]
         if job.lease is not None and job.lease > self.now:
             return ["leased"]
         if job.cancel:
@@ -158,7 +158,7 @@ class Book(Uses):
         self.due[id] = job.lease
         self.set_status(id, "running")
         job.event("progress", job.progress)
-        return ["ok", job.attempt, job.started_us, job.waits]
+        return ["ok", job.attempt, job.started_us, job.waits, job.given_up or ""]
 
     def beat(self, id: str, fence: str, lease: int, progress: str) -> Reply:
         job = self.jobs.get(id)
@@ -278,6 +278,7 @@ class Book(Uses):
         reason: str,
         n_bytes: int,
         annotation: str,
+        given_up: str,
     ) -> Reply:
         """The script `end`."""
         job = self.jobs.get(id)
@@ -301,6 +302,7 @@ class Book(Uses):
             "warnings": warnings,
             "error": error,
         }
+        job.given_up = job.given_up or given_up or None
         if status == "succeeded":
             job.progress = '{"fraction":1.0,"stage":"done"}'
         self.due.pop(id, None)

@@ -336,6 +336,7 @@ class JobRules(Calls):
         delivery=st.sampled_from(["", "", "", "delivered", "failed"]),
         n_bytes=sizes,
         annotation=annotation_texts,
+        given_up=st.sampled_from(["", "1 1 0 {}"]),
         late=seldom,
     )
     @precondition(Calls.open)
@@ -348,12 +349,14 @@ class JobRules(Calls):
         delivery: str,
         n_bytes: int,
         annotation: str,
+        given_up: str,
         late: bool,
     ) -> None:
         id = self.one_of(data, lambda job: job.ended == late)
         texts = ("t0", "t1", "{r}", "[w]", "{e}")
         name, facts = (f"tr_{id}", "{facts}") if tree else ("", "")
-        row = (id, status, 2, *texts, kept, name, facts, delivery, 3, "reason", n_bytes, annotation)
+        webhook = (delivery, 3, "reason")
+        row = (id, status, 2, *texts, kept, name, facts, *webhook, n_bytes, annotation, given_up)
         self.call("end", self.book.finish(*row), *row)
 
     @rule(data=st.data(), ended=usual)

@@ -24,7 +24,7 @@ class WebhookRules(JobRules):
         """Several calls about webhooks in turn: single ones seldom come far."""
         for call in calls:
             if call == "end":
-                self.end(data, "succeeded", KEPT, False, "", 5, "", False)
+                self.end(data, "succeeded", KEPT, False, "", 5, "", "", False)
             elif call == "take":
                 most, per_host = data.draw(few), data.draw(st.sampled_from([1, 2, 9]))
                 self.hook_take(data.draw(tokens), most, data.draw(leases), per_host)

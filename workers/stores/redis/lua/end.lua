@@ -3,7 +3,7 @@
 -- attempt, started_at or '', finished_at, result, warnings, error (JSON or ''), ms for which events
 -- are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of its webhook or
 -- '' (it is due now), how often that was sent, the reason of its failure, the bytes that it keeps,
--- the annotation that its tree is made with or ''.
+-- the annotation that its tree is made with or '', why attempts were given up, where Redis lost it.
 -- Returns 'gone', 'ended' (nothing changed), 'ok', or 'restored' for 'ok' where Redis had lost the
 -- record, and with it the number of earlier attempts.
 local id = ARGV[2]
@@ -21,6 +21,7 @@ end
 redis.call('HDEL', job_key(id), 'fence', 'lease', 'worker', 'cancel', 'cancel_by')
 redis.call('HSET', job_key(id), 'attempt', ARGV[4], 'started_at', ARGV[5], 'finished_at', ARGV[6],
   'result', ARGV[7], 'warnings', ARGV[8], 'error', ARGV[9])
+if ARGV[18] ~= '' then redis.call('HSETNX', job_key(id), 'given_up', ARGV[18]) end
 if ARGV[3] == 'succeeded' then
   redis.call('HSET', job_key(id), 'progress', '{"fraction":1.0,"stage":"done"}')
 end

@@ -336,14 +336,14 @@ end
 
 -- Claim a job. most: jobs of each tenant that may run (JSON or ''). Returns {'gone'}, {'ended'},
 -- {'leased'}, {'cancelled'}, {'exhausted'}, {'held'} or {'ok', attempt, time of the first attempt in
--- us, the kind of its lane}.
+-- us, the kind of its lane, why earlier attempts were given up}.
 local function claim(id, fence, lease_ms, max_attempts, worker, most)
   local h = redis.call('HMGET', job_key(id), 'status', 'fence', 'lease', 'cancel', 'attempt', 'started_us',
-    'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at', 'lane')
+    'tenant', 'listed', 'key', 'key_running', 'method', 'queued_at', 'lane', 'given_up')
   local status, attempt = h[1], tonumber(h[5])
   if not status then return { 'gone' } end
   if ended(status) then return { 'ended' } end
-  if h[2] == fence then return { 'ok', attempt, h[6], h[13] or 'fit' } end
+  if h[2] == fence then return { 'ok', attempt, h[6], h[13] or 'fit', h[14] or '' } end
   if status ~= 'queued' and tonumber(h[3]) > now then return { 'leased' } end
   if h[4] then return { 'cancelled' } end
   local policy = policy_of(id)
@@ -369,7 +369,8 @@ local function claim(id, fence, lease_ms, max_attempts, worker, most)
   elseif h[12] then observe('wait ' .. h[11] .. ' ' .. lane_of(id), now - h[12]) end
   set_status(id, status, 'running')
   progress_event(id)
-  return { 'ok', attempt + 1, started, h[13] or 'fit' }
+  local given_up = redis.call('HGET', job_key(id), 'given_up')
+  return { 'ok', attempt + 1, started, h[13] or 'fit', given_up or '' }
 end
 
 -- Lists of datasets and trees: the hash `<name>:<id>`, with name `dataset` or `tree`, and sorted
