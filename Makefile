@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi sample platforms fresh release clean again
+.PHONY: help setup dev demo serve check check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi check-released released sample platforms fresh release clean again
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -170,6 +170,12 @@ client: dev  ## write what the Python client has of the code: functions of metho
 
 openapi: setup  ## write openapi/openapi.json from the code
 	$(BIN)/umbel openapi > openapi/openapi.json.new && mv openapi/openapi.json.new openapi/openapi.json
+
+check-released: setup  ## what openapi/openapi.json breaks for clients of the last release
+	$(BIN)/python -m scripts.contract
+
+released: openapi  ## keep the contract as openapi/released.json, at a release
+	$(BIN)/python -m scripts.contract release
 
 sample: setup  ## make app/sample again from its public sources
 	$(BIN)/python scripts/make_sample.py

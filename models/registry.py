@@ -13,12 +13,13 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from typing import Any
 
 import models.methods
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.method import Method
 from models.plugins.entry_points import Entry, entries
 from models.plugins.loading import Plugin, load, refused
@@ -66,11 +67,14 @@ def plugins() -> tuple[Plugin, ...]:
 
 
 def method(method_id: str) -> Method[Any]:
-    """The method called `method_id`; raises UsageError naming all of them if there is none."""
+    """The method called `method_id`; raises UsageError naming all of them if there is none, and
+    the one that was likely meant."""
     found = known(method_id)
     if found is None:
+        near = get_close_matches(method_id[:80].lower().replace("_", "-"), methods(), 1)
+        meant = f" Did you mean {near[0]!r}?" if near else ""
         raise UsageError(
-            f"There is no method {method_id!r}; there are {', '.join(methods())}.",
+            f"There is no method {shown(method_id)}; there are {', '.join(methods())}.{meant}",
             code="unknown-method",
             parameter="method",
         )

@@ -161,10 +161,11 @@ def _check_job(service: Service, tenant: str, role: str, value: str) -> None:
 def _check_dataset(dataset: Dataset, role: str, *, images: bool) -> None:
     if dataset.status == "invalid":
         why = (dataset.problem or {}).get("detail", "it could not be read")
+        detail = f"Input {role!r}: dataset {dataset.id!r} is invalid: {why}"
         raise Refused(
             "invalid-dataset",
-            f"Input {role!r}: dataset {dataset.id!r} is invalid: {why}",
-            pointer=["inputs", role],
+            detail,
+            errors=[{"detail": detail, "pointer": ["inputs", role]}],
             problem=dataset.problem,
         )
     if dataset.format in catalogue.LABELLED:

@@ -8,7 +8,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `reached`: what a limited key may name; `aliased`: aliases in the place of ids.
 - `observability`, `service_metrics`: request ids, the log, metrics; `auditing`: who changed what.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`: the same key again.
-- `problems`, `problem_schemas`: RFC 9457 problems, the kinds of them, and error handlers.
+- `problems`, `problem_schemas`, `pointers`: RFC 9457 problems, their kinds, error handlers, places.
 - `bodies`, `queries`, `picture_queries`: bounded bodies, strict JSON, query parameters.
 - `forms`, `picture_forms`, `tables`, `json_parts`, `stored`: forms, chosen by suffix or `Accept`.
 - `paging`, `etags`, `contents`: pages of lists, conditional requests, stored objects by ranges.

@@ -16,6 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Scope, Send
 
 from app.http.addresses import path_of
+from app.http.pointers import QUERY
 from app.http.problems import Refused, not_found, refused_at
 from models.errors import shown
 from models.roles import role_of
@@ -50,7 +51,7 @@ async def aliased_path(scope: Scope, tenant: str, aliases: Aliases) -> str | Non
                 found = await _tree(aliases, tenant, value)
                 if found is None:
                     raise refused_at(
-                        "invalid-request", f"There is no alias {shown(value)}.", "query", name
+                        "invalid-request", f"There is no alias {shown(value)}.", QUERY, name
                     )
             pairs.append((name, value if found is None else sibling(found, _FIELDS[name])))
         scope["query_string"] = urlencode(pairs).encode("ascii")

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from fastapi import APIRouter, Header, Path, Request, Response
 
 from app.http.etags import matches, require_match
+from app.http.pointers import QUERY
 from app.http.problems import Refused
 from app.http.streaming import Turn, streamed
 from models.running import packages
@@ -206,7 +207,7 @@ def _refuse(form: Form[T], drawn: Set[str], given: Iterable[str]) -> None:
         if name in drawn
     }
     if details:
-        errors = [{"detail": text, "pointer": ["query", name]} for name, text in details.items()]
+        errors = [{"detail": text, "pointer": [QUERY, name]} for name, text in details.items()]
         raise Refused("invalid-request", next(iter(details.values())), errors=errors)
 
 

@@ -9,13 +9,17 @@ PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
 class FieldError(BaseModel):
-    """What is wrong with one part of the request."""
+    """What is wrong with one part of the request: one of `pointer`, `parameter` and `header` says
+    which part."""
 
     detail: str = Field(description="What is wrong and what is accepted.")
-    pointer: list[str | int] = Field(
-        description="The keys and indices that lead to the part.",
-        examples=[["params", "aggregation"]],
+    pointer: str | None = Field(
+        None,
+        description="The part of the body, as a JSON pointer (RFC 6901); empty for the whole.",
+        examples=["/params/aggregation"],
     )
+    parameter: str | None = Field(None, description="The parameter of the query.")
+    header: str | None = Field(None, description="The header.")
 
 
 class ProblemBody(BaseModel):

@@ -20,6 +20,7 @@ from starlette.responses import Response
 from starlette.routing import compile_path
 
 from app.http.addresses import path_of
+from app.http.pointers import HEADER, QUERY, located
 from app.http.problem_schemas import ProblemBody
 from models.errors import UsageError, shown
 from workers.errors import (
@@ -117,6 +118,8 @@ KINDS: dict[str, tuple[int, str, str]] = {
 }
 
 
+_BODILESS = frozenset({"GET", "HEAD", "DELETE"})
+
 ANYWHERE = ("unauthenticated", "forbidden", "unavailable", "invalid-request")
 """The problems of every request for something stored, for the document."""
 
@@ -175,11 +178,17 @@ def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
 
 
 def respond(
-    request_id: str | None, body: Problem, headers: Mapping[str, str] | None = None
+    request_id: str | None,
+    body: Problem,
+    headers: Mapping[str, str] | None = None,
+    *,
+    method: str = "POST",
 ) -> Response:
-    """The response that carries a problem."""
+    """The response that carries a problem. method : of the request."""
     if request_id:
         body = {**body, "request_id": request_id}
+    if body.get("errors"):
+        body = {**body, "errors": located(body["errors"], bodiless=method in _BODILESS)}
     # A user's text may contain a lone surrogate, which UTF-8 cannot encode but ASCII escapes can.
     content = json.dumps(body, ensure_ascii=True, allow_nan=False, default=str).encode()
     return Response(content, status_code=body["status"], headers=headers, media_type=MEDIA_TYPE)
@@ -195,7 +204,8 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(Refused)
     async def refused(request: Request, error: Refused) -> Response:
-        return respond(request_id_of(request), error.problem, error.headers)
+        request_id = request_id_of(request)
+        return respond(request_id, error.problem, error.headers, method=request.method)
 
     @app.exception_handler(UsageError)
     async def unusable(request: Request, error: UsageError) -> Response:
@@ -304,15 +314,18 @@ def _problem_of_validation(error: RequestValidationError) -> Problem:
         detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
     detail, entries = field_errors(
-        [
-            {**entry, "loc": place_in(error.body, entry["loc"][1:], entry["type"])}
-            if entry["loc"][:1] == ("body",)
-            else entry
-            for entry in errors
-        ]
+        [{**entry, "loc": _place_of(entry, error.body)} for entry in errors]
     )
     status, title, _ = KINDS["invalid-request"]
     return problem("invalid-request", title, status, detail, errors=entries)
+
+
+def _place_of(entry: Any, body: Any) -> tuple[str | int, ...]:
+    """Where in a request pydantic found an error."""
+    root, *rest = entry["loc"]
+    if root == "body":
+        return place_in(body, tuple(rest), entry["type"])
+    return (HEADER if root == "header" else QUERY, *rest)
 
 
 def place_in(value: Any, loc: tuple[str | int, ...], kind: str) -> tuple[str | int, ...]:

@@ -8,6 +8,7 @@ from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
+from app.http.pointers import QUERY
 from app.http.problems import Refused
 from models.errors import shown
 
@@ -27,7 +28,7 @@ async def refuse_unknown(request: Request) -> None:
         meant = f" Did you mean {near[0]!r}?" if near else ""
         details.append(f"This path has no query parameter {shown(name)}; {there_are}.{meant}")
     entries = [
-        {"detail": detail, "pointer": ["query", name[:80]]}
+        {"detail": detail, "pointer": [QUERY, name[:80]]}
         for name, detail in zip(unknown, details, strict=True)
     ]
     raise Refused("invalid-request", details[0], errors=entries)

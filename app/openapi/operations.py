@@ -29,6 +29,8 @@ def tidy(operation: dict[str, Any]) -> None:
     for callback in operation.get("callbacks", {}).values():
         for path in callback.values():
             for call in path.values():
+                for parameter in call.get("parameters", []):
+                    parameter["name"] = header_name(parameter["name"])
                 # The receiver checks the signature; the service has no key of it.
                 call["security"] = []
     if "parameters" in operation:
@@ -37,6 +39,8 @@ def tidy(operation: dict[str, Any]) -> None:
             each for each in operation["parameters"] if each["name"].lower() != "accept"
         ]
     for parameter in operation.get("parameters", []):
+        if parameter["in"] == "header":
+            parameter["name"] = header_name(parameter["name"])
         schema = parameter.get("schema", {})
         _leave_out_null(schema)
         # They repeat the parameter's own.
@@ -44,6 +48,11 @@ def tidy(operation: dict[str, Any]) -> None:
             schema.pop(member, None)
         if "examples" in parameter.get("schema", {}) and "example" not in parameter:
             parameter["example"] = parameter["schema"].pop("examples")[0]
+
+
+def header_name(name: str) -> str:
+    """The name of a header in its usual letters, `If-None-Match`; case means nothing to HTTP."""
+    return "-".join(part.capitalize() for part in name.split("-"))
 
 
 def _leave_out_null(schema: dict[str, Any]) -> None:

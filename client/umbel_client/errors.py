@@ -29,7 +29,8 @@ class ProblemError(UmbelError):
     title : the problem in words, the same for all of its type.
     detail : what is wrong, where, and what is accepted.
     status : the HTTP status.
-    errors : one entry for each wrong field, `{"detail": ..., "pointer": [...]}`.
+    errors : one entry for each wrong field, `{"detail": ..., "pointer": "/params/linkage"}`; in
+        place of `pointer`, a JSON pointer, `parameter` or `header` where that is wrong.
     request_id : to quote when asking about it; None for a job's problem.
     job : the id of the job that failed; None for a refused request.
     problem : the whole problem as the service gave it.
@@ -49,20 +50,29 @@ class ProblemError(UmbelError):
     @property
     def pointers(self) -> list[tuple[str | int, ...]]:
         """The keys and indices that lead to each wrong part of the request's body."""
-        return [tuple(entry["pointer"]) for entry in self.errors if entry.get("pointer")]
+        return [_parts(entry["pointer"]) for entry in self.errors if entry.get("pointer")]
 
     def __str__(self) -> str:
         lines = [self.detail]
         if len(self.errors) > 1:
-            lines += [
-                f"  {'.'.join(map(str, entry.get('pointer', []))) or 'the body'}: {entry['detail']}"
-                for entry in self.errors
-            ]
+            lines += [f"  {_place(entry)}: {entry['detail']}" for entry in self.errors]
         facts = [self.type.rpartition("/")[2]]
         facts += [f"HTTP {self.status}"] if self.job is None else [self.job]
         facts += [] if self.request_id is None else [f"request {self.request_id}"]
         lines[-1] += f" [{', '.join(facts)}]"
         return "\n".join(lines)
+
+
+def _parts(pointer: str) -> tuple[str | int, ...]:
+    """The keys and indices of a JSON pointer (RFC 6901)."""
+    parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
+    return tuple(int(each) if each.isdecimal() else each for each in parts)
+
+
+def _place(entry: Mapping[str, Any]) -> str:
+    """What an entry of `errors` is about, for a message."""
+    outside = entry.get("parameter") or entry.get("header")
+    return str(outside or ".".join(map(str, _parts(entry.get("pointer") or ""))) or "the body")
 
 
 class InputError(UmbelError, ValueError):

@@ -59,7 +59,7 @@ def problem(status: int, code: str, detail: str = "Wrong.", **headers: str) -> A
         "status": status,
         "detail": detail,
         "request_id": "req_1",
-        "errors": [{"detail": detail, "pointer": ["params", "linkage"]}],
+        "errors": [{"detail": detail, "pointer": "/params/linkage"}],
     }
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
     return Answer(status, body, {"Content-Type": PROBLEM, **sent})

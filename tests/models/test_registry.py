@@ -103,3 +103,20 @@ def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     assert caught.value.code == "unknown-method"
     assert "'l3h'" in caught.value.detail
     assert all(f"{name}, " in caught.value.detail for name in ("hac", "kmeans", "l2h"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("k-means", "kmeans"), ("HAC", "hac"), ("bisecting_kmeans", "bisecting-kmeans")],
+)
+def test_an_unknown_method_is_answered_with_the_nearest(wrong: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=rf"Did you mean '{meant}'\?$"):
+        registry.method(wrong)
+
+
+def test_a_foreign_name_is_shown_safely_and_nothing_is_guessed() -> None:
+    with pytest.raises(UsageError) as caught:
+        registry.method("\u202e" + "x" * 10_000)
+    assert "\\u202e" in caught.value.detail
+    assert "Did you mean" not in caught.value.detail
+    assert caught.value.detail.endswith(".")

@@ -15,6 +15,7 @@ from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of, matches
 from app.http.forms import Form, mount, respond
+from app.http.pointers import QUERY
 from app.http.problems import ANYWHERE, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
@@ -227,31 +228,31 @@ def _conditions(query: ConditionQuery) -> list[NumberedCondition]:
     """The conditions of a query. Raises Refused for none, for too many, and for parts of one
     without its `column`."""
     conditions = [
-        NumberedCondition(own.column, own.condition, ("query", "where", place, "column"))
+        NumberedCondition(own.column, own.condition, (QUERY, "where", place, "column"))
         for place, own in enumerate(query.where)
     ]
     single = query.condition
     if query.column is not None:
-        conditions.insert(0, NumberedCondition(query.column, single, ("query", "column")))
+        conditions.insert(0, NumberedCondition(query.column, single, (QUERY, "column")))
     elif single.is_range or single.is_of_text:
         raise refused_at(
             "invalid-request",
             "Give the `column` that `equals`, `contains`, `low` and `high` are about.",
-            "query",
+            QUERY,
             "column",
         )
     if not conditions:
         raise refused_at(
             "invalid-request",
             "Give a condition: `column` and what it takes, or `where`.",
-            "query",
+            QUERY,
             "column",
         )
     if len(conditions) > MOST_CONDITIONS:
         raise refused_at(
             "invalid-request",
             f"There are {len(conditions)} conditions; at most {MOST_CONDITIONS} are combined.",
-            "query",
+            QUERY,
             "where",
         )
     return conditions

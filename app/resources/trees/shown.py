@@ -12,6 +12,7 @@ from anyio import to_thread
 from app.creation.named import Named
 from app.http.dependencies import Service, is_id
 from app.http.etags import etag_of
+from app.http.pointers import QUERY
 from app.http.problems import refused_at
 from app.http.stored import tree_of
 from app.resources.trees.coloring import by_items, by_labels, coloring
@@ -139,5 +140,5 @@ def named_tree_of(service: Service, tenant: str, tree_id: str, names: str | None
     tree = tree_of(service, tenant, tree_id)
     if names is None:
         return tree
-    Named("name").require_of_tree(service, tenant, names, tree_id, "query", "names")
+    Named("name").require_of_tree(service, tenant, names, tree_id, QUERY, "names")
     return renamed(tree, Named("name").file(service, tenant, names, results.NAMES))

@@ -90,7 +90,7 @@ def test_a_private_webhook_is_refused_by_all(api: Api, path: str) -> None:
     at = f"/v1/trees/{made.replace('job_', 'tr_')}/{path}"
     answer = api.client.post(at, json={**body_of(api.client, path), "webhook": "http://127.0.0.1/"})
     problem = problem_of(answer, 422, "invalid-request")
-    assert problem["errors"][0]["pointer"] == ["webhook"]
+    assert problem["errors"][0]["pointer"] == "/webhook"
 
 
 def _tree(n: int) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_an_expiry_that_cannot_be_is_refused(api: Api, text: str) -> None:
     job = problem_of(
         api.client.post("/v1/jobs", json=new_job(expires_at=text)), 422, "invalid-request"
     )
-    assert job["errors"][0]["pointer"] == ["expires_at"]
+    assert job["errors"][0]["pointer"] == "/expires_at"
     assert "in the future with its offset" in job["detail"]
     problem_of(upload(api, text), 422, "invalid-request")
     answer = api.client.post("/v1/uploads", params={"expires_at": text})
@@ -171,7 +171,7 @@ def test_work_on_a_tree_expires(working: Working, path: str, body: dict[str, Any
     for wrong in (WRONG[0], 4102444800):
         refused = client.post(at, json={**body, "expires_at": wrong})
         problem = problem_of(refused, 422, "invalid-request")
-        assert problem["errors"][0]["pointer"] == ["expires_at"]
+        assert problem["errors"][0]["pointer"] == "/expires_at"
 
 
 def test_transformed_rows_expire_with_their_job(working: Working) -> None:

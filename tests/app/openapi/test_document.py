@@ -278,9 +278,9 @@ def test_the_webhook_is_documented(document: dict[str, Any]) -> None:
     ended = document["components"]["schemas"]["EndedBody"]
     assert ended["properties"]["data"]["$ref"] == "#/components/schemas/JobBody"
     assert {parameter["name"] for parameter in post["parameters"]} == {
-        "webhook-id",
-        "webhook-timestamp",
-        "webhook-signature",
+        "Webhook-Id",
+        "Webhook-Timestamp",
+        "Webhook-Signature",
     }
     assert set(post["responses"]) == {"204", "410", "default"}
 

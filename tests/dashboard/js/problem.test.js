@@ -43,3 +43,21 @@ test("the log keeps the latest calls", () => {
   assert.equal(log.length, 200);
   assert.deepEqual([log[0].at, log[199].at], [50, 249]);
 });
+
+test("a pointer is read as RFC 6901 says, and what is not in the body by its name", () => {
+  assert.deepEqual(problem.placeOf({ detail: "", pointer: "/runs/1/params/linkage" }), [
+    "runs",
+    1,
+    "params",
+    "linkage",
+  ]);
+  assert.deepEqual(problem.placeOf({ detail: "", pointer: "/a~1b/m~0n/~01" }), [
+    "a/b",
+    "m~n",
+    "~1",
+  ]);
+  assert.deepEqual(problem.placeOf({ detail: "", pointer: "" }), []);
+  assert.deepEqual(problem.placeOf({ detail: "" }), []);
+  assert.deepEqual(problem.placeOf({ detail: "", parameter: "limit" }), ["limit"]);
+  assert.deepEqual(problem.placeOf({ detail: "", header: "Range" }), ["Range"]);
+});

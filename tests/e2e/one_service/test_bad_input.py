@@ -161,7 +161,7 @@ def test_unknown_or_out_of_range_parameter(api: Api, params: dict[str, Any], nam
     body = {"method": "l2h", "inputs": {"logits": [[1.0, 2.0], [2.0, 1.0]]}, "params": params}
     answer = api.client.post("/v1/jobs", json=body)
     errors = problem(answer, 422, "invalid-request")["errors"]
-    assert errors[0]["pointer"][:2] == ["params", name]
+    assert errors[0]["pointer"].startswith(f"/params/{name}")
 
 
 def test_wrong_role(api: Api) -> None:

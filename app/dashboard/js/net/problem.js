@@ -1,17 +1,21 @@
 // Failures between the page and the service.
 
 /**
+ * @typedef {{ detail: string, pointer?: string, parameter?: string, header?: string }} FieldError
+ *   what is wrong with one part of a request: of its body by a JSON pointer (RFC 6901)
+ */
+
+/**
  * @typedef {{
  *   status?: number,
  *   type?: string,
  *   title?: string,
  *   detail?: string,
- *   errors?: { detail: string, pointer?: (string | number)[] }[] | null,
+ *   errors?: FieldError[] | null,
  *   request_id?: string | null,
  *   requestId?: string | null,
  *   away?: boolean,
  *   where?: { role?: string, parameter?: string, sample?: string },
- *   pointer?: (string | number)[],
  *   role?: string,
  * }} ProblemDetails the body of a problem (RFC 9457), or a Problem itself
  */
@@ -38,6 +42,22 @@ export class Problem extends Error {
   get away() {
     return this.status === 0;
   }
+}
+
+/**
+ * The keys and indices that lead to what is wrong.
+ *
+ * @param {FieldError} error
+ * @returns {(string | number)[]}
+ */
+export function placeOf({ pointer = "", parameter, header }) {
+  const outside = parameter ?? header;
+  if (outside !== undefined) return [outside];
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
 /** The body of a problem: the service cannot be reached. */

@@ -5,7 +5,7 @@ import { usableDatasets } from "../forms/datasets.js";
 import { inputsForm } from "../forms/inputs_form.js";
 import { metricsForm } from "../forms/metrics_form.js";
 import { ENDED, follow } from "../net/jobs.js";
-import { aborted, hasStatus, Problem } from "../net/problem.js";
+import { aborted, hasStatus, placeOf, Problem } from "../net/problem.js";
 import { get, send } from "../net/requests.js";
 import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
@@ -239,11 +239,13 @@ export async function mount(root, { params }) {
     const { parameter, role } = body.where ?? {};
     if (parameter && CUTS.includes(parameter)) cutRow.setError(detail);
     if (role) (newRows.read().inputs[role] ? newRows : inputs).setError(role, detail);
-    for (const { pointer = [], detail: text } of errors) {
-      if (pointer[0] === "cut") cutRow.setError(text);
-      else if (pointer[0] === "inputs") newRows.setError(pointer[1], text);
-      else if (pointer[0] === "hierarchy") truthRow.setError(text);
-      else inputs.setError(pointer[1] ?? pointer[0], text);
+    for (const error of errors) {
+      const { detail: text } = error;
+      const [part, key] = placeOf(error);
+      if (part === "cut") cutRow.setError(text);
+      else if (part === "inputs") newRows.setError(key, text);
+      else if (part === "hierarchy") truthRow.setError(text);
+      else inputs.setError(key ?? part, text);
     }
   }
 

@@ -6,7 +6,7 @@ import { extrasForm } from "../forms/extras_form.js";
 import { inputsForm } from "../forms/inputs_form.js";
 import { metricsForm } from "../forms/metrics_form.js";
 import { schemaForm } from "../forms/schema_form.js";
-import { Problem } from "../net/problem.js";
+import { placeOf, Problem } from "../net/problem.js";
 import { get, send } from "../net/requests.js";
 import * as router from "../router.js";
 import { button, field, select } from "../ui/controls.js";
@@ -189,7 +189,9 @@ export async function mount(root, { params }) {
    * @param {Problem} problem
    */
   function showProblem(problem) {
-    for (const { pointer = [], detail } of problem.errors) {
+    for (const error of problem.errors) {
+      const { detail } = error;
+      const pointer = placeOf(error);
       const [part, at] = pointer;
       if (part === "labels") inputs.setError(part, detail);
       else if (part === "inputs") inputs.setError(at, detail);

@@ -3,6 +3,7 @@
 import { extrasForm } from "../forms/extras_form.js";
 import { inputsForm } from "../forms/inputs_form.js";
 import { schemaForm } from "../forms/schema_form.js";
+import { placeOf } from "../net/problem.js";
 import { button, field } from "../ui/controls.js";
 import { el, focusFirst, replace } from "../ui/dom.js";
 import { EXTRAS } from "./run_address.js";
@@ -184,11 +185,10 @@ export async function runForm(method, settings, datasets, onchange) {
      * @returns {HTMLElement | null}
      */
     showProblem({ body, detail: whole, errors }) {
-      const places = [...errors];
+      const all = errors.map((error) => ({ pointer: placeOf(error), detail: error.detail }));
       const role = body.role ?? body.where?.role;
-      if (body.pointer) places.push({ pointer: body.pointer, detail: whole });
-      else if (role) places.push({ pointer: ["inputs", role], detail: whole });
-      const rows = places.map(({ pointer = [], detail }) => {
+      if (role) all.push({ pointer: ["inputs", role], detail: whole });
+      const rows = all.map(({ pointer, detail }) => {
         const [part, key] = pointer;
         if (part === "params") return params.setError(key, detail);
         if (part === "inputs") return inputs.setError(key, detail);

@@ -1,6 +1,7 @@
 // Notices: problems, warnings, waiting.
 
 import { button } from "./controls.js";
+import { placeOf } from "../net/problem.js";
 import { bdi, el } from "./dom.js";
 
 /** @import { ProblemDetails } from "../net/problem.js" */
@@ -26,7 +27,7 @@ export function problemBox(problem, { retry, level = "h2" } = {}) {
         "ul",
         {},
         details.map((error) =>
-          el("li", {}, el("code", {}, (error.pointer ?? []).join(".")), " ", bdi(error.detail)),
+          el("li", {}, el("code", {}, placeOf(error).join(".")), " ", bdi(error.detail)),
         ),
       ),
     requestId && el("p", { class: "quiet" }, "Request ", el("code", {}, requestId)),

@@ -106,13 +106,13 @@ def test_a_change_is_all_or_nothing_and_for_the_latest(
     wrong = change(working, made, EDITS[0], {"op": "collapse", "node": 2})
     body = problem_of(wrong, 422, "invalid-request")
     assert body["detail"].startswith("Operation 1 (collapse): Node 2 has no children")
-    assert body["errors"][0]["pointer"] == ["operations", 1, "node"]
+    assert body["errors"][0]["pointer"] == "/operations/1/node"
     body = problem_of(change(working, made, EDITS[0], {"op": "undo"}), 422, "invalid-request")
-    assert body["errors"][0]["pointer"] == ["operations", 1]
+    assert body["errors"][0]["pointer"] == "/operations/1"
     control = change(working, made, {"op": "rename", "node": 1, "name": "a\x1b[0m"})
     body = problem_of(control, 422, "invalid-request")
     assert "U+001B" in body["detail"]
-    assert body["errors"][0]["pointer"] == ["operations", 0, "name"]
+    assert body["errors"][0]["pointer"] == "/operations/0/name"
     assert working.client.get(place).json()["revision"] == 1
     assert change(working, made, EDITS[0]).status_code == 200
     problem_of(change(working, made, EDITS[1]), 412, "precondition-failed")
@@ -243,11 +243,11 @@ def test_editions_of_others_are_refused(working: Working, tree: dict[str, Any]) 
     other = post(working, "(a:1,b:1);")
     edition_id = begin(working, other).json()["id"]
     body = problem_of(get(working, tree, "", params={"edition": edition_id}), 422, "wrong-input")
-    assert body["errors"][0]["pointer"] == ["edition"]
+    assert body["errors"][0]["parameter"] == "edition"
     absent = f"ed_{'0' * 52}"
     problem_of(get(working, tree, "/view", params={"edition": absent}), 422, "unknown-input")
     refused = begin(working, tree, **{"from": edition_id})
-    assert problem_of(refused, 422, "wrong-input")["errors"][0]["pointer"] == ["from"]
+    assert problem_of(refused, 422, "wrong-input")["errors"][0]["pointer"] == "/from"
     problem_of(begin(working, {"id": UNKNOWN}), 404, "not-found")
 
 

@@ -17,7 +17,7 @@ def test_other_forms_refuse_them(working: Working, form: str, name: str) -> None
     answer = working.client.get(f"/v1/trees/{tree['id']}{form}", params={name: OF_PICTURES[name]})
     problem = problem_of(answer, 422, "invalid-request")
     assert name in problem["detail"]
-    assert problem["errors"][0]["pointer"] == ["query", name]
+    assert problem["errors"][0]["parameter"] == name
 
 
 @pytest.mark.parametrize("name", ["px", "width_mm"])

@@ -26,7 +26,7 @@ _UNKNOWN_METHOD = {
     "type": "/problems/unknown-method",
     "title": "Unknown method",
     "status": 422,
-    "errors": [{"detail": "There is no such method.", "pointer": ["method"]}],
+    "errors": [{"detail": "There is no such method.", "pointer": "/method"}],
 }
 
 

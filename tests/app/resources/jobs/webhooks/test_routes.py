@@ -91,7 +91,7 @@ def test_a_job_shows_the_status_of_its_webhook(api: Api) -> None:
 def test_refused_addresses(api: Api, url: object, message: str) -> None:
     answer = api.client.post("/v1/jobs", json=new_job(webhook=url))
     problem = problem_of(answer, 422, "invalid-request")
-    assert problem["errors"][0]["pointer"] == ["webhook"]
+    assert problem["errors"][0]["pointer"] == "/webhook"
     assert message in problem["errors"][0]["detail"]
     assert message in problem["detail"]
     assert api.sent == []

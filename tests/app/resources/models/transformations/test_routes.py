@@ -265,7 +265,7 @@ def test_then_is_refused_before_the_job_is_accepted(working: Working, then: str)
     inputs = {"features": ROWS.tolist(), "labels": LABELS}
     body = {"method": "fda", "inputs": inputs, "then": then}
     refused = problem_of(working.client.post("/v1/jobs", json=body), 422, "wrong-input")
-    assert refused["errors"][0]["pointer"] == ["then"]
+    assert refused["errors"][0]["pointer"] == "/then"
     assert then in refused["detail"]
     assert not working.work.sent
 

@@ -126,7 +126,7 @@ def test_other_methods_and_steps_refuse_images(working: Working) -> None:
         },
     ):
         problem = problem_of(working.client.post("/v1/jobs", json=body), 422, "wrong-shape")
-        assert problem["errors"][0]["pointer"] == ["inputs", "features"]
+        assert problem["errors"][0]["pointer"] == "/inputs/features"
 
 
 @pytest.mark.needs("torch")
