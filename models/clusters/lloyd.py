@@ -1,8 +1,9 @@
 """Lloyd's iterations over rows that need not fit in memory, from seeds of a sample.
 
 Each iteration reads the rows once, block by block, and keeps sums by cluster alone, so memory
-depends neither on the number of rows nor on the iterations. Blocks are summed in their order, so
-the number of threads changes no digit.
+depends neither on the number of rows nor on the iterations. Blocks are summed in their order within
+shares of the rows that depend on the shape alone, and the shares in theirs, so neither threads nor
+pieces nor workers change a digit.
 
 Numbers of at most 16 bits and float32 are computed in single precision, moved to the mean of the
 centres, and added up in double precision over the blocks. A cluster that loses all its rows keeps
@@ -29,7 +30,7 @@ from models.inputs.checks import Points, blocks, by_rows, require_usable, take
 from models.inputs.data import Data
 from models.inputs.rows import Rows
 from models.running.crew import SHARED, Crew, Piece
-from models.running.progress import Progress, silent
+from models.running.progress import Progress, silent, subprogress
 
 WHOLE = 1 << 27
 """Values of a matrix that is clustered as a whole, at most: 0.5 GB in single precision."""
@@ -43,8 +44,11 @@ LEAST_ROWS = 50
 BLOCK = 1 << 19
 """Values of a block, or of its distances to the centres where these are more."""
 
-GROUP = 16
+GROUP = 4
 """Blocks that a thread takes at a time."""
+
+SHARES, SHARE_BYTES = 32, 1 << 28
+"""The number of shares of the rows, at most, and the bytes of their sums together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +65,6 @@ class Sums:
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(self.total + other.total, self.size + other.size, self.length + other.length)
-
-    def arrays(self) -> Arrays:
-        """As a piece answers."""
-        return {"total": self.total, "size": self.size, "length": np.array([self.length])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,32 +145,54 @@ def in_process(features: Rows, threads: int) -> Summing:
     """The sums by this process alone."""
 
     def summing(centers: Float) -> Sums:
-        return sums_of(features, centers, 0, features.shape[0], threads)
+        shares = _shares(features.shape, len(centers))
+        return _added(sums_of(features, centers, a, b, threads) for a, b in shares)
 
     return summing
 
 
 def in_pieces(features: Rows, crew: Crew) -> Summing:
-    """The sums by the pieces of a crew, which answer with `piece`."""
-    n_points = features.shape[0]
-    edges = [n_points * number // crew.n_pieces for number in range(crew.n_pieces + 1)]
-    pieces: list[Piece] = [{"start": a, "stop": b} for a, b in pairwise(edges) if b > a]
+    """The sums by the pieces of a crew, which answer with `piece`: the same bits as `in_process`,
+    whatever the number of pieces."""
 
     def summing(centers: Float) -> Sums:
-        parts: list[Sums | None] = [None] * len(pieces)
-        for number, arrays in crew.compute(pieces, {"centers": centers}):
-            length = float(arrays["length"][0])
-            parts[number] = Sums(arrays["total"], arrays["size"], length)
-        return _added(part for part in parts if part is not None)
+        shares = _shares(features.shape, len(centers))
+        n_pieces = min(crew.n_pieces, len(shares))
+        edges = [len(shares) * number // n_pieces for number in range(n_pieces + 1)]
+        pieces: list[Piece] = [{"first": a, "last": b} for a, b in pairwise(edges)]
+        parts: dict[int, Arrays] = dict(crew.compute(pieces, {"centers": centers}))
+        return _added(
+            Sums(total, size, float(length))
+            for number in range(n_pieces)
+            for total, size, length in zip(
+                *(parts[number][name] for name in ("total", "size", "length")), strict=True
+            )
+        )
 
     return summing
 
 
 def piece(features: Rows, given: Piece, threads: int, progress: Progress = silent) -> Arrays:
-    """The sums of a piece's rows."""
+    """The sums of each share of a piece. total : (S, K, D). size : (S, K). length : (S,)."""
     centers = np.asarray(given[SHARED]["centers"])
-    start, stop = int(given["start"]), int(given["stop"])
-    return sums_of(features, centers, start, stop, threads, progress).arrays()
+    shares = _shares(features.shape, len(centers))[int(given["first"]) : int(given["last"])]
+    sums = []
+    for at, (start, stop) in enumerate(shares):
+        within = subprogress(progress, at / len(shares), (at + 1) / len(shares))
+        sums.append(sums_of(features, centers, start, stop, threads, within))
+    return {
+        "total": np.stack([part.total for part in sums]),
+        "size": np.stack([part.size for part in sums]),
+        "length": np.array([part.length for part in sums]),
+    }
+
+
+def _shares(shape: tuple[int, ...], n_clusters: int) -> list[tuple[int, int]]:
+    """Where each share of the rows begins and ends; they depend on the shape alone."""
+    n_points, n_features = shape
+    n_shares = max(1, min(SHARES, SHARE_BYTES // (8 * n_clusters * n_features), n_points))
+    edges = [n_points * number // n_shares for number in range(n_shares + 1)]
+    return list(pairwise(edges))
 
 
 def origin(centers: Float) -> Float:

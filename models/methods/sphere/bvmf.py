@@ -87,7 +87,7 @@ from models.methods.sphere.gibbs.dirichlet_process import (
     ProcessChain,
 )
 from models.methods.sphere.gibbs.gibbs import Gibbs
-from models.methods.sphere.mixture import pass_gpu
+from models.methods.sphere.mixture import pass_crew, pass_gpu
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.method import SphereMethod, new_rows
 from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
@@ -244,7 +244,7 @@ class BVMF(SphereMethod[BVMFParams]):
         points = UnitRows.of(data).held()
         out = held_out(points.shape[0], params.held_out, run.rng)
         within = subprogress(run.progress, 0.05, 0.9)
-        with pass_gpu.passes(points, run.threads, params.device) as passes:
+        with pass_crew.passes(points, run.threads, params.device, run.crew) as passes:
             counted = (~out).astype(np.float64)
             restarts = Restarts(
                 passes,

@@ -38,6 +38,7 @@ from models.inputs.data import Data
 from models.method import Fitted, Input, Model, Paper, Predictions, Run, Shapes
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.bayes.priors import Priors
+from models.methods.sphere.mixture import pass_crew
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.method import FEATURES, SphereMethod, new_rows
 from models.methods.sphere.mixture.parameters import (
@@ -50,7 +51,7 @@ from models.methods.sphere.mixture.parameters import (
     Tol,
     VariationalInference,
 )
-from models.methods.sphere.mixture.passes import SHARES, Passes, direction
+from models.methods.sphere.mixture.passes import SHARES, direction
 from models.methods.sphere.mixture.result import (
     bounding_warnings,
     cap_warnings,
@@ -179,7 +180,7 @@ class HVMF(SphereMethod[HVMFParams]):
         counted = (~out).astype(np.float64)
         m = float(np.log(params.kappa_median))
         around = direction(points, counted)
-        with Passes(points, run.threads) as passes:
+        with pass_crew.passes(points, run.threads, "cpu", run.crew) as passes:
             hierarchical = Hierarchical(
                 hierarchy,
                 passes,

@@ -46,7 +46,7 @@ from models.inputs.checks import require_distinct
 from models.inputs.data import Data
 from models.method import Fitted, Model, Paper, Run, Shapes
 from models.methods.sphere.em.em import EM, StepwiseEM, choose_n_clusters
-from models.methods.sphere.mixture import pass_gpu
+from models.methods.sphere.mixture import pass_crew, pass_gpu
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.method import SphereMethod, new_rows
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
@@ -154,7 +154,7 @@ class VMF(SphereMethod[VMFParams]):
         constraints = Constraints(params.kappa, params.max_kappa, equal)
         counted = (~out).astype(np.float64)
         within = subprogress(run.progress, 0.05, 0.9)
-        with pass_gpu.passes(points, run.threads, params.device) as passes:
+        with pass_crew.passes(points, run.threads, params.device, run.crew) as passes:
             em = EM(passes, counted, constraints, hard, params.max_iter, params.tol)
             seed = int(run.rng.integers(2**31))
             restarts = Restarts(passes, counted, params.n_init, seed, run.checkpoint)

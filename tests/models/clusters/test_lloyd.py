@@ -15,6 +15,7 @@ from models.clusters.lloyd import in_pieces, in_process, settle, sums_of
 from models.inputs.rows import ArrayRows, ChosenRows
 from models.running.crew import SHARED, Alone
 from models.running.progress import silent
+from tests.models.crew_kit import Scattered
 
 
 def points(seed: int = 0, n_points: int = 500, n_features: int = 5) -> np.ndarray:
@@ -121,13 +122,15 @@ def test_pieces_give_the_same_sums() -> None:
     whole = in_process(rows, 1)(centers)
 
     def compute(piece: Any, progress: Any) -> Any:
-        assert set(piece) == {"start", "stop", SHARED}
+        assert set(piece) == {"first", "last", SHARED}
         return lloyd.piece(rows, piece, 2, progress)
 
-    parts = in_pieces(rows, Alone(compute, n_pieces=7))(centers)
-    assert parts.size.tolist() == whole.size.tolist()
-    assert parts.total == pytest.approx(whole.total)
-    assert parts.length == pytest.approx(whole.length)
+    for n_pieces in (1, 2, 3, 7, 100):
+        for crew in (Alone(compute, n_pieces), Scattered(compute, n_pieces, seed=n_pieces)):
+            parts = in_pieces(rows, crew)(centers)
+            assert parts.size.tolist() == whole.size.tolist()
+            assert parts.total.tobytes() == whole.total.tobytes()
+            assert parts.length == whole.length
 
 
 def test_a_cluster_without_rows_keeps_its_centre() -> None:

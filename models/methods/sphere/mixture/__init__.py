@@ -1,7 +1,7 @@
 """What all mixtures on the sphere share, for every kind of inference; start with `passes`.
 
 - `rows`: unit rows, dense or sparse, in memory or not. `passes`: their posteriors, as sums; `loops`
-  compiled, `pass_gpu` on a GPU.
+  compiled, `pass_gpu` on a GPU, `pass_crew` by several workers.
 - `mixture`: a mixture and its maximum-likelihood update.
 - `climb`: how a run climbs its objective, and its checkpoint. `runs`: the best of several runs.
 - `stochastic`: rows in random batches, and how a run climbs by these.

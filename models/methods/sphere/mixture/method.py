@@ -5,14 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TypeVar
 
-from models.arrays import Float
+from models.arrays import Arrays, Float
 from models.clusters.placing import placed
 from models.inputs.checks import require_width
 from models.inputs.data import Data
 from models.method import Input, Method, Model, Predictions, Shapes
+from models.methods.sphere.mixture import pass_crew
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.rows import UnitRows
 from models.parameters import Params
+from models.running.crew import Piece
+from models.running.progress import Progress
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
@@ -51,6 +54,11 @@ class SphereMethod(Method[P]):
 
     def _memory(self, shapes: Shapes, params: P) -> int:
         return self._bytes(shapes, params) if len(shapes.get("features", ())) == 2 else 0
+
+    def _piece(
+        self, data: Data, params: P, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        return pass_crew.piece(UnitRows.of(data), piece, threads, progress)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf with the largest posterior, with its probability; in or out of the sample."""

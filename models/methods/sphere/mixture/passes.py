@@ -131,33 +131,40 @@ class Passes:
         hard : whether each row belongs to its likeliest cluster alone.
         progress : called with the completed share of the pass.
         """
-        n_points, n_features = self.points.shape
-        n_clusters = len(weights)
-        work = _Pass(self.points, weights, offsets, counted, hard)
-        slices = self.points.slices(n_clusters)
-        room = max(1, SHARE_BYTES // (8 * n_clusters * n_features))
-        n_shares = min(SHARES, room, len(slices))
-        cuts = np.linspace(0, len(slices), n_shares + 1).astype(int).tolist()
-        evidence = np.empty(n_points)
-        parts: Iterator[tuple[Float, Float]]
-        shares = [slices[start:stop] for start, stop in pairwise(cuts)]
-        if n_shares == 1 or self._threads.users >= self._threads.n:
-            # With few rows a further thread would cost more than it saves.
-            parts = (work.share(share, evidence) for share in shares)
-        else:
-            jobs = [self._threads.pool.submit(work.share, share, evidence) for share in shares]
-            parts = (job.result() for job in jobs)
+        work = RowPass(self.points, weights, offsets, counted, hard)
+        evidence = np.empty(self.points.shape[0])
+        shares = shares_of_rows(self.points, len(weights))
+        parts = self._parts(work, shares, evidence)
         size, total = next(parts)
-        progress(1 / n_shares, "fitting")
+        progress(1 / len(shares), "fitting")
         for n_done, (share_size, share_total) in enumerate(parts, 2):
             size += share_size
             total += share_total
-            progress(n_done / n_shares, "fitting")
+            progress(n_done / len(shares), "fitting")
         evidence += work.shift
         return Sums(size, total if work.upright else _turned(total, total.dtype), evidence)
 
+    def _parts(
+        self, work: RowPass, shares: list[list[slice]], evidence: Float
+    ) -> Iterator[tuple[Float, Float]]:
+        """The sums of each share in order; fills in the evidence of its rows."""
+        if len(shares) == 1 or self._threads.users >= self._threads.n:
+            # With few rows a further thread would cost more than it saves.
+            return (work.share(share, evidence) for share in shares)
+        jobs = [self._threads.pool.submit(work.share, share, evidence) for share in shares]
+        return (job.result() for job in jobs)
 
-class _Pass:
+
+def shares_of_rows(points: UnitRows, n_clusters: int) -> list[list[slice]]:
+    """The blocks of each share of the rows; they depend on the shape alone."""
+    slices = points.slices(n_clusters)
+    room = max(1, SHARE_BYTES // (8 * n_clusters * points.shape[1]))
+    n_shares = min(SHARES, room, len(slices))
+    cuts = np.linspace(0, len(slices), n_shares + 1).astype(int).tolist()
+    return [slices[start:stop] for start, stop in pairwise(cuts)]
+
+
+class RowPass:
     """A pass over rows by shares; its arrays are laid out for the compiled loops."""
 
     def __init__(
@@ -165,6 +172,7 @@ class _Pass:
     ) -> None:
         kind = precision(points, weights)
         self.points, self.hard, self.kind = points, hard, kind
+        self.given = {"weights": weights, "offsets": offsets, "counted": _narrow(counted)}
         # Sums over sparse rows are (D, K), like the weights that the rows index.
         self.upright = hard or not points.sparse
         # (D, K), since sparse rows index its rows; BLAS takes either layout.
@@ -233,6 +241,14 @@ class _Pass:
             sweeps.multiply(block.indptr, block.indices, block.data, self.weights, joint)
         else:
             np.matmul(block, self.weights, out=joint)
+
+
+def _narrow(counted: Float) -> npt.NDArray[Any]:
+    """The same numbers in few bytes: one if all are equal, bytes if they are 0 and 1."""
+    if counted.size and counted.min() == counted.max():
+        return counted[:1]
+    flags = counted.astype(np.uint8) if counted.max(initial=0.0) <= 1.0 else counted
+    return flags if (flags == counted).all() else counted
 
 
 def precision(points: UnitRows, weights: Float) -> np.dtype[Any]:
