@@ -10,6 +10,8 @@ from app.http import problems
 def tidy(operation: dict[str, Any]) -> None:
     """Remove what does not hold of an operation, and say which key it needs."""
     for status, response in operation["responses"].items():
+        if response["description"] == "Successful Response":
+            response["description"] = "Done."
         for media in response.get("content", {}).values():
             # OpenAPI 3.2's; a 3.1 document may not have it.
             media.pop("itemSchema", None)

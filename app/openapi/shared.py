@@ -180,8 +180,10 @@ def _members(schemas: dict[str, Any]) -> Iterator[Slot]:
 
 
 def _leave_out_titles(schemas: dict[str, Any]) -> None:
-    """A member's title that only repeats its name says nothing."""
-    for schema in schemas.values():
+    """A title that only repeats the name of a schema or a member says nothing."""
+    for own, schema in schemas.items():
+        if schema.get("title") == own:
+            del schema["title"]
         for name, member in schema.get("properties", {}).items():
             title = member.get("title")
             if isinstance(title, str) and title.replace(" ", "_").lower() == name.lower():

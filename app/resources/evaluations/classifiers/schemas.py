@@ -19,16 +19,7 @@ EXAMPLE: dict[str, Any] = {
     "standard_errors": {"accuracy": 0.012, "macro_f1": 0.025},
     "intervals": {"accuracy": [0.776, 0.822], "macro_f1": [0.498, 0.593]},
     "n_rows": 1006,
-    "versus": {
-        "model": "md_01jz8a3m9f0000000000000001",
-        "metrics": {"accuracy": 0.777, "macro_f1": 0.519},
-        "differences": {
-            "accuracy": {"value": 0.022, "interval": [0.006, 0.039]},
-            "macro_f1": {"value": 0.036, "interval": [0.004, 0.066]},
-        },
-        "rows": {"n_better": 50, "n_worse": 28, "p_value": 0.0169},
-        "classes": {"n_better": 27, "n_worse": 14, "p_value": 0.0307},
-    },
+    "versus": None,
     "tables": {
         "level": [
             {
@@ -191,9 +182,9 @@ class EvaluationTables(BaseModel):
 
 
 class Tested(BaseModel):
-    """A test of the hypothesis that both models are alike, two-sided."""
+    """A two-sided test."""
 
-    n_better: int = Field(description="Where the evaluated model does better.")
+    n_better: int
     n_worse: int
     p_value: float
 
@@ -202,9 +193,7 @@ class Difference(BaseModel):
     """A metric of the evaluated model minus that of the other one."""
 
     value: float
-    interval: tuple[float, float] | None = Field(
-        description="Percentiles 2.5 and 97.5 over the same draws of rows for both; null without."
-    )
+    interval: tuple[float, float] | None = Field(description="Of 95 %, by the same draws for both.")
 
 
 class Versus(BaseModel):
@@ -213,16 +202,12 @@ class Versus(BaseModel):
     model: str
     metrics: dict[str, float | None] = Field(description="The other model's.")
     differences: dict[str, Difference] = Field(
-        description="Metrics that mean different things of the two, since their trees differ, are "
-        "left out with a warning."
+        description="A warning names metrics that mean different things of the two."
     )
     rows: Tested = Field(
-        description="Sign test over the rows, by the number of wrong decisions on each: with one "
-        "label a row McNemar's exact test. It goes with micro F1 and accuracy."
+        description="Sign test by wrong decisions; with one label a row, McNemar's exact test."
     )
-    classes: Tested = Field(
-        description="Wilcoxon's signed-rank test over the classes' F1. It goes with macro F1."
-    )
+    classes: Tested = Field(description="Wilcoxon's signed-rank test of F1.")
 
 
 class ModelEvaluation(BaseModel):
