@@ -45,6 +45,7 @@ def rows_of(api: Api, n_each: int, seed: int) -> tuple[str, str]:
 @pytest.fixture(scope="module")
 def trained(api: Api) -> dict[str, Any]:
     """Two classifiers, on the tree and without it, and rows to evaluate them on."""
+    short = api.upload(npy(np.zeros((8, 3))), role="features", name="eight-rows.npy")
     features, labels = rows_of(api, 20, 0)
     test_features, test_labels = rows_of(api, 15, 1)
     inputs = {"features": features, "labels": labels}
@@ -59,6 +60,7 @@ def trained(api: Api) -> dict[str, Any]:
         "labels": test_labels,
         "training": inputs,
         "narrow": api.upload(npy(np.eye(2)), role="features", name="two-columns.npy"),
+        "short": short,
     }
 
 
@@ -151,7 +153,10 @@ def test_an_evaluation_beside_another(
     form = card(page, "Evaluate this classifier")
     form.get_by_role("link", name="classes-1.json").wait_for()
     page.watch.expected.append("422")
-    form.locator("select[name=features]").select_option(trained["narrow"])
+    offered = form.locator("select[name=features]")
+    offered.select_option(trained["short"])
+    # Of another width than the model's rows.
+    assert offered.locator(f"option[value='{trained['narrow']}']").count() == 0
     form.locator("select[name=labels]").select_option(trained["labels"])
     form.get_by_role("button", name="Evaluate").click()
     form.locator(".field-wrong, .notice.bad").filter(has_text="row").first.wait_for()

@@ -19,6 +19,7 @@ from workers.work.job import Spec
 LONGEST_LINE = 8192
 MOST_LINES = 1000
 _READ = 1 << 16
+_SILENT_S, _MOST_WAITS = 1.0, 30
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
 _log = logging.getLogger("umbel.job")
 
@@ -38,7 +39,7 @@ class Output:
         self._pipe = pipe
         self._pid = pid
         self._ids: tuple[str | None, str | None, str | None] = (None, None, None)
-        self._n_lines = 0
+        self._n_lines = self._n_logged = 0
         self._thread = threading.Thread(target=self._read, name="job output", daemon=True)
         self._thread.start()
 
@@ -49,8 +50,13 @@ class Output:
         self._n_lines = 0
 
     def close(self) -> None:
-        """Wait for the rest of what a process that has ended has written."""
-        self._thread.join(1.0)
+        """Wait for the rest of what a process that has ended has written: as long as lines still
+        come, since a process that it has started may hold the pipe and say nothing."""
+        for _ in range(_MOST_WAITS):
+            before = self._n_logged
+            self._thread.join(_SILENT_S)
+            if not self._thread.is_alive() or self._n_logged == before:
+                break
 
     def _read(self) -> None:
         rest = b""
@@ -66,6 +72,7 @@ class Output:
                 logs.set_ids(*self._ids)
                 for line in lines:
                     self._emit(line)
+                    self._n_logged += 1
                 if not read:
                     break
         self._count_left_out()
