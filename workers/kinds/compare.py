@@ -101,21 +101,22 @@ UNLIKE = 1.25
 class ComparisonRuns:
     """The runs of a comparison, each with one seed on the same inputs.
 
-    sources : where the values are from, and so names. rows : their ids. write : needed if the
-    comparison keeps trees.
+    values : by role. sources : where the values are from, and so names. rows : their ids. write :
+    needed if the comparison keeps trees.
     """
 
     def __init__(
         self,
         options: ComparisonOptions,
-        sources: Sequence[Source],
-        rows: RowIds,
+        values: Mapping[str, Value],
         threads: int,
+        sources: Sequence[Source] = (),
+        rows: RowIds | None = None,
         write: Write | None = None,
     ) -> None:
         self._options, self._sources, self._threads = options, sources, threads
         self._rows = rows
-        self._values = values_of(sources)
+        self._values = values
         self._write = write if options.keep_trees else None
 
     def compute(self, piece: Piece, progress: Progress) -> Arrays:
@@ -214,7 +215,8 @@ class _Compare(NamedKind[ComparisonOptions]):
         job.reading()
         rows = RowIds(spec.sources)
         write = partial(_run_files, spec, options, rows)
-        runs = ComparisonRuns(options, spec.sources, rows, spec.threads, write)
+        values = values_of(spec.sources)
+        runs = ComparisonRuns(options, values, spec.threads, spec.sources, rows, write)
         if spec.piece is not None:
             results.save_arrays(runs.compute(spec.piece, silent), spec.folder)
             return Outcome()
