@@ -138,7 +138,7 @@ more for single linkage along the spanning tree of points with few features."""
 
 
 class HACParams(Params):
-    linkage: Linkage | Literal["auto"] = Field(
+    linkage: Literal["auto", Linkage] = Field(
         "auto",
         description=(
             "Distance between groups: 'single' closest points, 'complete' farthest, 'average' mean "

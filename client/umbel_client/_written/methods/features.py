@@ -179,8 +179,9 @@ class FeaturesMethods(Generic[R]):
         cannot_link: Input | None = None,
         hierarchy: Input | None = None,
         names: Input | None = None,
-        linkage: Literal["average", "single", "complete", "weighted", "ward", "centroid", "median"]
-        | Literal["auto"] = "auto",
+        linkage: Literal[
+            "auto", "average", "single", "complete", "weighted", "ward", "centroid", "median"
+        ] = "auto",
         metric: Literal[
             "euclidean",
             "sqeuclidean",
