@@ -9,8 +9,8 @@ PROBLEM = {"$ref": "#/components/schemas/Problem"}
 
 
 class FieldError(BaseModel):
-    """What is wrong with one part of the request: one of `pointer`, `parameter` and `header` says
-    which part."""
+    """What is wrong with one part of the request: `pointer`, `parameter` or `header` says which;
+    none of them is there for the query as a whole."""
 
     detail: str = Field(description="What is wrong and what is accepted.")
     pointer: str | None = Field(

@@ -54,12 +54,14 @@ def test_what_is_not_in_the_body_is_named() -> None:
         {"detail": "b", "pointer": [HEADER, "Range"]},
         {"detail": "c", "pointer": ["query", "limit"]},
         {"detail": "d", "pointer": []},
+        {"detail": "e", "pointer": [QUERY]},
     ]
     assert located(errors, bodiless=False) == [
         {"detail": "a", "parameter": "limit"},
         {"detail": "b", "header": "Range"},
         {"detail": "c", "pointer": "/query/limit"},
         {"detail": "d", "pointer": ""},
+        {"detail": "e"},
     ]
 
 

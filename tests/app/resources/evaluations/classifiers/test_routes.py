@@ -182,7 +182,7 @@ def test_rivals_that_cannot_be_compared(working: Working, tree: dict[str, Any]) 
         body = problem_of(
             evaluate(working, tree, {**criteria, "against": against}), 422, "unknown-input"
         )
-        assert body["errors"][0]["pointer"] == ["against"]
+        assert body["errors"][0]["pointer"] == "/against"
     logits = fit(working, "l2h", {"logits": [[4.0, 1.0], [0.5, 3.0]]})
     answer = evaluate(working, tree, {**criteria, "against": model_of(logits)})
     assert "'l2h'" in problem_of(answer, 422, "cannot-classify")["detail"]
