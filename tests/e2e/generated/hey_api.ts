@@ -15,7 +15,7 @@ async function main(url: string, file: string) {
     throwOnError: true,
   });
   const job = await createJob({
-    headers: { prefer: "wait=60" },
+    headers: { Prefer: "wait=60" },
     body: {
       method: "l2h",
       inputs: { logits: dataset.data.id, names: ["rose", "cat", "dog"] },

@@ -18,7 +18,7 @@ async function main(url: string, file: string) {
   });
   if (dataset.error) throw new Error(dataset.error.detail);
   const job = await client.POST("/v1/jobs", {
-    params: { header: { prefer: "wait=60" } },
+    params: { header: { Prefer: "wait=60" } },
     body: {
       method: "l2h",
       inputs: { logits: dataset.data.id, names: ["rose", "cat", "dog"] },
