@@ -41,7 +41,7 @@ def _located(entry: Mapping[str, Any], bodiless: bool) -> dict[str, Any]:
     rest = {name: value for name, value in entry.items() if name != "pointer"}
     first, *below = place or [""]
     if isinstance(first, Outside):
-        # Of the query as a whole, as where two parameters exclude each other, there is no name.
+        # The query as a whole, as where two parameters exclude each other, has no name.
         name = "parameter" if first == QUERY else "header"
         return {**rest, name: str(below[0])} if below else rest
     if bodiless and place:

@@ -155,7 +155,7 @@ def test_an_evaluation_beside_another(
     page.watch.expected.append("422")
     offered = form.locator("select[name=features]")
     offered.select_option(trained["short"])
-    # Of another width than the model's rows.
+    # It has another width than the model's rows.
     assert offered.locator(f"option[value='{trained['narrow']}']").count() == 0
     form.locator("select[name=labels]").select_option(trained["labels"])
     form.get_by_role("button", name="Evaluate").click()

@@ -123,7 +123,7 @@ def test_new_rows(look: Open, api: Api, mixture: dict[str, Any]) -> None:
     chosen = card.locator("select[name=features]")
     assert chosen.get_attribute("aria-invalid") == "true"
     chosen.select_option(mixture["features"])
-    # Of another width than the model's rows.
+    # It has another width than the model's rows.
     assert chosen.locator(f"option[value='{mixture['narrow']}']").count() == 0
     go.click()
     card.get_by_role("status").filter(has_text="120 rows").wait_for()

@@ -245,10 +245,21 @@ def test_a_value_too_large_is_null() -> None:
     tree = tree_of([-1, 0, 0, 1, 1, 3, 3], [2, 4, 5, 6])
     huge = np.full((4, 4), 1e308)
     huge[0, 1] = huge[1, 0] = 1e307
+    distances = huge * (1.0 - np.eye(4))
     with np.errstate(all="ignore"):
-        evaluation = evaluate(tree, similarity=huge, distances=huge, cut={"k": 2})
+        evaluation = evaluate(tree, similarity=huge, distances=distances, cut={"k": 2})
+    # A correlation has no scale.
+    correlation = evaluation.metrics.pop("cophenetic_correlation")
+    small = evaluate(tree, distances=distances / 1e307, metrics=["cophenetic_correlation"]).metrics
+    assert correlation == pytest.approx(small["cophenetic_correlation"])
     assert set(evaluation.metrics.values()) == {None}
-    assert len(evaluation.warnings) == len(evaluation.metrics) == 6
+    assert len(evaluation.warnings) == len(evaluation.metrics) == 5
+
+
+def test_distances_of_points_from_themselves_are_refused_however_large() -> None:
+    tree = tree_of([-1, 0, 0, 1, 1, 3, 3], [2, 4, 5, 6])
+    with pytest.raises(UsageError, match="diagonal"):
+        evaluate(tree, distances=np.full((4, 4), 1e308))
 
 
 def test_clusters_without_labels_are_those_of_the_cut() -> None:

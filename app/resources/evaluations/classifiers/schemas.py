@@ -193,7 +193,7 @@ class Difference(BaseModel):
     """A metric of the evaluated model minus that of the other one."""
 
     value: float
-    interval: tuple[float, float] | None = Field(description="Of 95 %, by the same draws for both.")
+    interval: tuple[float, float] | None = Field(description="95 %, by the same draws for both.")
 
 
 class Versus(BaseModel):
