@@ -268,6 +268,7 @@ def test_on_a_phone_in_the_dark(
     axe(page)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.get_by_role("link", name="Errors on the tree").click()
+    page.get_by_role("tablist", name="About the tree").get_by_role("tab", name="Explore").click()
     card(page, "Colour").get_by_label("Measure").wait_for()
     settled(page)
     axe(page)
