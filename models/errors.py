@@ -23,7 +23,8 @@ property `Default_Ignorable_Code_Point` of Unicode 15.1, and the empty pattern o
 class UsageError(ValueError):
     """The user's data or parameters cannot be used.
 
-    States what is wrong, where, and what is accepted. Parameters ----------
+    States what is wrong, where, and what is accepted.
+
     detail : the whole sentence shown to the user. No paths, no tracebacks.
     code : stable last part of the problem's type, `/problems/<code>`.
     where : machine-readable place, for instance `{"role": "logits", "row": 3, "column": 7}` or

@@ -545,6 +545,6 @@ def _odd_cell(rows: list[Any], n_dimensions: int) -> str:
             if isinstance(cell, (list, tuple, np.ndarray)) and n_dimensions > 2:
                 continue
             gone = cell is None or columns.is_missing(cell)
-            what = "missing" if gone else f"{written(cell)}"
+            what = "missing" if gone else written(cell)
             return f"row {i}, column {j} is {what}; numbers are needed, in rows of one length."
     return "numbers are needed, in rows of one length."

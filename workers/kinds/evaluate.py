@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from models.metrics.classification.evaluation import (
     ClassifierEvaluation,
     Rival,
     evaluate_classifier,
+    of_rival,
 )
 from models.metrics.classification.rivals import Versus
 from models.metrics.classification.tables import TableId
@@ -36,6 +38,7 @@ from workers.work.sources import Source, of_role, reading_warnings, tree_of, val
 
 _RIVAL = "rival"
 """The role of the tree of the model that another one is compared with."""
+_TREES = ("tree", _RIVAL)
 
 
 class EvaluationOptions(OfTree):
@@ -163,8 +166,9 @@ def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
     values = new_rows(job.sources, model, _TREES)
     rival = None
     if options.against is not None:
-        its_tree, its_model = fitted_of(job.sources, _RIVAL)
-        rival = (its_model, its_tree, new_rows(job.sources, its_model, _TREES))
+        with _of_the_other(options.against):
+            its_tree, its_model = fitted_of(job.sources, _RIVAL)
+            rival = (its_model, its_tree, new_rows(job.sources, its_model, _TREES))
     measured = classifier_evaluation(model, tree, values, options, job.progress, rival)
     job.at(0.99, "writing")
     results.save_tables(measured.tables, job.folder)
@@ -185,6 +189,16 @@ def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
     return Outcome(result=result, warnings=tuple(measured.warnings))
 
 
+@contextmanager
+def _of_the_other(model: str | None) -> Iterator[None]:
+    """Errors within are of the model that is compared with, and name it."""
+    try:
+        yield
+    except UsageError as error:
+        detail = f"The other model, {model!r}: {error.detail}"
+        raise UsageError(detail, code=error.code, **error.where) from error
+
+
 def _shown(found: Versus, model: str | None) -> dict[str, Any]:
     return {
         "model": model,
@@ -195,7 +209,6 @@ def _shown(found: Versus, model: str | None) -> dict[str, Any]:
     }
 
 
-_TREES = ("tree", _RIVAL)
 _OPTIONS = ("metrics", "by", "top_k", "threshold", "bootstrap", "seed")
 
 
@@ -217,16 +230,18 @@ def classifier_evaluation(
     Raises UsageError as `Method.predict`, `label_sets` and `evaluate_classifier`.
     """
     own = _Classifier(model, tree, values)
-    other = None
+    its, other = None, None
     if rival is not None:
-        its = _Classifier(rival[0], rival[1], rival[2])
-        other = Rival(its.tree, its.predict)
+        with _of_the_other(options.against):
+            its = _Classifier(*rival)
+        other = Rival(its.tree, _of_the_other(options.against)(its.predict))
     chosen = options.model_dump(include=set(_OPTIONS), exclude_unset=True)
     given = {name: value for name, value in chosen.items() if value is not None}
     measured = evaluate_classifier(
         tree, own.labels, own.predict, rival=other, progress=progress, **given
     )
-    return replace(measured, warnings=[*own.filled, *measured.warnings])
+    filled = [*own.filled, *([] if its is None else of_rival(its.filled, own.filled))]
+    return replace(measured, warnings=[*filled, *measured.warnings])
 
 
 class _Classifier:

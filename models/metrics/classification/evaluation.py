@@ -5,7 +5,7 @@ Standard errors and intervals of metrics come from resampled rows (`resampled`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -162,11 +162,17 @@ def evaluate_classifier(
             (outcome, other), (totals, its_totals), chosen, (drawn, its_drawn), INTERVAL
         )
         evaluation.warnings += evaluation.versus.warnings
+        evaluation.warnings += of_rival(other.truth.warnings, evaluation.warnings)
     progress(0.9, "tables")
     training = np.asarray(tree.extra.get("rows", tree.size))
     for name in dict.fromkeys(by):
         evaluation.tables[name] = table(name, outcome, training, class_node)
     return evaluation
+
+
+def of_rival(warnings: Iterable[str], known: Collection[str]) -> list[str]:
+    """What holds of the other classifier alone, saying so."""
+    return [f"The other model: {text}" for text in warnings if text not in known]
 
 
 def _classes(predict: Predict) -> Int:

@@ -189,7 +189,24 @@ def test_rivals_that_cannot_be_compared(working: Working, tree: dict[str, Any]) 
     inputs = {"features": [[row[0]] for row in CLASS_ROWS], "labels": CLASS_LABELS}
     narrow = fit(working, "mlr", inputs)
     answer = evaluate(working, tree, {**criteria, "against": model_of(narrow)})
-    assert "fitted on 1" in problem_of(answer, 422, "wrong-shape")["detail"]
+    detail = problem_of(answer, 422, "wrong-shape")["detail"]
+    assert detail.startswith(
+        f"The other model, '{model_of(narrow)}': Input 'features' has 2 columns"
+    )
+
+
+def test_what_holds_of_the_other_model_alone_is_a_warning(
+    working: Working, tree: dict[str, Any]
+) -> None:
+    flat = fit(working, "mlr", {"features": CLASS_ROWS, "labels": [*LABELS[:5], "=rose"]})
+    labels = ["cat", "cat", "dog", "dog", "=rose", "plant/=rose"]
+    criteria = {"inputs": INPUTS, "labels": labels, "against": model_of(flat), "by": []}
+    warnings = evaluate(working, tree, criteria).json()["warnings"]
+    assert warnings[-1] == (
+        "The other model: 1 label(s) of 1 row(s) are no class of the model: 'plant/=rose'; they "
+        "count as errors."
+    )
+    assert not [text for text in warnings[:-1] if "plant/=rose" in text]
 
 
 def test_the_same_key_gives_the_same_answer(working: Working, tree: dict[str, Any]) -> None:

@@ -59,7 +59,7 @@ def test_pieces_give_the_same_bits(kind: str, counted: str, hard: bool) -> None:
     rows = unit_rows(kind)
     truth = expect(Passes(rows), COUNTED[counted], hard)
     for n_pieces, threads in ((2, 2), (3, 1), (40, 1)):
-        crew = Scattered(lambda given, at: piece(rows, given, threads, at), n_pieces)  # noqa: B023
+        crew = Scattered(lambda given, at, n=threads: piece(rows, given, n, at), n_pieces)
         found = expect(CrewPasses(rows, 2, crew), COUNTED[counted], hard)
         for one, other in zip(arrays_of(truth), arrays_of(found), strict=True):
             assert one.tobytes() == other.tobytes()
