@@ -24,6 +24,8 @@ from app.settings import Settings
 from tests.app.worker_kit import Work
 from workers.embedded import EmbeddedServer
 from workers.model import Advance, Claim, End, now, sibling
+from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.layout import AUDIT
 
 PROBLEM = "application/problem+json"
 
@@ -159,6 +161,11 @@ LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
 
 def new_job(**changes: Any) -> dict[str, Any]:
     return {"method": "l2h", "inputs": {"logits": LOGITS}, **changes}
+
+
+def kept_keys(blobs: Blobs) -> set[str]:
+    """The keys in a store but for the audit log, which is put there every few seconds."""
+    return {key for key in blobs.keys("") if not key.startswith(AUDIT)}
 
 
 def problem_of(response: Any, status: int, code: str) -> dict[str, Any]:

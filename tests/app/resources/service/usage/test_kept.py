@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.resources.editions import routes as editions
-from tests.app.conftest import Working, problem_of
+from tests.app.conftest import Working, kept_keys, problem_of
 from tests.app.tree_kit import NEWICK, fit, post, predict
 
 UNCOUNTED = re.compile(
@@ -69,7 +69,7 @@ def test_one_of_every_kind_counts_until_it_is_removed(
     assert used(working) == kept(working)
 
     # Full: nothing more is written, and what is removed makes room.
-    held = set(service.blobs.keys(""))
+    held = kept_keys(service.blobs)
     monkeypatch.setattr(service.settings, "quota_bytes", {"": used(working)})
     for refused in (
         client.patch(f"/v1/datasets/{dataset}", json={"name": "more"}),
@@ -83,7 +83,7 @@ def test_one_of_every_kind_counts_until_it_is_removed(
     ):
         quota = problem_of(refused, 429, "quota-exceeded")["quota"]
         assert (quota["whose"], quota["what"]) == ("tenant", "bytes")
-    assert set(service.blobs.keys("")) == held
+    assert kept_keys(service.blobs) == held
     assert client.delete(f"/v1/shares/{shares[0].json()['id']}").status_code == 204
     assert client.delete(f"/v1/editions/{edited[0].json()['id']}").status_code == 204
     assert client.post(f"/v1/trees/{imported}/editions", json={}).status_code == 201
