@@ -33,8 +33,11 @@ def run(spec: Spec, report: Report, coordinator: Coordinator | None = None) -> O
         with noting() as notes:
             outcome = own.run(Job(spec, report, coordinator), own.options(spec.request))
         of_inputs = [note for source in spec.sources for note in source.warnings]
-        warnings = dict.fromkeys([*of_inputs, *notes, *outcome.warnings])
-        return outcome.model_copy(update={"warnings": tuple(warnings)})
+        warnings = tuple(dict.fromkeys([*of_inputs, *notes, *outcome.warnings]))
+        result = outcome.result
+        if result is not None:
+            result = own.with_warnings(result, warnings)
+        return outcome.model_copy(update={"result": result, "warnings": warnings})
     except EmptyValue as error:
         return Outcome(error=problem_of(of_table(error, spec.sources)))
     except UsageError as error:

@@ -85,6 +85,10 @@ class _Evaluate(Kind[EvaluationOptions]):
         result, warnings = _evaluated(options, job.sources, job.folder, job.progress)
         return Outcome(result=result, warnings=warnings)
 
+    def with_warnings(self, result: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
+        evaluation = {**result["evaluation"], "warnings": list(warnings)}
+        return {**result, "evaluation": evaluation}
+
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
         files = [name for name in ("nodes", "tables") if name in result]
         return {**result, **{name: f"/v1/jobs/{job_id}/{name}" for name in files}}
@@ -145,7 +149,6 @@ def _evaluated(
         "standard_errors": dict(measured.standard_errors),
         "cut": measured.cut,
         "placed": None if rows is None else rows.facts,
-        "warnings": warnings,
     }
     return {**result, "evaluation": evaluation}, tuple(warnings)
 
@@ -178,7 +181,6 @@ def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
         "intervals": measured.intervals,
         "n_rows": measured.n_rows,
         "versus": None if measured.versus is None else _shown(measured.versus, options.against),
-        "warnings": measured.warnings,
     }
     result = {
         "tree": options.tree,

@@ -112,6 +112,11 @@ class Kind(ABC, Generic[O]):
     def run(self, job: Job, options: O) -> Outcome:
         """Do the work: read the sources, write the result files. Raises UsageError."""
 
+    def with_warnings(self, result: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
+        """A result that holds the warnings of the whole job as well, notes on its inputs included,
+        where results of this kind have them."""
+        return result
+
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
         """What clients see of a result: addresses and ids in place of what lies in files."""
         return result
