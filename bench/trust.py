@@ -47,7 +47,7 @@ from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
 from models.calibration.risk import RiskCurve, distance_losses
 from models.inputs.data import Data
 from models.registry import method
-from models.tree.clusters import clusters
+from models.tree.cut import clusters
 
 _SPLITS: dict[Size, int] = {"quick": 5, "default": 100, "full": 1000}
 ALPHAS = (0.01, 0.05, 0.1)

@@ -27,7 +27,7 @@ from models.running import memory, packages
 from models.running.cost import Cost
 from models.running.crew import Alone, Crew, Piece
 from models.running.progress import Progress, silent
-from models.tree.crumbs import crumbs_of
+from models.tree.noise import crumbs_of
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)

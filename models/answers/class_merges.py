@@ -21,9 +21,9 @@ import numpy as np
 
 from models.answers.confusions import Confusions
 from models.arrays import Float, Int
-from models.tree.leaf_ranges import leaf_counts, spans
 from models.tree.parents import under
 from models.tree.tree import Tree
+from models.tree.walk import leaf_counts, spans
 
 
 @dataclass(frozen=True, slots=True)

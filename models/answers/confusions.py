@@ -15,10 +15,9 @@ import numpy as np
 from models.arrays import Float, Int
 from models.errors import UsageError, listed, shown
 from models.tree.labels import Labels
-from models.tree.leaf_ranges import spans
 from models.tree.named import NamedNodes
 from models.tree.tree import Tree
-from models.tree.walk import lca
+from models.tree.walk import lca, spans
 
 
 @dataclass(frozen=True, slots=True)

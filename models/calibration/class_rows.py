@@ -19,8 +19,8 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Method, Model, PredictionOptions, Predictions
 from models.running import memory
-from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
+from models.tree.walk import spans
 
 _ADVICE = "Give fewer rows at a time."
 

@@ -14,9 +14,8 @@ from models.arrays import Int
 from models.editions.state import EditionState
 from models.errors import UsageError
 from models.tree.build import from_parents
-from models.tree.leaf_ranges import relabelled
 from models.tree.tree import Tree
-from models.tree.walk import path, require_node
+from models.tree.walk import path, relabelled, require_node
 
 NOTE, COLOUR, COLLAPSED = "note", "colour", "collapsed"
 """The columns that an edition adds, where it has such nodes."""

@@ -27,9 +27,9 @@ from models.inputs.checks import Points, blocks, require_columns, require_usable
 from models.inputs.frames import Frame, require_room
 from models.running import memory
 from models.running.progress import Progress
-from models.tree.clusters import clusters
-from models.tree.leaf_ranges import spans
+from models.tree.cut import clusters
 from models.tree.tree import Tree
+from models.tree.walk import spans
 from models.tree.window import fold
 
 HELD = 1 << 25

@@ -9,8 +9,8 @@ import numpy as np
 from models.arrays import Float, Int, Int32
 from models.items.placement import Placement
 from models.tree import parents
-from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
+from models.tree.walk import spans
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,8 +10,8 @@ import numpy as np
 
 from models.arrays import Int
 from models.errors import UsageError
-from models.tree.leaf_ranges import leaf_counts, points_before, spans
 from models.tree.tree import Tree
+from models.tree.walk import leaf_counts, points_before, spans
 
 Per: TypeAlias = Literal["row", "leaf"]
 

@@ -28,8 +28,7 @@ from models.metrics.inputs import distances_of, features_of, similarity_of
 from models.metrics.labels import Classes, classes_of
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine, Euclidean, Gaussian, Pairs, SparsePairs
-from models.tree.clusters import most_clusters
-from models.tree.cut import Cut, cut, rows_at
+from models.tree.cut import Cut, cut, most_clusters, rows_at
 from models.tree.named import NamedNodes
 from models.tree.rows import matched
 from models.tree.tree import Tree, sizes

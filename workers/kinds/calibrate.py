@@ -17,7 +17,7 @@ from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.running.progress import Progress
 from models.tree.cluster_names import cluster_names
-from models.tree.clusters import clusters
+from models.tree.cut import clusters
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow

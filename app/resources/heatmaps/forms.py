@@ -16,8 +16,8 @@ from app.resources.heatmaps.schemas import AxesBody, HeatmapBody, HeatmapColumns
 from models.arrays import Array, Float
 from models.heatmaps.joins import Join, joins_of_merges, joins_of_tree
 from models.heatmaps.tiles import TILE, PooledRange, pooled_range, tile
-from models.tree.leaf_ranges import points_before, points_in_order
 from models.tree.tree import Tree
+from models.tree.walk import points_before, points_in_order
 
 if TYPE_CHECKING:
     import pyarrow as pa

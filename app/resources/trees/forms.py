@@ -23,10 +23,10 @@ from app.pictures.strips import Column as StripColumn
 from models.editions.comments import comments
 from models.editions.edited import EditedTree
 from models.tree import walk
-from models.tree.categories import Categories
 from models.tree.cluster_names import is_number
-from models.tree.leaf_ranges import relabelled
+from models.tree.labels import Categories
 from models.tree.tree import Tree
+from models.tree.walk import relabelled
 from workers.artifacts.trees import TreeRecord
 from workers.formats.table_writers import Column, arrow_chunks, json_columns, parquet_chunks
 

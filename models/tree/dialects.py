@@ -1,9 +1,12 @@
-"""Comments of Newick that say something of nodes, and labels of inner nodes that are support.
+"""What other tools write in trees, and what of it is read: support, comments, heights below 0.
 
 Programs write support in many places: as the label of an inner node (`98`, or several values as
 `98/0.95`), as a number in brackets (`:1[98]`), or under a key of an annotation
-(`[&posterior=0.98]`, `[&&NHX:B=98]`). What is not support has no place in a tree here, and is
-counted.
+(`[&posterior=0.98]`, `[&&NHX:B=98]`). Here it is on one scale, the share of runs from 0 to 1. What
+is not support has no place in a tree here, and is counted.
+
+Heights may be negative by rounding alone: a subtraction leaves -1e-16 for 0. And a text may be
+Newick or Nexus for certain, whatever it was sent as.
 """
 
 from __future__ import annotations
@@ -12,13 +15,61 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-from models.arrays import Float
+from models.arrays import Float, Mask
 from models.errors import listed, shown
-from models.tree.dialects.support import KEYS, scaled
+from models.tree.parents import under
+from models.tree.tree import Tree
+
+KEYS = (
+    "support",
+    "posterior",
+    "posterior_probability",
+    "prob",
+    "probability",
+    "pp",
+    "bootstrap",
+    "bootstrap_support",
+    "bootstraps",
+    "ufboot",
+    "sh_alrt",
+    "sh-alrt",
+    "alrt",
+    "bs",
+    "confidence",
+    "confidence_values",
+)
+"""Names of fields and annotations that are support, the most telling first; in lower case."""
+
+
+def scaled(values: Float, where: str) -> tuple[Float | None, str]:
+    """The support as shares, or None where the values are neither shares nor percent, and a
+    warning of what was decided.
+
+    values : (n_nodes,) with NaN for nodes without one. where : what they were read from, for the
+    warning. The whole tree has one scale: percent if any value is above 1.
+    """
+    known = values[np.isfinite(values)]
+    low, high = float(known.min()), float(known.max())
+    if low < 0 or high > 100:
+        return None, (
+            f"{known.size} number(s) from {where}, {low:g} to {high:g}, are neither shares nor "
+            "percent, and were not read as support."
+        )
+    how = (
+        f"as percent, since the greatest is {high:g}, and divided by 100"
+        if high > 1
+        else "as shares from 0 to 1, since none is greater than 1"
+    )
+    return (
+        values / 100 if high > 1 else values,
+        f"The support of {known.size} node(s) was read from {where} {how}.",
+    )
+
 
 NAME = "name"
 """The annotation `[&name]` marks a label of an inner node that is a name, whatever it looks
@@ -245,3 +296,67 @@ def _number(text: str) -> float | None:
         return None
     number = float(match[1])
     return number if math.isfinite(number) else None
+
+
+RELATIVE = 1e-9
+"""How far below 0 rounding may lead, relative to the largest absolute value."""
+
+
+def negligible(values: Float, scale: float) -> Mask:
+    """Which values are below 0 by no more than `RELATIVE` of the scale."""
+    below: Mask = (values < 0) & (values >= -RELATIVE * scale)
+    return below
+
+
+def forgiven(values: Float) -> tuple[Float, int]:
+    """The values with 0 for those that are negligibly negative, and how many these are.
+
+    The scale is the largest absolute value. Others stay as they are. O(n).
+    """
+    if not values.size or not (values < 0).any():
+        return values, 0
+    some = negligible(values, float(np.abs(values).max()))
+    return np.where(some, 0.0, values), int(some.sum())
+
+
+def counted(number: int, what: str) -> tuple[str, ...]:
+    """The warning of values set to 0; none for none. what : `branch length`, `height`."""
+    if not number:
+        return ()
+    noun = f"{what} was" if number == 1 else f"{what}s were"
+    return (f"{number} {noun} below 0 by rounding alone and became 0.",)
+
+
+def risen(tree: Tree) -> tuple[Tree, int]:
+    """The tree with each node as high as the highest below it, if none needs more than rounding,
+    and how many nodes rose; else the tree unchanged, and 0. O(n_nodes log depth)."""
+    above = tree.parent[1:]
+    lengths = tree.height[above] - tree.height[1:]
+    falls = lengths < 0
+    if not falls.any():
+        return tree, 0
+    if not negligible(lengths, float(np.abs(tree.height).max()))[falls].all():
+        return tree, 0
+    height = under(tree.parent, tree.height, np.maximum.at)
+    return replace(tree, height=height, monotone=True), int((height != tree.height).sum())
+
+
+_LEADING_COMMENTS = re.compile(r"(?:\s*+\[[^\]]*+\])*+\s*+")
+
+
+def text_format(text: str) -> Literal["newick", "nexus"] | None:
+    """The format that a text shows for certain: `newick` or `nexus`; None for another.
+
+    Newick begins with a bracket, after comments, and either ends with `;` or has no slash; also
+    where words come first, as in `tree one = (a,b);`, so that its reader says what is wrong.
+    O(len(text)).
+    """
+    begin = _LEADING_COMMENTS.match(text)
+    lead = text[begin.end() if begin else 0 :]
+    if text.lstrip()[:6].upper() == "#NEXUS":
+        return "nexus"
+    ends = text.rstrip().endswith((";", "]"))
+    brackets = "(" in lead and "," in lead and ")" in lead and "/" not in lead
+    if lead.startswith("("):
+        return "newick" if ends or brackets else None
+    return "newick" if ends and brackets and lead.count(";") == 1 else None
