@@ -1,4 +1,4 @@
-r"""Class paths such as `animal/cat/lion`: ground-truth hierarchies, and the marks between the parts.
+r"""Class paths such as `animal/cat/lion`: ground-truth hierarchies, and the marks between parts.
 
 The mark is `/`, or another where no path has a slash. A slash in a name is written `\/`.
 Backslashes right before a slash, or before the `\` of `\/`, are doubled; others stand for

@@ -54,9 +54,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Arrays, Int
-from models.calibration.calibration import Calibration
-from models.calibration.options import CalibrationTerms
-from models.calibration.risk import RiskCurve
+from models.calibration.calibration import Calibration, CalibrationTerms, RiskCurve
 from models.method import Model
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from pydantic import ConfigDict, Field, model_validator
 
 from models.arrays import Arrays, Float
-from models.consensus import options
-from models.consensus.options import ENOUGH
+from models.consensus import items
+from models.consensus.items import ENOUGH
 from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.rows import Rows, widened
@@ -61,7 +61,7 @@ class Support(Exact):
         description="For `noise`: the standard deviation of the normal noise, where that of the "
         "values of a column is 1.",
     )
-    measure: options.Support = Field(
+    measure: items.Support = Field(
         "share",
         description="For hierarchies. `share`: of the runs that have exactly the cluster of a node "
         "(Felsenstein). `transfer`: how few rows would have to move for that, as 1 - the mean "
@@ -107,7 +107,7 @@ class Replicates:
                 code="wrong-input",
                 role="documents",
             )
-        self._options, self._plan, self._threads = options, plan, threads
+        self._options, self._plan, self._threads = items, plan, threads
         self._values = numbered(plan.method, values)
         self._spread: dict[str, list[Float]] = {}
 
@@ -143,16 +143,16 @@ class Replicates:
         # Compiled loops, which the API does without.
         from models.consensus.support import SupportCount
 
-        options, warnings = self._options, []
+        items, warnings = self._options, []
         self._require_possible(tree)
-        if options.measure == "transfer" and tree.kind == "partition":
+        if items.measure == "transfer" and tree.kind == "partition":
             warnings.append(
                 "The support of a partition's clusters is their mean Jaccard index; `measure` is "
                 "that of a hierarchy."
             )
-        count = SupportCount(tree, options.measure, keep=options.stop)
+        count = SupportCount(tree, items.measure, keep=items.stop)
         pieces, why = self.pieces(), []
-        step, done, halves = AT_ONCE if options.stop else len(pieces), 0, None
+        step, done, halves = AT_ONCE if items.stop else len(pieces), 0, None
         while done < len(pieces) and not (halves is not None and halves[1] >= ENOUGH):
             some = pieces[done : done + step]
             end = done + len(some)
@@ -163,14 +163,14 @@ class Replicates:
                 else:
                     why.append(arrays["why"].tobytes().decode())
             done = end
-            if options.stop:
-                halves = count.halves(np.random.default_rng(options.seed))
+            if items.stop:
+                halves = count.halves(np.random.default_rng(items.seed))
         if why:
             warnings.append(
                 f"{len(why)} of {done} replicates could not be fitted and do not count in the "
                 f"support: {why[0]}"
             )
-        if options.stop and (halves is None or halves[1] < ENOUGH):
+        if items.stop and (halves is None or halves[1] < ENOUGH):
             warnings.append(
                 f"After {done} replicates the support would still change with more of them."
             )
@@ -182,32 +182,32 @@ class Replicates:
         return replace(tree, extra={**tree.extra, "support": count.support}), facts, warnings
 
     def _require_possible(self, tree: Tree) -> None:
-        options = self._options
-        steps = options.replicates * tree.n_nodes * (tree.n_nodes + tree.n_points)
-        if options.measure == "transfer" and tree.kind == "hierarchy" and steps > TRANSFER_STEPS:
+        items = self._options
+        steps = items.replicates * tree.n_nodes * (tree.n_nodes + tree.n_points)
+        if items.measure == "transfer" and tree.kind == "hierarchy" and steps > TRANSFER_STEPS:
             raise UsageError(
                 "The transfer support of a tree so large takes hours; take the share, fewer "
                 "replicates, or fewer points.",
                 code="too-large",
                 parameter="support",
             )
-        if options.stop:
-            n_bytes = 12 * options.replicates * tree.n_nodes
+        if items.stop:
+            n_bytes = 12 * items.replicates * tree.n_nodes
             memory.require("support with `stop`", n_bytes, "Take fewer replicates, or no `stop`.")
 
     def _drawn(
         self, number: int, rng: np.random.Generator
     ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
         """The values of a replicate, and the row of each point."""
-        options = self._options
-        if options.resample != "noise":
-            return _resampled(self._values, options.resample, options.share, rng)
-        values, row = _resampled(self._values, "seeds", options.share, rng)
+        items = self._options
+        if items.resample != "noise":
+            return _resampled(self._values, items.resample, items.share, rng)
+        values, row = _resampled(self._values, "seeds", items.share, rng)
         if not self._spread:
             self._spread = _spreads(values)
-        seed = (options.seed, number)
+        seed = (items.seed, number)
         for role, spread in self._spread.items():
-            values[role] = _noisy(values[role], [options.noise * each for each in spread], seed)
+            values[role] = _noisy(values[role], [items.noise * each for each in spread], seed)
         return values, row
 
 
