@@ -50,7 +50,7 @@ from models.calibration.climbing import (
     steps_of,
 )
 from models.errors import UsageError
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.parameters import Exact
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree

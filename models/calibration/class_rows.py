@@ -35,7 +35,7 @@ from models.errors import UsageError, listed, shown
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Method, Model, PredictionOptions, Predictions
-from models.running import memory
+from models.running import budget
 from models.tree.named import SEVERAL, NamedNodes
 from models.tree.tree import Tree
 from models.tree.walk import lca, spans
@@ -59,7 +59,7 @@ def class_scores(
     if method.classifies or "logits" in method.outputs:
         # The probabilities of all classes, and what they are made of.
         n_rows = max((shape[0] for shape in data.shapes().values()), default=0)
-        memory.require("calibration", 24 * n_rows * tree.n_leaves, _ADVICE)
+        budget.require("calibration", 24 * n_rows * tree.n_leaves, _ADVICE)
     if method.classifies:
         options = PredictionOptions(every=True)
         classes = method.predict(model, tree, data, options).classes
@@ -92,7 +92,7 @@ def _of_probabilities(node: Int, probability: Array) -> ClassScores:
 
 def _of_paths(tree: Tree, predictions: Predictions, by_edges: bool | None) -> ClassScores:
     n_rows = predictions.leaf.shape[0]
-    memory.require("calibration", 8 * tree.n_leaves * min(n_rows, 1 << 12), _ADVICE)
+    budget.require("calibration", 8 * tree.n_leaves * min(n_rows, 1 << 12), _ADVICE)
     node, start = np.asarray(predictions.node), predictions.start
     probability = np.asarray(predictions.probability, dtype=np.float64)
     if by_edges is None:

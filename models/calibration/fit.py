@@ -44,8 +44,8 @@ from models.calibration.climbing import (
 )
 from models.calibration.climbing import scores as node_scores
 from models.errors import UsageError, listed
-from models.numerics.softmax import log_softmax
-from models.running import memory
+from models.numerics.rows import log_softmax
+from models.running import budget
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
@@ -375,7 +375,7 @@ def _require_memory(
     n_bytes += 56 * n_rows * (int(tree.depth.mean()) + 1) + 200 * tree.n_nodes
     if terms.loss != "miss":
         n_bytes += 16 * n_classes * tree.n_nodes
-    memory.require("calibration", n_bytes, ADVICE)
+    budget.require("calibration", n_bytes, ADVICE)
 
 
 def _warnings(

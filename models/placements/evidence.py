@@ -3,7 +3,7 @@
 Likeness by the tree is minus the logarithm of the number of classes under the lowest node that
 holds both. By a classifier's scores: rows are of the class with the highest score, scores are
 centred over the classes, and two classes are as alike as the cosine of their mean scores once
-variances within classes are 1 in all directions (`models.numerics.class_means`). Both have the mean
+variances within classes are 1 in all directions (`models.numerics.rows`). Both have the mean
 0 and the variance 1 over pairs; where there are scores, the likeness is that of the scores and half
 that of the tree.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from models.answers.beside_tree import ClassScores
 from models.answers.confusions import Confusions
 from models.arrays import Float, Int, Mask, row_blocks
-from models.numerics.class_means import whitened
+from models.numerics.rows import whitened
 from models.placements.placements import Fits, Groups, Shared, groups
 from models.running.progress import Progress
 from models.tree.tree import Tree

@@ -17,10 +17,9 @@ import scipy.sparse as sp
 
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
-from models.inputs.exact import LARGEST, is_kept, rounded
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
-from models.inputs.notes import note
+from models.inputs.reading import LARGEST, is_kept, note, rounded
 from models.roles import ROLES, Want, role_of
 from models.tree.tree import Tree
 from workers.formats import columns, distances, edges, items, labels, tree_documents

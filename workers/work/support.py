@@ -23,9 +23,8 @@ from models.inputs.rows import Rows, widened
 from models.parameters import Exact
 from models.registry import method
 from models.roles import ROLES
-from models.running import memory
-from models.running.crew import Crew, Piece
-from models.running.progress import Progress, subprogress
+from models.running import budget
+from models.running.progress import Crew, Piece, Progress, subprogress
 from models.tree.tree import Tree, sizes
 from workers.model import MethodStep
 from workers.work.drawn_rows import drawn, n_points_of, numbered, pair_roles
@@ -107,7 +106,7 @@ class Replicates:
                 code="wrong-input",
                 role="documents",
             )
-        self._options, self._plan, self._threads = items, plan, threads
+        self._options, self._plan, self._threads = options, plan, threads
         self._values = numbered(plan.method, values)
         self._spread: dict[str, list[Float]] = {}
 
@@ -143,16 +142,16 @@ class Replicates:
         # Compiled loops, which the API does without.
         from models.consensus.support import SupportCount
 
-        items, warnings = self._options, []
+        options, warnings = self._options, []
         self._require_possible(tree)
-        if items.measure == "transfer" and tree.kind == "partition":
+        if options.measure == "transfer" and tree.kind == "partition":
             warnings.append(
                 "The support of a partition's clusters is their mean Jaccard index; `measure` is "
                 "that of a hierarchy."
             )
-        count = SupportCount(tree, items.measure, keep=items.stop)
+        count = SupportCount(tree, options.measure, keep=options.stop)
         pieces, why = self.pieces(), []
-        step, done, halves = AT_ONCE if items.stop else len(pieces), 0, None
+        step, done, halves = AT_ONCE if options.stop else len(pieces), 0, None
         while done < len(pieces) and not (halves is not None and halves[1] >= ENOUGH):
             some = pieces[done : done + step]
             end = done + len(some)
@@ -163,14 +162,14 @@ class Replicates:
                 else:
                     why.append(arrays["why"].tobytes().decode())
             done = end
-            if items.stop:
-                halves = count.halves(np.random.default_rng(items.seed))
+            if options.stop:
+                halves = count.halves(np.random.default_rng(options.seed))
         if why:
             warnings.append(
                 f"{len(why)} of {done} replicates could not be fitted and do not count in the "
                 f"support: {why[0]}"
             )
-        if items.stop and (halves is None or halves[1] < ENOUGH):
+        if options.stop and (halves is None or halves[1] < ENOUGH):
             warnings.append(
                 f"After {done} replicates the support would still change with more of them."
             )
@@ -182,32 +181,32 @@ class Replicates:
         return replace(tree, extra={**tree.extra, "support": count.support}), facts, warnings
 
     def _require_possible(self, tree: Tree) -> None:
-        items = self._options
-        steps = items.replicates * tree.n_nodes * (tree.n_nodes + tree.n_points)
-        if items.measure == "transfer" and tree.kind == "hierarchy" and steps > TRANSFER_STEPS:
+        options = self._options
+        steps = options.replicates * tree.n_nodes * (tree.n_nodes + tree.n_points)
+        if options.measure == "transfer" and tree.kind == "hierarchy" and steps > TRANSFER_STEPS:
             raise UsageError(
                 "The transfer support of a tree so large takes hours; take the share, fewer "
                 "replicates, or fewer points.",
                 code="too-large",
                 parameter="support",
             )
-        if items.stop:
-            n_bytes = 12 * items.replicates * tree.n_nodes
-            memory.require("support with `stop`", n_bytes, "Take fewer replicates, or no `stop`.")
+        if options.stop:
+            n_bytes = 12 * options.replicates * tree.n_nodes
+            budget.require("support with `stop`", n_bytes, "Take fewer replicates, or no `stop`.")
 
     def _drawn(
         self, number: int, rng: np.random.Generator
     ) -> tuple[dict[str, Value], npt.NDArray[np.int64]]:
         """The values of a replicate, and the row of each point."""
-        items = self._options
-        if items.resample != "noise":
-            return _resampled(self._values, items.resample, items.share, rng)
-        values, row = _resampled(self._values, "seeds", items.share, rng)
+        options = self._options
+        if options.resample != "noise":
+            return _resampled(self._values, options.resample, options.share, rng)
+        values, row = _resampled(self._values, "seeds", options.share, rng)
         if not self._spread:
             self._spread = _spreads(values)
-        seed = (items.seed, number)
+        seed = (options.seed, number)
         for role, spread in self._spread.items():
-            values[role] = _noisy(values[role], [items.noise * each for each in spread], seed)
+            values[role] = _noisy(values[role], [options.noise * each for each in spread], seed)
         return values, row
 
 

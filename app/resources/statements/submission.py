@@ -16,7 +16,7 @@ from app.http.problems import Refused, refused_at
 from app.resources.statements.schemas import ContradictionBody, Points, Statement
 from models.arrays import Int
 from models.errors import shown
-from models.inputs.known_clusters import Contradiction, Groups, Known, contradictions, known
+from models.inputs.pairs import Contradiction, Groups, Known, contradictions, known
 from models.tree.tree import Tree
 from models.tree.walk import spans
 

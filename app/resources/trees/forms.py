@@ -20,8 +20,7 @@ from app.http.tables import mapped, table_csv
 from app.pictures.palette import Palette, Theme
 from app.pictures.sheet import Sheet
 from app.pictures.strips import Column as StripColumn
-from models.editions.comments import comments
-from models.editions.edited import EditedTree
+from models.editions.edited import EditedTree, comments
 from models.tree import walk
 from models.tree.cluster_names import is_number
 from models.tree.labels import Categories

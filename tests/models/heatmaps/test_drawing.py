@@ -20,8 +20,15 @@ from models.errors import UsageError
 from models.heatmaps import drawing
 from models.heatmaps import drawing as tips_module
 from models.heatmaps.drawing import Heatmap, column_tree, heatmap, largest_groups, meetings, tips_of
-from models.heatmaps.options import HeatmapTerms
-from models.heatmaps.tiles import TILE, PooledRange, n_levels, pooled_range, quantised, tile
+from models.heatmaps.heatmap import (
+    TILE,
+    HeatmapTerms,
+    PooledRange,
+    n_levels,
+    pooled_range,
+    quantised,
+    tile,
+)
 from models.tree.linkage import from_scipy
 from models.tree.tree import Tree
 from models.tree.walk import path, spans

@@ -10,7 +10,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, Mask, Matrix
 from models.method import ClassAnswers, PredictionOptions, Predictions
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.tree.tree import Tree
 from models.tree.walk import paths, spans
 
