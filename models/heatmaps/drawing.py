@@ -264,9 +264,9 @@ EXTREME = 0.01
 @dataclass(frozen=True, slots=True)
 class Heatmap:
     """values : what its tiles are made of, see `models.heatmaps.heatmap.tile`. rows, columns :
-    facts of each, from left to right. merges : of the columns, see `column_tree`. n_rows,
-    n_columns : of the matrix. low, high : bounds of all values. shown : the values that have the first and the
-    last colour. warnings : one sentence each.
+    facts of each, from left to right. merges : of the columns, see `column_tree`. n_rows, n_columns
+    : of the matrix. low, high : bounds of all values. shown : the values that have the first and
+    the last colour. warnings : one sentence each.
     """
 
     values: Array
