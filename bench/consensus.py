@@ -18,10 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from bench import Size
 from bench.report import Report
-from models.consensus.items import matched_items
-from models.consensus.options import Rule
-from models.consensus.reference import support_by
+from models.consensus.items import Rule, matched_items
 from models.consensus.rules import consensus
+from models.consensus.support import support_by
 from models.tree import newick
 from models.tree.build import from_merges
 from models.tree.tree import Tree

@@ -55,11 +55,10 @@ from models.methods.deep.deepect import DeepECTParams
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.training import ScaledRows, Trainer
 from models.metrics.catalogue import evaluate
-from models.numerics.row_order import canonical
+from models.numerics.rows import canonical
 from models.registry import methods
-from models.running.crew import Alone
 from models.running.device import computing
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 from models.tree.tree import Tree
 
 N_LEAVES = 20

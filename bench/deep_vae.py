@@ -25,7 +25,7 @@ def latent_means(images: Array, seed: int) -> Float:
     from models.methods.deep.variational.layers import Weights
     from models.methods.deep.variational.phases import Schedule
     from models.methods.deep.variational.scaling import Scaling
-    from models.numerics.adam import Adam
+    from models.numerics.descent import Adam
     from models.running.device import computing
 
     chosen = TreeVAEParams()

@@ -33,9 +33,8 @@ from models.drift.drift import Drift, Sample, drift, selected
 from models.drift.options import ASPECTS
 from models.inputs.data import Data
 from models.registry import method
-from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
-from models.tree.walk import path, ranks
+from models.tree.walk import path, ranks, spans
 
 LEVEL = 0.05
 _RUNS: dict[Size, int] = {"quick": 10, "default": 200, "full": 1000}

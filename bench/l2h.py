@@ -25,7 +25,7 @@ from bench.report import Report
 from models.arrays import Array, Int
 from models.inputs.data import Data
 from models.metrics.hierarchical import dendrogram_purity
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.registry import method
 from models.tree.tree import Tree, sizes
 

@@ -26,7 +26,7 @@ from models.arrays import Array
 from models.inputs.data import Data, Earlier
 from models.inputs.rows import ArrayRows
 from models.registry import method
-from models.running.crew import Alone
+from models.running.progress import Alone
 
 TABLE = "l2h_kinds"
 GOAL = 25

@@ -18,7 +18,7 @@ from bench.measure import Measured, measured
 from bench.report import Report
 from bench.trees import LEAVES, RUNS, SHAPES, binary_tree
 from models.metrics.catalogue import METRICS, evaluate
-from models.metrics.metric import Metric
+from models.metrics.evaluation import Metric
 from models.tree.tree import Tree, sizes
 from models.tree.walk import leaf_order
 

@@ -15,9 +15,8 @@ from bench import Size, real_data
 from bench.report import Report
 from models.calibration.class_rows import class_scores
 from models.inputs.data import Data
-from models.placements.groups import groups, shared
-from models.placements.likeness import class_means, likeness
-from models.placements.placements import placements
+from models.placements.evidence import class_means, likeness
+from models.placements.placements import groups, placements, shared
 from models.registry import method
 from models.running.progress import silent
 from models.tree import class_paths

@@ -17,7 +17,7 @@ import numpy as np
 from bench import Size, real_data
 from bench.report import Report
 from models.arrays import Float, Mask
-from models.consensus.clusters import random_keys, set_hashes
+from models.consensus.rules import random_keys, set_hashes
 from models.inputs.data import Value
 from models.method import Alone, Crew
 from models.running.progress import Progress, silent

@@ -17,7 +17,7 @@ from app.resources.trees.assignments import routes as assignments
 from bench import Size
 from bench.measure import measured
 from bench.report import Report
-from models.tree import columns, cut, linkage, search, walk, window
+from models.tree import columns, cut, linkage, named, walk, window
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 from workers.artifacts.trees import TreeRecord
@@ -98,7 +98,7 @@ def _outputs(tree: Tree) -> dict[str, Output]:
         "nested .json, 10 levels": _form(forms.FORMS[0], layout="nested", depth=10),
         "view of 20,000 nodes": _no_text(lambda t: window.view(t, max_nodes=20_000)),
         "part under node 1": _no_text(lambda t: walk.part(t, 1)),
-        "search": _no_text(lambda t: search.find(t, "99")),
+        "search": _no_text(lambda t: named.find(t, "99")),
         "from a linkage": _no_text(partial(_from, linkage.to_scipy(tree))),
     }
 

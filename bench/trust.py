@@ -31,23 +31,30 @@ from bench.report import Report
 from bench.trust_pairs import pairs_table
 from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int, Mask
-from models.calibration.calibration import probabilities
+from models.calibration.calibration import (
+    RiskCurve,
+    distance_losses,
+    fewest_rows,
+    group_quantiles,
+    probabilities,
+    quantile,
+)
+from models.calibration.class_rows import label_errors
 from models.calibration.climbing import (
     ClassTree,
     TreeProbabilities,
     answers,
     answers_by_class,
+    class_scores,
+    class_sets,
+    fewest_nodes,
     groups_at,
     scores,
 )
 from models.calibration.fit import fitted_temperature
-from models.calibration.labels import label_errors
-from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
-from models.calibration.quantiles import fewest_rows, group_quantiles, quantile
-from models.calibration.risk import RiskCurve, distance_losses
 from models.inputs.data import Data
 from models.registry import method
-from models.tree.clusters import clusters
+from models.tree.cut import clusters
 
 _SPLITS: dict[Size, int] = {"quick": 5, "default": 100, "full": 1000}
 ALPHAS = (0.01, 0.05, 0.1)

@@ -11,7 +11,7 @@ Start with `method`, the contract of every method, and `methods/partitions/kmean
 - `answers`: what models tell beside their tree; `calibration`, `drift`, `maps`, `heatmaps`.
 - `metrics`, `consensus`, `editions`: evaluations of a tree, one of several, a person's changes;
   `placements`: classes out of place.
-- `preprocess`, `documents`: features prepared before a fit; words of documents.
+- `preprocess`: features prepared before a fit; words of documents.
 - `clusterings`: flat clusterings of the same rows at several levels, as a graph and a tree.
 - `clusters`, `graphs`, `numerics`, `simd`: what methods of several families share.
 """

@@ -20,14 +20,13 @@ from models.answers.confusions import Confusions
 from models.arrays import Array, Arrays, Float, Int, Mask
 from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes
-from models.inputs.far_rows import most_of, note_new_rows
 from models.inputs.frames import with_room
+from models.inputs.oddities import most_of, note_new_rows
 from models.parameters import Choice, Params
-from models.running import memory, packages
-from models.running.cost import Cost
-from models.running.crew import Alone, Crew, Piece
-from models.running.progress import Progress, silent
-from models.tree.crumbs import crumbs_of
+from models.running import budget, packages
+from models.running.budget import Cost
+from models.running.progress import Alone, Crew, Piece, Progress, silent
+from models.tree.noise import crumbs_of
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)
@@ -84,7 +83,7 @@ class Input:
     many : whether there may be several; the method reads them through `Data.spaces`.
     fit_only : whether predictions need none, though a fit may.
     images : whether an array of images, (n, height, width) or (n, height, width, channels), is
-        accepted as well; the method reads it by `models.inputs.images`.
+        accepted as well; the method reads it by `models.inputs.data`.
     one_per : what has one value each, "value" each value of the main matrix; another number or
         shape is refused as soon as the shapes are known.
     """
@@ -335,7 +334,7 @@ class Method(ABC, Generic[P]):
         self._check_inputs(data)
         progress(0.0, "checking")
         data = self._with_room(data)
-        self.check_size(data.shapes(), params, memory.available())
+        self.check_size(data.shapes(), params, budget.available())
         with packages.refusing(f"Method {self.id!r}", parameter="method"):
             self._check(data, params)
         if crew is None:
@@ -434,7 +433,7 @@ class Method(ABC, Generic[P]):
 
         Raises UsageError with the estimate and what to use instead.
         """
-        memory.require(self.id, self._memory(shapes, params), self.advice, room)
+        budget.require(self.id, self._memory(shapes, params), self.advice, room)
 
     def seconds(self, shapes: Shapes, params: Mapping[str, Any]) -> float | None:
         """The seconds of a processor that a fit is expected to take; None: it may be long."""

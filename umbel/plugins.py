@@ -34,8 +34,7 @@ from models.method import (
     Shapes,
 )
 from models.parameters import Device, HeldOut, MaxIter, NInit, Params, Seed
-from models.running.crew import Piece
-from models.running.progress import Progress
+from models.running.progress import Piece, Progress
 from models.tree.build import from_merges, from_parents, from_partition, levels_below
 from models.tree.tree import Tree
 from models.tree.walk import paths

@@ -16,7 +16,7 @@ from app.http.dependencies import Service, is_id
 from app.http.problems import Refused, refused_at
 from models.errors import shown
 from models.roles import role_of
-from models.tree.dialects.contents import text_format
+from models.tree.dialects import text_format
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, distances
 from workers.formats.column_roles import COLUMN_OF, features, of_role

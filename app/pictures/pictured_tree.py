@@ -13,13 +13,12 @@ from app.pictures.lettering import readable
 from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
-from models.tree.categories import Categories, shared
 from models.tree.cluster_names import called
+from models.tree.labels import Categories, shared
 from models.tree.layout import Layout, Scale, layout, readable_scale
-from models.tree.leaf_ranges import spans
 from models.tree.noise import NAME
 from models.tree.tree import Tree
-from models.tree.walk import path
+from models.tree.walk import path, spans
 from models.tree.window import fold, tip_weight
 
 

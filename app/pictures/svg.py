@@ -24,10 +24,9 @@ from app.pictures.pictured_tree import PicturedTree, take
 from app.pictures.strips import Column
 from models.arrays import Int
 from models.errors import UsageError, shown
-from models.tree.categories import Categories
-from models.tree.leaf_ranges import leaf_counts
+from models.tree.labels import Categories
 from models.tree.tree import Tree
-from models.tree.walk import require_node
+from models.tree.walk import leaf_counts, require_node
 
 Shape = Literal["circular", "rectangular", "icicle"]
 MIN_PX, MAX_PX = 30, 10_000

@@ -28,7 +28,7 @@ from models.methods.sphere.gibbs.gibbs import Chain, Gibbs
 from models.methods.sphere.mixture.passes import Passes, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_cosines, draw_vmf
 from models.running.progress import silent
 
@@ -106,7 +106,7 @@ def believed(how: How, world: World, rows: Float, seed: int, n_init: int) -> Bel
         weights,
         q.psi,
         q.means @ world.priors.mu0,
-        1.0 - bessel.ratio(rows.shape[1], q.gamma),
+        1.0 - sphere.ratio(rows.shape[1], q.gamma),
         np.quantile(gaps.reshape(-1, N_CAP), LEVEL, axis=1),
         joint.argmax(axis=1),
     )
@@ -135,7 +135,7 @@ def _by_gibbs(passes: Passes, world: World, seed: int, n_init: int) -> Belief:
     weights = np.log([rng.dirichlet(p.alpha + own) for own in size])
     length = np.minimum(np.linalg.norm(means, axis=2), 1.0)
     directions = means / np.where(length > 0, length, 1.0)[:, :, None]
-    gamma = bessel.concentration(world.n_features, length)
+    gamma = sphere.concentration(world.n_features, length)
     mu = draw_vmf(directions.reshape(-1, world.n_features), gamma.ravel(), rng)
     psi = means.mean(axis=0)
     psi /= np.linalg.norm(psi, axis=1)[:, None]
@@ -203,7 +203,7 @@ def mixed_up(world: World, seeds: range) -> float:
     for seed in seeds:
         truth, rows = world.drawn(np.random.default_rng([2014, seed]))
         kappa = np.exp(truth.log_kappa)
-        offsets = np.log(truth.weights) + bessel.log_c(rows.shape[1], kappa)
+        offsets = np.log(truth.weights) + sphere.log_c(rows.shape[1], kappa)
         joint = rows @ (kappa[:, None] * truth.means).T + offsets
         wrong.append(float((joint.argmax(axis=1) != truth.cluster).mean()))
     return float(np.mean(wrong))

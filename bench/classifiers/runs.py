@@ -16,9 +16,8 @@ from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification.evaluation import INTERVAL, resampled
-from models.metrics.classification.outcomes import outcomes
+from models.metrics.classification.outcomes import outcomes, true_labels
 from models.metrics.classification.scores import METRICS, MetricId, statistics
-from models.metrics.classification.true_labels import true_labels
 from models.registry import method
 
 MEASURES: tuple[MetricId, ...] = ("macro_f1", "micro_f1")

@@ -1,7 +1,5 @@
 """What a fitted model answers beside its tree, by the hooks of `models.method.Method`.
 
-Start with `confusions`.
-
-- `confusions`, `class_merges`: classes taken for others, and merged.
+- `confusions`: classes taken for others, and merged.
 - `beside_tree`: clusters over time, stretched features, images of nodes, scores of classes.
 """

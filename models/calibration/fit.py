@@ -23,23 +23,29 @@ import numpy as np
 
 from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int
-from models.calibration.calibration import BLOCK, Calibration, probability_blocks
+from models.calibration.calibration import (
+    BLOCK,
+    Calibration,
+    CalibrationTerms,
+    RiskCurve,
+    cost_losses,
+    distance_losses,
+    fewest_rows,
+    probability_blocks,
+)
 from models.calibration.climbing import (
     LEAF,
     ClassTree,
     TreeProbabilities,
+    class_scores,
     groups_at,
     scores,
     steps_of,
 )
 from models.calibration.climbing import scores as node_scores
-from models.calibration.node_sets import class_scores
-from models.calibration.options import CalibrationTerms
-from models.calibration.quantiles import fewest_rows
-from models.calibration.risk import RiskCurve, cost_losses, distance_losses
 from models.errors import UsageError, listed
-from models.numerics.softmax import log_softmax
-from models.running import memory
+from models.numerics.rows import log_softmax
+from models.running import budget
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
@@ -369,7 +375,7 @@ def _require_memory(
     n_bytes += 56 * n_rows * (int(tree.depth.mean()) + 1) + 200 * tree.n_nodes
     if terms.loss != "miss":
         n_bytes += 16 * n_classes * tree.n_nodes
-    memory.require("calibration", n_bytes, ADVICE)
+    budget.require("calibration", n_bytes, ADVICE)
 
 
 def _warnings(

@@ -43,7 +43,7 @@ from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import probability_blocks
 from models.calibration.climbing import ClassTree, TreeProbabilities
-from models.running import memory
+from models.running import budget
 from models.tree.tree import Tree
 from models.tree.walk import lca
 
@@ -68,7 +68,7 @@ def relearned(scores: ClassScores, label: Int, temperature: float, n_nodes: int)
     n_classes, known = scores.n_classes, label >= 0
     if n_classes > MOST_CLASSES or known.sum() < 2 * N_FOLDS:
         return None
-    memory.require("calibration", 120 * n_classes**2, _ADVICE)
+    budget.require("calibration", 120 * n_classes**2, _ADVICE)
     fold = np.full(scores.n_rows, -1, dtype=np.int64)
     fold[known] = np.random.default_rng(0).permutation(int(known.sum())) % N_FOLDS
     count = np.zeros((N_FOLDS, n_classes))

@@ -1,10 +1,10 @@
 """What methods that partition points share; start with `choosing`.
 
-- `kmeans`: the best of several runs of k-means, and the soft assignment around centres.
-- `seeding`: the seeds of k-means; `loops`: compiled k-means over dense points.
+- `kmeans`: seeds, the best of several runs of k-means, and the soft assignment around centres;
+  `loops`: compiled k-means over dense points.
 - `lloyd`: k-means over rows that are too many to be held.
-- `choosing`: parameters of the number of clusters, candidates, and the choice by a criterion.
-- `criteria`: the mean silhouette and the gap statistic.
+- `choosing`: parameters of the number of clusters, candidates, and the choice by a criterion: the
+  mean silhouette, the gap statistic.
 - `placing`: clusters by size, and rows placed in a partition's tree.
 - `counts`: rows of counts, rows held out, and the terms that distinguish clusters.
 """

@@ -29,8 +29,7 @@ from models.clusters.kmeans import KMeansEffort
 from models.inputs.checks import Points, blocks, by_rows, require_usable, take
 from models.inputs.data import Data
 from models.inputs.rows import Rows
-from models.running.crew import SHARED, Crew, Piece
-from models.running.progress import Progress, silent, subprogress
+from models.running.progress import SHARED, Crew, Piece, Progress, silent, subprogress
 
 WHOLE = 1 << 27
 """Values of a matrix that is clustered as a whole, at most: 0.5 GB in single precision."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from models.arrays import Float, Int, row_blocks
 from models.method import Predictions, Shapes
-from models.running import memory
+from models.running import budget
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
@@ -83,7 +83,7 @@ def at_leaves(
     Raises UsageError where the paths would not fit in memory, as of many rows in a chain.
     """
     n_nodes = int((tree.depth[leaf] + 1).sum())
-    memory.require(method, 40 * n_nodes, "Place fewer rows at a time.")
+    budget.require(method, 40 * n_nodes, "Place fewer rows at a time.")
     start, node = paths(tree, leaf)
     probability = np.ones(node.size)
     if leaf_probability is not None:

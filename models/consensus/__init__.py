@@ -2,13 +2,10 @@
 
 Start with `rules`, which makes the tree.
 
-- `options`: the names of the rules.
-- `items`: which leaves or rows of the trees are the same.
-- `clusters`: the sets of items under their nodes, as numbers, counted over all trees; items
-  from left to right.
-- `rules`: strict, majority, extended and median consensus, and at which heights their nodes meet.
-- `reference`: how much of a given tree the others have.
-- `support`: the same by runs on resampled rows, counted one after the other, and whether
-  more trees would change the counts.
+- `items`: the names of the rules; which leaves or rows of the trees are the same.
+- `rules`: the sets of items under nodes, counted over all trees; strict, majority, extended and
+  median consensus, and at which heights their nodes meet.
+- `support`: how much of a given tree others have, or runs on resampled rows, counted one after the
+  other, and whether more trees would change the counts.
 - `loops`: compiled loops.
 """

@@ -1,19 +1,34 @@
-"""Which leaves, or which rows, of several trees are the same."""
+"""The terms on which trees become one, and which leaves or rows of several trees are the same.
+
+Nothing here is compiled, so that the API can import it.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int32
-from models.consensus.options import Match
 from models.errors import UsageError, listed
 from models.tree.tree import Tree, sizes
 from models.tree.walk import contract_unary
+
+Rule: TypeAlias = Literal["strict", "majority", "extended", "median"]
+"""See `models.consensus.rules`."""
+Match: TypeAlias = Literal["auto", "names", "rows"]
+"""See `models.consensus.items`."""
+Support: TypeAlias = Literal["share", "transfer"]
+"""See `models.consensus.support`."""
+
+MOST_TREES = 1000
+
+ENOUGH = 0.99
+"""A correlation of the halves at which they count as alike."""
 
 
 @dataclass(frozen=True, slots=True)

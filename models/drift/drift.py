@@ -50,10 +50,9 @@ from models.drift.proportions import Tables
 from models.errors import UsageError
 from models.metrics.nodes import report_on_nodes
 from models.running.progress import Progress, silent
-from models.tree.leaf_ranges import spans
 from models.tree.rows import over_rows
 from models.tree.tree import Tree, sizes
-from models.tree.walk import ranks
+from models.tree.walk import ranks, spans
 
 
 @dataclass(frozen=True, slots=True)

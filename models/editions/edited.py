@@ -1,7 +1,8 @@
-"""A tree with the differences of an edition, as rows."""
+"""A tree with the differences of an edition: as rows, and as comments in Newick and Nexus."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,9 +15,8 @@ from models.arrays import Int
 from models.editions.state import EditionState
 from models.errors import UsageError
 from models.tree.build import from_parents
-from models.tree.leaf_ranges import relabelled
 from models.tree.tree import Tree
-from models.tree.walk import path, require_node
+from models.tree.walk import path, relabelled, require_node
 
 NOTE, COLOUR, COLLAPSED = "note", "colour", "collapsed"
 """The columns that an edition adds, where it has such nodes."""
@@ -182,3 +182,34 @@ def _lengthened(column: npt.NDArray[Any], n_new: int) -> npt.NDArray[Any]:
     longer = np.full(len(column) + n_new, None, dtype=object)
     longer[: len(column)] = column if column.ndim == 1 else list(column)
     return longer
+
+
+_RESERVED = re.compile(r'[\x00-\x1f%\[\]"]')
+
+
+def comments(tree: Tree) -> npt.NDArray[np.object_] | None:
+    """(n_nodes,) `&!color=#d55e00,!collapsed=true,note="..."` for nodes that have any of these, as
+    FigTree writes its own; None where no node has.
+
+    In notes, brackets, double quotes, `%`, and controls are percent-encoded, since comments have no
+    other way to hold a bracket. O(n_nodes).
+    """
+    if not {COLLAPSED, COLOUR, NOTE} & tree.extra.keys():
+        return None
+    texts = np.full(tree.n_nodes, None, dtype=object)
+    for key in (COLOUR, COLLAPSED, NOTE):
+        for row, value in enumerate(tree.extra[key].tolist() if key in tree.extra else ()):
+            if value:
+                before = "&" if texts[row] is None else f"{texts[row]},"
+                texts[row] = before + _written(key, str(value))
+    return texts
+
+
+def _written(key: str, value: str) -> str:
+    if key == COLOUR:
+        return f"!color={value}"
+    return "!collapsed=true" if key == COLLAPSED else f'note="{_encoded(value)}"'
+
+
+def _encoded(text: str) -> str:
+    return _RESERVED.sub(lambda match: f"%{ord(match[0]):02X}", text)

@@ -1,11 +1,11 @@
 """Graphs over points; start with `neighbours`.
 
-- `neighbours`: the nearest neighbours of each point, exact or from cells.
+- `neighbours`: the nearest neighbours of each point, exact or from cells, and their graph, joined
+  to one piece.
 - `cells`: the neighbours among many points, and among rows too many to be held.
 - `lengths`: distances between pairs of rows.
 - `nearest_points`: the points of a fit that are nearest to new rows.
 - `measured`: points that are compared by pairs: items, and features with empty values.
-- `graph`: the graph of nearest neighbours, joined to one piece.
-- `spanning`: the minimum spanning tree of all points.
+- `spanning`: the minimum spanning tree of all points; `loops`: what of it is compiled.
 - `spectra`: leading eigenvectors of an affinity graph.
 """

@@ -34,8 +34,7 @@ from models.graphs.lengths import Neighbours, lengths, others
 from models.inputs.checks import blocks, scattered, take
 from models.inputs.rows import Rows
 from models.numerics.distances import DistanceMetric
-from models.running.crew import SHARED, Alone, Crew, Piece
-from models.running.progress import Progress, subprogress
+from models.running.progress import SHARED, Alone, Crew, Piece, Progress, subprogress
 
 RECALL = 0.98
 """Share of a sample's true neighbours that a search should find; more cells are read until it

@@ -2,7 +2,7 @@
 
 These are items, rows of a table of columns of several kinds, by Gower's distance
 (`models.numerics.gower`), and features by any metric, over the columns in which both rows have a
-value (`models.numerics.shared_columns`). A method that takes given distances takes these in their
+value (`models.numerics.distances`). A method that takes given distances takes these in their
 place; its model keeps the points, and measures new rows before they are placed.
 
 Cost: O(N^2 D) time and 8 N^2 bytes for the distances of N points; 8 M N bytes for M new rows.
@@ -24,12 +24,11 @@ from models.inputs.checks import require_columns, require_role, require_squares,
 from models.inputs.data import Data, require_filled
 from models.inputs.items import ItemTable
 from models.method import Input, Model, Predictions
-from models.numerics import shared_columns
-from models.numerics.distances import DistanceMetric
+from models.numerics import distances
+from models.numerics.distances import AT_ONCE, DistanceMetric
 from models.numerics.gower import ROLE as ITEMS
 from models.numerics.gower import Gower
-from models.numerics.shared_columns import AT_ONCE
-from models.running import memory
+from models.running import budget
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
@@ -122,7 +121,7 @@ class MeasuredFeatures(Measured):
         return features, ()
 
     def between(self, rows: Array, first_row: int, what: str) -> Float:
-        return shared_columns.between(rows, self.points, self.metric, first_row, what)
+        return distances.between(rows, self.points, self.metric, first_row, what)
 
     def facts(self) -> dict[str, Any]:
         return {"role": "features", "metric": self.metric}
@@ -209,7 +208,7 @@ def distances_to(points: Measured, data: Data, method: str) -> tuple[Float, tupl
     and where they would not fit in memory.
     """
     rows, notes = points.new(data)
-    memory.require(method, 8 * len(rows) * points.n_points, "Place fewer rows at a time.")
+    budget.require(method, 8 * len(rows) * points.n_points, "Place fewer rows at a time.")
     return points.between(rows, 0, NEW), notes
 
 

@@ -23,7 +23,7 @@ from models.errors import UsageError
 from models.graphs.lengths import lengths, nearest_of_all
 from models.inputs.checks import as_floats, require_role, require_squares, require_width
 from models.inputs.data import Data, require_finite
-from models.inputs.far_rows import far_warnings
+from models.inputs.oddities import far_warnings
 from models.inputs.rows import ArrayRows, Rows
 from models.method import Model, Predictions
 from models.numerics.distances import (

@@ -1,25 +1,42 @@
-"""The nearest neighbours of each point, for points that are all distinct.
+"""The nearest neighbours of each point, and the connected graph of them.
 
-Up to `EXACT_POINTS` points, and for metrics that are not a function of a Euclidean distance, all
-pairs are compared (scikit-learn, or SciPy for metrics that count columns). Beyond that they come
-from cells of points in half precision (`models.graphs.cells`): the result is approximate, with a
-known recall. Nothing is random: the same points give the same neighbours.
+Neighbours are of points that are all distinct. Up to `EXACT_POINTS` points, and for metrics that
+are not a function of a Euclidean distance, all pairs are compared (scikit-learn, or SciPy for
+metrics that count columns). Beyond that they come from cells of points in half precision
+(`models.graphs.cells`): the result is approximate, with a known recall. Nothing is random: the same
+points give the same neighbours.
 
 Cost: O(N^2 D) for all pairs; else as of `cells`. Memory: the points once more, and 24 bytes for
 each neighbour.
+
+The graph says which clusters may merge along it. Points that coincide are one node. An edge joins
+two nodes where one is among the nearest neighbours of the other. Separate parts are then joined:
+each part is represented by its mean, and the graph of neighbours of these means shows which parts
+are adjacent, and an edge goes from the point of one part that is nearest to the other's mean to
+that point's nearest in the other part; this repeats until the graph is connected. So edges between
+parts are short, but not always the shortest.
+
+Cost: that of the neighbours, and O(N D) for each part that is joined to a large one. Memory besides
+them: 12 bytes for each of up to N k edges, 16 where points are held.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass
 
-from models.arrays import Array, Int, row_blocks
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from models.arrays import Array, Arrays, Float, Int, Int32, Single, row_blocks
 from models.errors import UsageError
+from models.graphs import cells
 from models.graphs.cells import Sharing, nearest_by_rows
 from models.graphs.lengths import Neighbours, between, nearest_of_all, others
-from models.inputs.rows import ArrayRows
+from models.inputs.checks import blocks, distinct, scattered
+from models.inputs.rows import ArrayRows, ChosenRows, Rows
 from models.numerics.distances import COUNTED, FLAT, DistanceMetric, FlatRows, flat
-from models.running.progress import Progress
+from models.running.progress import SHARED, Crew, Piece, Progress, silent, subprogress
 
 EXACT_POINTS = 10_000
 MOST_POINTS_EXACT = 50_000
@@ -120,3 +137,229 @@ def _measured(rows: Array, index: Int, metric: DistanceMetric, recall: float | N
         distance[block] = np.take_along_axis(lengths, order, axis=1)
         out[block] = np.take_along_axis(near, order, axis=1)
     return Neighbours(out, distance, recall)
+
+
+MOST_COMPARED = 2 * 10**9
+
+EDGES_AT_ONCE = 1 << 24
+"""Edges of which the connected parts are found together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """An undirected graph over distinct points.
+
+    first : (U,) row of the first point at each node.
+    place : (n_points,) node of each point.
+    ends : (E, 2) int32, the lower node first, each pair once; sorted where points are held.
+    length : (E,) distance by the metric; float32 for points that are read by rows.
+    n_neighbors : as used. scale : mean distance from a node to its neighbours.
+    part : (U,) the part of each node before parts were joined.
+    recall : as in `Neighbours`. by_rows : whether points were read by rows.
+    """
+
+    first: Int
+    place: Int
+    ends: Int32
+    length: Float | Single
+    n_neighbors: int
+    scale: float
+    part: Int
+    recall: float | None
+    by_rows: bool = False
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.first.size)
+
+    @property
+    def n_parts(self) -> int:
+        return int(self.part.max()) + 1
+
+    def warnings(self, wanted: int) -> tuple[str, ...]:
+        """Warnings of what was changed or approximated; `wanted` is the parameter `n_neighbors`."""
+        sentences = []
+        if self.n_neighbors < wanted:
+            sentences.append(
+                f"There are {self.n_nodes} distinct points, so n_neighbors = {wanted} became "
+                f"{self.n_neighbors}."
+            )
+        if self.recall is not None:
+            sentences.append(
+                "Neighbours were sought by an approximate index that keeps points in half "
+                f"precision, which found {self.recall:.1%} of the neighbours of a sample of points."
+            )
+        if self.n_parts > 1:
+            sentences.append(
+                f"The graph of nearest neighbours fell into {self.n_parts} parts, which were "
+                "joined by edges between points of parts that lie next to each other."
+            )
+        return tuple(sentences)
+
+
+def neighbour_graph(
+    points: Array | Rows,
+    n_neighbors: int,
+    metric: DistanceMetric,
+    threads: int,
+    progress: Progress,
+    crew: Crew | None = None,
+    flat_by: DistanceMetric | None = None,
+) -> Graph:
+    """The connected graph of `n_neighbors` nearest neighbours.
+
+    points : (N, D); `Rows`, for metrics of `FLAT`, are read block by block.
+    crew : its pieces are answered by `graph_piece`; None: this process alone.
+    flat_by : the metric by which `points` were made flat; None: they are the rows as given.
+    """
+    progress(0.0, "neighbours", "looking for equal points")
+    first, place = distinct(points)
+    by_rows = isinstance(points, Rows)
+    if first.size == 1:
+        none = np.empty((0, 2), dtype=np.int32)
+        part = np.zeros(1, np.int64)
+        return Graph(first, place, none, np.empty(0), 0, 0.0, part, None, by_rows)
+    n_near = min(n_neighbors, first.size - 1)
+    sharing = None
+    if crew is not None and crew.n_pieces > 1:
+        chosen = {} if first.size == points.shape[0] else {"chosen": first}
+        sharing = Sharing(crew, {"flat_by": flat_by or metric}, chosen)
+    rows: Array | Rows
+    if isinstance(points, Rows):
+        rows = FlatRows(points, metric)
+        rows = rows if first.size == points.shape[0] else ChosenRows(rows, first)
+        within = subprogress(progress, 0.0, 0.99)
+        near = nearest_by_rows(rows, n_near, metric, threads, within, sharing=sharing)
+    else:
+        nodes = points if first.size == len(points) else points[first]
+        near = nearest(nodes, n_near, metric, threads, progress, sharing)
+        rows = flat(nodes, metric) if metric in FLAT else nodes
+    scale, recall = float(near.distance.mean(dtype=np.float64)), near.recall
+    ends, length = _undirected(near.index, near.distance)
+    del near
+    part = alone = _parts(first.size, ends)
+    while (count := int(part.max()) + 1) > 1:
+        progress(0.99, "neighbours", f"joining {count:,} parts")
+        new, part = between_parts(rows, part, count, n_near, threads)
+        ends = np.concatenate([ends, new])
+        far = between(rows, new[:, 0], new[:, 1], metric).astype(length.dtype)
+        length = np.concatenate([length, far])
+    if not by_rows:
+        key = np.lexsort((ends[:, 1], ends[:, 0]))
+        ends, length = ends[key], length[key]
+    return Graph(first, place, ends, length, n_near, scale, alone, recall, by_rows)
+
+
+def graph_piece(rows: Rows, given: Piece, threads: int, progress: Progress) -> Arrays:
+    """What the crew of `neighbour_graph` computes. rows : (N, D) the features as they are."""
+    part: Rows = FlatRows(rows, given["flat_by"])
+    if "chosen" in given[SHARED]:
+        part = ChosenRows(part, np.asarray(given[SHARED]["chosen"]))
+    return cells.piece(part, given, threads, progress)
+
+
+def _undirected(index: Int32, distance: Float | Single) -> tuple[Int32, Float | Single]:
+    """Each pair of neighbours once, the lower first, with its distance."""
+    n_points, n_near = index.shape
+    ends = np.empty((n_points * n_near, 2), dtype=np.int32)
+    length = np.empty(len(ends), dtype=distance.dtype)
+    n_edges = 0
+    for block in row_blocks(n_points, n_near * n_near, 1 << 22):
+        other = index[block]
+        own = np.arange(block.start, block.stop, dtype=np.int32)[:, None]
+        # A pair of which each is the other's neighbour is counted at its lower point.
+        counted = (other > own) | (index[other] != own[:, :, None]).all(axis=2)
+        there = other[counted]
+        here = np.broadcast_to(own, other.shape)[counted]
+        stop = n_edges + there.size
+        ends[n_edges:stop, 0] = np.minimum(here, there)
+        ends[n_edges:stop, 1] = np.maximum(here, there)
+        length[n_edges:stop] = distance[block][counted]
+        n_edges = stop
+    return ends[:n_edges], length[:n_edges]
+
+
+def _parts(n_nodes: int, ends: Int32) -> Int:
+    """(n_nodes,) number of the connected part of each node."""
+    part, n_parts = np.arange(n_nodes), n_nodes
+    for block in row_blocks(len(ends), 1, EDGES_AT_ONCE):
+        pairs = part[ends[block]]
+        ones = np.ones(len(pairs), dtype=np.int8)
+        edges = coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(n_parts, n_parts))
+        n_parts, joined = connected_components(edges, directed=False)
+        part = joined.astype(np.int64)[part]
+    return part
+
+
+def between_parts(
+    rows: Array | Rows, part: Int, n_parts: int, n_neighbors: int, threads: int
+) -> tuple[Int32, Int]:
+    """Edges between points of parts that are neighbours by their means, and the part of each point
+    with them.
+
+    rows : (n, D), for metrics of `FLAT` as by `flat`. part : (n,) of several.
+    """
+    order = np.argsort(part, kind="stable")
+    start = np.searchsorted(part[order], np.arange(n_parts + 1))
+    mean = np.empty((n_parts, rows.shape[1]))
+    if isinstance(rows, Rows):
+        mean = _means(rows, part, n_parts)
+    else:
+        for number in range(n_parts):
+            own = rows[order[start[number] : start[number + 1]]]
+            mean[number] = own.mean(axis=0, dtype=np.float64)
+    first, place = distinct(mean)
+    pairs = []
+    if first.size < n_parts:
+        # Parts with the same mean, such as shells: each is joined to the first of them.
+        repeated = np.flatnonzero(first[place] != np.arange(n_parts))
+        pairs.append(np.stack([first[place[repeated]], repeated], axis=1))
+    if first.size > 1:
+        near = nearest(mean[first], min(n_neighbors, first.size - 1), "euclidean", threads, silent)
+        ends, _ = _undirected(near.index, near.distance)
+        pairs.append(first[ends])
+    adjacent = np.concatenate(pairs)
+    # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
+    members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
+    left = _nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
+    right = _nearest_members(
+        rows, members, adjacent[:, 1], scattered(rows, left).astype(np.float64)
+    )
+    left = _nearest_members(
+        rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64)
+    )
+    ends = np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
+    return ends, _parts(n_parts, part[ends].astype(np.int32))[part]
+
+
+def _means(rows: Rows, part: Int, n_parts: int) -> Float:
+    """(n_parts, D) the mean of the rows of each part."""
+    total = np.zeros((n_parts, rows.shape[1]))
+    for block, values in blocks(rows):
+        where = part[block], np.arange(block.stop - block.start)
+        member = csr_array((np.ones(len(where[0])), where), shape=(n_parts, where[0].size))
+        total += member @ np.asarray(values, dtype=np.float64)
+    return total / np.bincount(part, minlength=n_parts)[:, None]
+
+
+def _nearest_members(rows: Array | Rows, members: list[Int], part: Int, target: Float) -> Int:
+    """For each pair, the point of a part that is nearest to a target.
+
+    A part that occurs in many pairs is searched in a sample: O(`MOST_COMPARED` D) a part at most.
+    """
+    nearest_point = np.empty(part.size, dtype=np.int64)
+    for number in np.unique(part):
+        pairs = np.flatnonzero(part == number)
+        best = np.full(pairs.size, np.inf)
+        candidates = members[number][:: -(-members[number].size * pairs.size // MOST_COMPARED)]
+        for block in row_blocks(candidates.size, max(rows.shape[1], pairs.size), 1 << 20):
+            own = scattered(rows, candidates[block]).astype(np.float64)
+            centre = own.mean(axis=0)
+            own, to = own - centre, target[pairs] - centre
+            squared = np.einsum("nd,nd->n", own, own) - 2.0 * (to @ own.T)
+            squared += np.einsum("nd,nd->n", to, to)[:, None]
+            at = squared.argmin(axis=1)
+            nearer = squared[np.arange(pairs.size), at] < best
+            best[nearer] = squared[np.arange(pairs.size), at][nearer]
+            nearest_point[pairs[nearer]] = candidates[block][at[nearer]]
+    return nearest_point

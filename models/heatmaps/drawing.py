@@ -20,16 +20,15 @@ from scipy.spatial.distance import squareform
 from models.arrays import Array, Float, Int, Matrix
 from models.errors import UsageError, shown
 from models.graphs.measured import Measured
+from models.heatmaps.heatmap import MOST_ROWS, STEPS, HeatmapTerms, PooledRange, n_levels, tile
 from models.heatmaps.measured import means_of_pairs
-from models.heatmaps.options import MOST_ROWS, HeatmapTerms
-from models.heatmaps.tiles import STEPS, PooledRange, n_levels, tile
 from models.inputs.checks import Points, blocks, require_columns, require_usable
 from models.inputs.frames import Frame, require_room
-from models.running import memory
+from models.running import budget
 from models.running.progress import Progress
-from models.tree.clusters import clusters
-from models.tree.leaf_ranges import spans
+from models.tree.cut import clusters
 from models.tree.tree import Tree
+from models.tree.walk import spans
 from models.tree.window import fold
 
 HELD = 1 << 25
@@ -264,10 +263,10 @@ EXTREME = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """values : what its tiles are made of, see `models.heatmaps.tiles.tile`. rows, columns : facts
-    of each, from left to right. merges : of the columns, see `column_tree`. n_rows, n_columns : of
-    the matrix. low, high : bounds of all values. shown : the values that have the first and the
-    last colour. warnings : one sentence each.
+    """values : what its tiles are made of, see `models.heatmaps.heatmap.tile`. rows, columns :
+    facts of each, from left to right. merges : of the columns, see `column_tree`. n_rows, n_columns
+    : of the matrix. low, high : bounds of all values. shown : the values that have the first and
+    the last colour. warnings : one sentence each.
     """
 
     values: Array
@@ -466,7 +465,7 @@ def _distances(
     else:
         assert rows is not None
         require_columns(rows)
-        memory.require(
+        budget.require(
             "heatmap", 16 * n * rows.shape[1], "Give a `cut` into fewer clusters, or fewer columns."
         )
         progress(0.05, "summing up")

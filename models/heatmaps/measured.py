@@ -19,14 +19,13 @@ from models.graphs.measured import (
     kept,
     measured_features,
 )
-from models.heatmaps.options import Metric
+from models.heatmaps.heatmap import Metric
 from models.inputs.checks import Points
 from models.inputs.data import Data
 from models.inputs.rows import Rows
 from models.method import Model
-from models.numerics.distances import presence_warnings
-from models.numerics.shared_columns import AT_ONCE
-from models.running import memory
+from models.numerics.distances import AT_ONCE, presence_warnings
+from models.running import budget
 from models.running.progress import Progress
 
 _OF_FIT = {
@@ -73,7 +72,7 @@ def means_of_pairs(
     point, n_groups for none. Raises UsageError as `Measured.between`. O(N^2 D) time, 24 n_groups^2
     bytes.
     """
-    memory.require("heatmap", 24 * n_groups**2 + 16 * AT_ONCE, "Give a `cut` into fewer clusters.")
+    budget.require("heatmap", 24 * n_groups**2 + 16 * AT_ONCE, "Give a `cut` into fewer clusters.")
     own = group[place]
     n = len(own)
     indicator = sp.csr_array((np.ones(n), (own, np.arange(n))), shape=(n_groups + 1, n))

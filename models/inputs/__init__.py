@@ -2,14 +2,14 @@
 
 Start with `data`.
 
-- `data`: the inputs of a method by role, already parsed.
+- `data`: the inputs of a method by role, already parsed; images as rows.
 - `frames`: where rows lie and how large they are: moves and scales them for all that measures.
-- `rows`: a matrix that is read by rows; `images`: images as its rows; `items`: a table of items.
-- `odd_columns`, `far_rows`: warnings of columns that are likely not meant as features, and of rows
+- `rows`: a matrix that is read by rows; `items`: a table of items.
+- `oddities`: warnings of columns that are likely not meant as features, and of rows
   beside which others seem to be one.
-- `exact`: whole numbers that double precision would round are refused.
-- `label_sets`, `label_nodes`: rows with several labels or none; labels as nodes of a hierarchy.
-- `known_clusters`: what a user says of rows: together, or not; `pairs`: pairs of rows.
-- `notes`: what reading an input decided, forgave or found odd becomes a warning.
+- `reading`: whole numbers that double precision would round are refused; what reading decided,
+  forgave or found odd becomes a warning.
+- `label_sets`: rows with several labels or none; labels as nodes of a hierarchy.
+- `pairs`: pairs of rows, and what a user says of rows: together, or not.
 - `checks`: what is refused before any work.
 """

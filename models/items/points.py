@@ -10,7 +10,7 @@ import numpy as np
 
 from models.arrays import Array
 from models.errors import UsageError
-from models.inputs.images import ImageSize, size_of
+from models.inputs.data import ImageSize, size_of
 from models.inputs.items import ItemColumn, ItemTable
 from models.inputs.rows import Rows
 from models.tree.tree import Tree
@@ -30,7 +30,7 @@ def points_of(
     Its name is that of its leaf where that holds this row alone, else the row's number, from 0.
 
     values : what the fit saw, an array or Rows with a row for each point, before any preparation.
-    image_shape : as of `models.inputs.images.size_of`. O(n_points) and the images' bytes.
+    image_shape : as of `models.inputs.data.size_of`. O(n_points) and the images' bytes.
     """
     import pyarrow as pa
 

@@ -24,8 +24,8 @@ from models.inputs.rows import Rows
 from models.items.placement import Placement
 from models.maps.principal import components
 from models.running.progress import Progress, silent
-from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
+from models.tree.walk import spans
 
 By: TypeAlias = Literal["central", "unsure", "random"]
 Basis: TypeAlias = Literal["features", "logits"]

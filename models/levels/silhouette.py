@@ -36,8 +36,7 @@ from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.numerics.agglomeration import merged
 from models.numerics.distances import euclidean
-from models.tree.clusters import most_clusters
-from models.tree.cut import nested_cuts
+from models.tree.cut import most_clusters, nested_cuts
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:

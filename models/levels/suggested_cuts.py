@@ -33,12 +33,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
-from models.tree.clusters import most_clusters
-from models.tree.cut import nested_cuts
-from models.tree.leaf_ranges import leaf_counts
+from models.tree.cut import most_clusters, nested_cuts
 from models.tree.noise import noise_of
 from models.tree.tree import Tree
-from models.tree.walk import greatest_heights
+from models.tree.walk import greatest_heights, leaf_counts
 
 SIGNIFICANT = 0.05
 """Largest p-value of a level that is suggested."""

@@ -21,7 +21,7 @@ from models.arrays import Float, Int
 from models.metrics import flat
 from models.metrics.estimate import Estimate, mean_of
 from models.metrics.lca_order import LeafOrder, PointOrder
-from models.metrics.loops import pairs
+from models.metrics.loops import trees
 from models.tree.parents import under
 from models.tree.tree import Tree
 
@@ -223,7 +223,7 @@ def _mean_squared_gap(
     gap = own.of(leaf, leaf, leaf) - other.of(row_leaf, row_leaf, row_leaf)
     total = float(inside @ (gap * gap))
     member = np.argsort(cells.row, kind="stable")
-    total += pairs.squared_gap(
+    total += trees.squared_gap(
         cells.row,
         member,
         np.searchsorted(cells.row[member], np.arange(cells.row_leaf.shape[0] + 1)),

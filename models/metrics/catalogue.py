@@ -11,16 +11,9 @@ import numpy.typing as npt
 from models.arrays import Matrix
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
-from models.metrics import (
-    against_features,
-    against_hierarchy,
-    against_labels,
-    against_pairs,
-    measured,
-)
+from models.metrics import entries
 from models.metrics.estimate import Estimate
-from models.metrics.evaluation import Evaluation, Kernel, Subject
-from models.metrics.metric import Metric
+from models.metrics.evaluation import Evaluation, Kernel, Metric, Subject
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
@@ -157,12 +150,7 @@ def _add(evaluation: Evaluation, metric: Metric, estimate: Estimate) -> None:
         evaluation.standard_errors[metric.id] = error
 
 
-_MODULES = (against_labels, against_hierarchy, against_pairs, against_features, measured)
-
 METRICS: dict[str, Metric] = {
-    entry.id: entry
-    for module in _MODULES
-    for entry in vars(module).values()
-    if isinstance(entry, Metric)
+    entry.id: entry for entry in vars(entries).values() if isinstance(entry, Metric)
 }
-"""All metrics by id, in the order of display: by module, then by position there."""
+"""All metrics by id, in the order of display: by position in `entries`."""

@@ -1,15 +1,17 @@
-"""The shared basis of the metrics of a tree: checked inputs, the cut, counts and orders, each
-computed once.
+"""What metrics of a tree start from: checked inputs, the cut, counts and orders, computed once.
 
 `truth_over_points` gives a true hierarchy over the points of a tree: labels name its leaves, or its
 rows are these points.
+
+A metric is a function of a `Subject` under the decorator `metric`, which makes an entry of the
+catalogue with its name, inputs and definition.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -22,14 +24,13 @@ from models.errors import UsageError, listed, shown
 from models.inputs.frames import CENTRE, NARROW, Aside, Frame
 from models.inputs.label_sets import LabelSets
 from models.inputs.rows import Rows
+from models.metrics.estimate import Estimate
 from models.metrics.flat import Contingency, contingency
 from models.metrics.hierarchical import upper_part
-from models.metrics.inputs import distances_of, features_of, similarity_of
-from models.metrics.labels import Classes, classes_of
+from models.metrics.inputs import Classes, classes_of, distances_of, features_of, similarity_of
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine, Euclidean, Gaussian, Pairs, SparsePairs
-from models.tree.clusters import most_clusters
-from models.tree.cut import Cut, cut, rows_at
+from models.tree.cut import Cut, cut, most_clusters, rows_at
 from models.tree.named import NamedNodes
 from models.tree.rows import matched
 from models.tree.tree import Tree, sizes
@@ -333,3 +334,73 @@ def _criterion(cut_by: dict[str, Any]) -> dict[str, Any]:
             f"The cut's {key} is {value!r}; it must be {kind}.", code="wrong-cut", parameter=key
         )
     return cut_by
+
+
+Role = Literal["labels", "features", "distances", "similarity", "hierarchy", "measured"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One entry of the catalogue.
+
+    needs : roles of which one is required; the first one present is used. "measured" is no input:
+        the tree's method measured the metric itself.
+    looks_at : "cut" (a flat clustering), "tree" (the whole tree) or "method" (the method that made
+        it).
+    low, high : range of its values; None: unbounded.
+    better : which end is better.
+    definition, source : one sentence for people; paper and place.
+    compute : the metric itself.
+    """
+
+    id: str
+    title: str
+    needs: tuple[Role, ...]
+    looks_at: Literal["cut", "tree", "method"]
+    low: float | None
+    high: float | None
+    better: Literal["higher", "lower"]
+    definition: str
+    source: str
+    compute: Callable[[Subject], Estimate]
+
+    def applies(self, subject: Subject) -> bool:
+        """Whether its inputs are present: one of its roles, and a cut if it needs one."""
+        if self.needs == ("measured",):
+            return self.id in subject.measured
+        if not subject.given & set(self.needs):
+            return False
+        return self.looks_at != "cut" or subject.has_clusters
+
+
+def metric(
+    title: str,
+    *,
+    needs: tuple[Role, ...],
+    looks_at: Literal["cut", "tree", "method"],
+    low: float | None,
+    high: float | None,
+    better: Literal["higher", "lower"],
+    source: str,
+) -> Callable[[Callable[[Subject], Estimate]], Metric]:
+    """Make a function an entry of the catalogue: its name is the id, its docstring the definition.
+
+    The other fields are as in `Metric`.
+    """
+
+    def entry(compute: Callable[[Subject], Estimate]) -> Metric:
+        definition = " ".join((compute.__doc__ or "").split())
+        return Metric(
+            compute.__name__,
+            title,
+            needs,
+            looks_at,
+            low,
+            high,
+            better,
+            definition,
+            source,
+            compute,
+        )
+
+    return entry

@@ -13,7 +13,7 @@ import numpy as np
 from models.arrays import Int
 from models.metrics import flat
 from models.metrics.estimate import Estimate, mean_of
-from models.metrics.labels import Classes
+from models.metrics.inputs import Classes
 from models.metrics.lca_order import LeafOrder
 from models.metrics.loops import trees
 from models.tree.tree import Tree

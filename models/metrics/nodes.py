@@ -19,8 +19,7 @@ from models.errors import UsageError
 from models.inputs.frames import Frame
 from models.inputs.label_sets import LabelSets
 from models.metrics import flat
-from models.metrics.inputs import features_of
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of, features_of
 from models.metrics.lca_order import LeafOrder
 from models.metrics.loops import nodes
 from models.running.progress import Progress, silent

@@ -2,7 +2,6 @@
 
 Start with `evidence`: what there is to say of nodes, by labels, terms, central items or features.
 
-- `by_input`: nodes named in the same job, by an input.
-- `options`: the request.
+- `by_input`: the request; nodes named in the same job, by an input.
 - `evidence`: what is found for each node, and the name that it makes.
 """

@@ -1,21 +1,26 @@
-"""Nodes named after their points: by their names, their largest class, or their distinctive
-terms."""
+"""The terms on which nodes are named, and names by an input.
+
+A job names nodes after their points: by their names, their largest class, or their distinctive
+terms.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from pydantic import Field, model_validator
 
 from models.arrays import Matrix
 from models.errors import UsageError
 from models.inputs.data import require_finite
 from models.inputs.label_sets import LabelSets
 from models.method import Input
+from models.parameters import Exact
 from models.tree.cut import finest_cut, rows_at
 from models.tree.noise import noise_leaves
 from models.tree.tree import Tree
@@ -188,3 +193,49 @@ def node_sums(tree: Tree, features: Matrix, n_clusters: int) -> dict[int, npt.ND
         if node:
             by_node[int(tree.parent[node])] += by_node[node]
     return by_node
+
+
+By = Literal["labels", "terms", "items", "features"]
+"""What names are made of."""
+
+NEEDED: dict[By, tuple[str, ...]] = {
+    "labels": ("labels",),
+    "terms": ("features", "feature_names"),
+    "items": ("features", "names"),
+    "features": ("features",),
+}
+"""The inputs that each needs; of terms, `documents` in place of both."""
+
+
+class NamingTerms(Exact):
+    """What nodes are named by, and how many."""
+
+    by: By | Literal["model"] = Field(
+        description="`labels`: the largest class of the rows. `terms`: the words or counted "
+        "features that a node has more of than the whole. `items`: the names of the rows nearest "
+        "to the mean. `features`: the features in which a node differs most from its siblings. "
+        "`model`: a language model phrases names from the `evidence`, where the operator has set "
+        "one; the evidence is sent to it.",
+    )
+    evidence: By | None = Field(
+        None, description="For `model`: what it receives about each node; `terms` by default."
+    )
+    n_clusters: int = Field(
+        256,
+        ge=2,
+        le=4096,
+        description="The clusters of the cut into this many are named, and all nodes above them.",
+    )
+
+    @model_validator(mode="after")
+    def _evidence_of_a_model(self) -> NamingTerms:
+        if self.by != "model" and self.evidence is not None:
+            raise ValueError("evidence is that of a model: give `by` model too")
+        return self
+
+    @property
+    def found_by(self) -> By:
+        """What the evidence is made of."""
+        if self.by == "model":
+            return self.evidence or "terms"
+        return self.by

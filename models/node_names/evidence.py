@@ -13,18 +13,18 @@ import numpy as np
 
 from models.arrays import Matrix
 from models.errors import UsageError
-from models.inputs.data import Data, Value
-from models.inputs.images import as_matrix
+from models.inputs.data import Data, Value, as_matrix
 from models.inputs.rows import Rows
 from models.metrics.nodes import report_on_nodes
 from models.node_names.by_input import (
     N_TERMS,
+    NEEDED,
+    By,
     by_labels,
     distinctive_terms,
     node_sums,
     require_points,
 )
-from models.node_names.options import NEEDED, By
 from models.preprocess.inputs import fit_inputs
 from models.tree.cut import finest_cut
 from models.tree.tree import Tree

@@ -1,4 +1,4 @@
-"""`models.numerics.bessel` for tensors of torch, on any device, with gradients.
+"""`models.numerics.sphere` for tensors of torch, on any device, with gradients.
 
 Computed in double precision, returned in the tensor's own. Gradients are the exact derivatives (of
 log C_D it is -A_D, of A_D its slope, of the inverse one over the slope), not the derivatives of the
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from models.numerics.bessel import invert, log_bessel, log_constant, order_of, ratios
+from models.numerics.sphere import invert, log_bessel, log_constant, order_of, ratios
 
 
 def log_iv(order: float, a: torch.Tensor) -> torch.Tensor:

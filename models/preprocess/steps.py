@@ -18,10 +18,16 @@ import scipy.sparse as sp
 from pydantic import BaseModel, ConfigDict, Field
 
 from models.arrays import Arrays, Float, Matrix
-from models.documents.counts import word_counts
-from models.documents.words import Stemming, StopWords, numbered, reader, vocabulary
 from models.errors import UsageError
 from models.parameters import Whole
+from models.preprocess.documents import (
+    Stemming,
+    StopWords,
+    numbered,
+    reader,
+    vocabulary,
+    word_counts,
+)
 
 Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
 """Yields all rows from the first to the last, in blocks, each time it is called."""

@@ -2,9 +2,9 @@
 
 Start with `progress`.
 
-- `progress`: the progress of a long computation; `crew`: who computes its pieces.
-- `memory`, `device`: the memory it may use, and where torch computes.
-- `cost`: how long a fit is expected to take.
+- `progress`: the progress of a long computation; who computes its pieces.
+- `budget`: the memory it may use, and how long it is expected to take.
+- `device`: where torch computes.
 - `packages`: optional packages that only some work needs.
 - `loops`: what numba compiles, as seen from outside.
 """

@@ -2,12 +2,11 @@
 
 Start with `tree`, the frozen table of columns, and `build`, the ways to make one.
 
-- Structure: `parents` (operations on the column of parents), `walk` (paths, ancestors, subtrees),
-  `leaf_ranges` (the leaves under each node).
-- Cuts: `cut` (one, or all from coarse to fine), `clusters`, `noise` (rows in none), `crumbs`;
-  `models.levels` has those that stand out.
-- Attributes of nodes: `labels`, `categories`, `cluster_names`, `distinctive_features`, `search`,
-  `named` (the node that a label means).
+- Structure: `parents` (operations on the column of parents), `walk` (orders, paths, ancestors,
+  subtrees, the leaves under each node).
+- Cuts: `cut` (one, or all from coarse to fine; with points or without), `noise` (rows in no
+  cluster); `models.levels` has those that stand out.
+- Attributes of nodes: `labels` (and colours), `cluster_names`, `named` (nodes by their names).
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
 - Two trees: `moves` (leaves of the same names, and which of them moved).
 - Rows: `rows` (which row a leaf holds, by names; other rows).

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from models.errors import InvalidTree, UsageError, listed, shown
 from models.tree.build import from_merges
-from models.tree.dialects.rounding import counted, forgiven, risen
+from models.tree.dialects import counted, forgiven, risen
 from models.tree.json_fields import require_text
 from models.tree.parents import places_of
 from models.tree.tree import Tree, sizes

@@ -18,9 +18,9 @@ import numpy as np
 
 from models.arrays import Float, Int
 from models.errors import UsageError, listed
-from models.tree.leaf_ranges import points_before, points_in_order
 from models.tree.rows import over_rows
 from models.tree.tree import Tree
+from models.tree.walk import points_before, points_in_order
 
 Match = Literal["auto", "row", "name"]
 

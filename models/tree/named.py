@@ -1,9 +1,13 @@
-"""Nodes of a tree by their names, or by their paths of names."""
+"""Nodes of a tree by their names: exactly, by their paths of names, or by a part of a name."""
 
 from __future__ import annotations
 
-from models.tree.dialects.separators import OTHERS, parts, split
+from typing import TypedDict
+
+from models.errors import UsageError
+from models.tree.class_paths import OTHERS, parts, split
 from models.tree.tree import Tree
+from models.tree.walk import path
 
 NONE, SEVERAL = -1, -2
 
@@ -55,14 +59,63 @@ class NamedNodes:
 
     def _at_path(self, parts: list[str]) -> int:
         tree, reached = self._tree, NONE
-        for path in [parts] if tree.name[0] != parts[0] else [parts[1:], parts]:
+        for names in [parts] if tree.name[0] != parts[0] else [parts[1:], parts]:
             node = 0
-            for part in path:
+            for part in names:
                 node = self._below.get((node, part), NONE)
                 if node < 0:
                     break
-            if node >= 0 and path:
-                leaf = self._below.get((node, path[-1]), NONE)
+            if node >= 0 and names:
+                leaf = self._below.get((node, names[-1]), NONE)
                 return leaf if leaf >= 0 and not tree.n_children[leaf] else node
             reached = min(reached, node)
         return reached
+
+
+class NodeMatch(TypedDict):
+    """A node whose name matches; `path` runs from the root to the node, both included."""
+
+    node: int
+    name: str
+    path: list[int]
+
+
+def search(tree: Tree, text: str, limit: int = 50) -> list[NodeMatch]:
+    """The nodes from `find`, each with its path: one number per level."""
+    return [
+        NodeMatch(node=node, name=str(tree.name[node]), path=path(tree, node).tolist())
+        for node in find(tree, text, limit)
+    ]
+
+
+def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
+    """Nodes whose name contains `text`, ignoring case.
+
+    Exact matches come first, then names that begin with it, then the others; each group by
+    decreasing size, then by row. At most `limit`. O(characters of all names).
+
+    Raises UsageError for an empty text or a limit below 1.
+    """
+    query = text.strip().casefold()
+    if not query:
+        raise UsageError(
+            "The text to search for is empty; give at least one character.",
+            code="wrong-parameter",
+            parameter="q",
+        )
+    if limit < 1:
+        raise UsageError(
+            f"Parameter 'limit' is {limit}; it must be at least 1.",
+            code="wrong-parameter",
+            parameter="limit",
+        )
+    hits: list[tuple[int, int, int]] = []
+    for node, name in enumerate(tree.name):
+        if name is None:
+            continue
+        folded = name.casefold()
+        if query in folded:
+            rank = 0 if folded.strip() == query else 1 if folded.startswith(query) else 2
+            hits.append((rank, -int(tree.size[node]), node))
+    hits.sort()
+    return [node for _, _, node in hits[:limit]]

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import InvalidTree, UsageError, listed, shown
+from models.tree import dialects, json_fields
 from models.tree.build import from_parents, levels_below
-from models.tree.dialects import fields, rounding
-from models.tree.dialects.support import KEYS
+from models.tree.dialects import KEYS
 from models.tree.json_fields import Column, columns_as_text, extra_columns, plain, require_text
 from models.tree.tree import Tree
 from models.tree.walk import preorder, require_node
@@ -109,7 +109,7 @@ def read(document: Any) -> Tree:
     length that is negative. O(n_nodes log depth).
     """
     if isinstance(document, list):
-        if not fields.is_forest(document):
+        if not json_fields.is_forest(document):
             return _read_flat(document, {}, ())
         if len(document) == 1:
             return read(document[0])
@@ -118,7 +118,7 @@ def read(document: Any) -> Tree:
     if not isinstance(document, dict):
         raise InvalidTree(_WANTED)
     claims = {key: document[key] for key in ("kind", "monotone") if key in document}
-    unknown = sorted(document.keys() - fields.DOCUMENT)
+    unknown = sorted(document.keys() - json_fields.DOCUMENT)
     if "nodes" in document:
         if not isinstance(document["nodes"], list):
             raise InvalidTree("The field 'nodes' must be a list of nodes.")
@@ -127,7 +127,7 @@ def read(document: Any) -> Tree:
         if isinstance(document.get(key), dict):
             unknown = [other for other in unknown if other != key]
             return _read_nested({**document[key], **claims}, _left_out(unknown))
-    if not fields.has_tree(document):
+    if not json_fields.has_tree(document):
         raise InvalidTree(_WANTED)
     return _read_nested(document, ())
 
@@ -189,8 +189,8 @@ def _read_flat(nodes: list[Any], document: dict[str, Any], warnings: tuple[str, 
     for row, node in enumerate(nodes):
         if not isinstance(node, dict):
             raise InvalidTree(f"Node number {row} of the list is not an object.", node=row)
-    id_key = fields.first_of(fields.IDS, nodes, every=True) or "id"
-    parent_key = fields.first_of(fields.PARENTS, nodes) or "parent"
+    id_key = json_fields.first_of(json_fields.IDS, nodes, every=True) or "id"
+    parent_key = json_fields.first_of(json_fields.PARENTS, nodes) or "parent"
     row_of_id: dict[int | str, int] = {}
     for row, node in enumerate(nodes):
         own = node.get(id_key)
@@ -236,20 +236,20 @@ def _read_nested(root: dict[str, Any], warnings: tuple[str, ...]) -> Tree:
         row = len(nodes)
         if not isinstance(node, dict):
             raise InvalidTree(f"A child of node {above} (counted in preorder) is not an object.")
-        key, children = fields.children_of(node, f"node {row} (counted in preorder)")
+        key, children = json_fields.children_of(node, f"node {row} (counted in preorder)")
         if key is not None:
             below.add(key)
         nodes.append(node)
         parents.append(above)
         waiting.extend((child, row) for child in reversed(children))
-    if fields.SIDES[0] in below:
-        below.update(fields.SIDES)
+    if json_fields.SIDES[0] in below:
+        below.update(json_fields.SIDES)
     if len(nodes) == 1:
-        fields.require_no_hidden_children(bare_root)
+        json_fields.require_no_hidden_children(bare_root)
     other = sorted(below - {"children"})
     if other:
         warnings = (*warnings, f"Children were read from {listed(other)}.")
-    used = below | {key for key in fields.CHILDREN if key != "values"}
+    used = below | {key for key in json_fields.CHILDREN if key != "values"}
     listing = _Listing(nodes, parents, range(len(nodes)), used, nested=True)
     return _build(listing, root, warnings)
 
@@ -285,7 +285,7 @@ def _build(
     heights, bare = _heights(listing, above, used, warnings)
     # The service's own trees have heights, and columns of methods such as `confidence`.
     has_heights = any("height" in node for node in nodes)
-    support = fields.support_of(nodes, ids, ("support",) if has_heights else KEYS)
+    support = json_fields.support_of(nodes, ids, ("support",) if has_heights else KEYS)
     if support is not None:
         warnings += support[2]
         if support[0] is not None:
@@ -296,7 +296,7 @@ def _build(
     elif "support" in extra:
         del extra["support"]
     if not has_heights or all(name is None for name in names):
-        warnings += fields.kept_fields([key for key in extra if key != "support"])
+        warnings += json_fields.kept_fields([key for key in extra if key != "support"])
     tree = from_parents(
         parents,
         heights,
@@ -310,8 +310,8 @@ def _build(
     if bare:
         tree = replace(tree, height=levels_below(tree.parent))
     elif monotone:
-        tree, n_risen = rounding.risen(tree)
-        warnings += rounding.counted(n_risen, "branch length")
+        tree, n_risen = dialects.risen(tree)
+        warnings += dialects.counted(n_risen, "branch length")
     if _sizes_differ(listing, tree):
         warnings.append("The field 'size' of nodes was left out: each leaf is one row here.")
     return replace(tree, warnings=tuple(warnings))
@@ -323,7 +323,7 @@ def _names(listing: _Listing, used: set[str], warnings: list[str]) -> list[str |
     sources: dict[str, None] = {}
     lost = 0
     for node, own in zip(listing.nodes, listing.ids, strict=True):
-        found = fields.name_of(node, listing.nested)
+        found = json_fields.name_of(node, listing.nested)
         if found is None:
             name = own if isinstance(own, str) else None
         else:
@@ -337,7 +337,7 @@ def _names(listing: _Listing, used: set[str], warnings: list[str]) -> list[str |
             lost += isinstance(text_id, str) and text_id != name
         names.append(name)
     if listing.nested and not sources:
-        for row, name in fields.numbered_leaves(listing.nodes, set(listing.parents)).items():
+        for row, name in json_fields.numbered_leaves(listing.nodes, set(listing.parents)).items():
             names[row] = name
             sources["id"] = None
     require_text(names, "A name")
@@ -357,7 +357,7 @@ def _heights(
     nodes, ids = listing.nodes, listing.ids
     given = [node.get("height") for node in nodes]
     if all(height is None for height in given):
-        by_length = fields.heights_by_length(nodes, above, ids)
+        by_length = json_fields.heights_by_length(nodes, above, ids)
         if by_length is None:
             return np.zeros(len(nodes)), True
         heights, key, sentences = by_length
@@ -365,8 +365,8 @@ def _heights(
         warnings += sentences
         return heights, False
     heights = np.array([_height(value, own) for value, own in zip(given, ids, strict=True)])
-    heights, n_forgiven = rounding.forgiven(heights)
-    warnings += rounding.counted(n_forgiven, "height")
+    heights, n_forgiven = dialects.forgiven(heights)
+    warnings += dialects.counted(n_forgiven, "height")
     return heights, False
 
 
@@ -376,7 +376,7 @@ def _falls_by_rounding(heights: npt.NDArray[np.float64], above: npt.NDArray[np.i
     lengths = heights[above[below]] - heights[below]
     falls = lengths < 0
     return bool(
-        falls.any() and rounding.negligible(lengths, float(np.abs(heights).max()))[falls].all()
+        falls.any() and dialects.negligible(lengths, float(np.abs(heights).max()))[falls].all()
     )
 
 

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import InvalidTree, shown
+from models.tree import dialects
 from models.tree.build import from_parents
-from models.tree.dialects import rounding
-from models.tree.dialects.annotations import (
+from models.tree.dialects import (
     NAME,
     Comments,
     SortedLabels,
@@ -308,13 +308,13 @@ class _Rows:
         """Lengths below 0 by rounding become 0; warnings."""
         scale = float(np.abs(self.length[1:]).max(initial=0.0)) if self._below_zero else 0.0
         for node, at in self._below_zero.items():
-            if -self.length[node] > rounding.RELATIVE * scale:
+            if -self.length[node] > dialects.RELATIVE * scale:
                 raise _error(
                     f"A branch length is negative ({self.length[node]!r}), which no height allows",
                     at,
                 )
             self.length[node] = 0.0
-        warnings = rounding.counted(len(self._below_zero), "branch length")
+        warnings = dialects.counted(len(self._below_zero), "branch length")
         n_missing = len(self.parent) - 1 - self._n_given
         if n_missing and self._n_given:
             warnings += (f"{n_missing} node(s) have no branch length; 1 was taken.",)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from models.errors import InvalidTree, listed, shown
 from models.tree import newick
 from models.tree.columns import texts
-from models.tree.dialects.annotations import Comments
+from models.tree.dialects import Comments
 from models.tree.newick import Labels
 from models.tree.tree import Tree
 from models.tree.walk import leaf_order

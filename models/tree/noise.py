@@ -1,4 +1,4 @@
-"""Noise: the rows of a tree that are in no cluster.
+"""Noise, the rows of a tree that are in no cluster; and crumbs, clusters of almost none.
 
 A leaf is noise where the tree's column `noise` is true. An inner node is noise where all leaves
 under it are. So a cut has its noise apart from its clusters wherever it comes between the two; in a
@@ -129,3 +129,41 @@ def _marked(tree: Tree) -> Mask:
         own = np.array([value is True for value in own.tolist()], dtype=bool)
     marked = own.shape == (tree.n_nodes,) and own.dtype.kind == "b"
     return own if marked else np.zeros(tree.n_nodes, dtype=bool)
+
+
+FEWEST_CLUSTERS = 4
+ROWS_EACH = 10
+MOST_ROWS = 0.5
+CRUMB = 0.1
+"""The share of an even share below which a cluster is a crumb."""
+
+
+def crumbs_of(tree: Tree) -> tuple[str, ...]:
+    """The warning for the clusters of a partition, noise apart, if any; none for other trees."""
+    if tree.kind != "partition":
+        return ()
+    clusters = tree.leaves[~noise_of(tree)[tree.leaves]]
+    warning = crumbs_warning(tree.size[clusters])
+    return () if warning is None else (warning,)
+
+
+def crumbs_warning(size: Int) -> str | None:
+    """A warning with the better way, where one cluster has `MOST_ROWS` of the rows or more and
+    half of all clusters or more are crumbs; None otherwise, and for fewer than `FEWEST_CLUSTERS`
+    clusters or `ROWS_EACH` rows a cluster.
+
+    size : (n_clusters,) rows of each. O(n_clusters).
+    """
+    n_rows, n_clusters = int(size.sum()), int(size.size)
+    if n_clusters < FEWEST_CLUSTERS or n_rows < ROWS_EACH * n_clusters:
+        return None
+    largest = float(size.max()) / n_rows
+    n_crumbs = int(np.count_nonzero(size < CRUMB * n_rows / n_clusters))
+    if largest < MOST_ROWS or 2 * n_crumbs < n_clusters:
+        return None
+    return (
+        f"One of {n_clusters:,} clusters has {100 * largest:.0f}% of the rows, and {n_crumbs:,} "
+        "have less than a tenth of an even share: these are outliers split off, not clusters. "
+        "`hac` with `linkage` 'ward' and `kmeans` give clusters of like size; the levels of a tree "
+        "(`GET /v1/trees/{id}/levels`) say which cuts stand out."
+    )

@@ -20,8 +20,8 @@ import numpy as np
 
 from models.arrays import Float, Int
 from models.errors import UsageError
-from models.tree.leaf_ranges import ordered_starts, spans
 from models.tree.tree import Tree
+from models.tree.walk import ordered_starts, spans
 from models.tree.window import Folded
 
 Rotate = Literal["both", "other", "none"]

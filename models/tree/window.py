@@ -13,10 +13,9 @@ import numpy.typing as npt
 from models.arrays import Int
 from models.errors import UsageError
 from models.tree.layout import Scale, layout, readable_scale
-from models.tree.leaf_ranges import leaf_counts, points_before, spans
 from models.tree.noise import noise_of
 from models.tree.tree import Tree
-from models.tree.walk import require_node
+from models.tree.walk import leaf_counts, points_before, require_node, spans
 
 _DIGITS = 7
 """The digits of positions: enough for a picture of a million pixels, and half of all digits."""
@@ -232,7 +231,7 @@ def _columns(tree: Tree, shown: Int, place: npt.NDArray[np.integer]) -> Folded:
 
 
 Colours = Callable[[Folded], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]]
-"""Category (-1: none) and share of each shown node, from `models.tree.categories.shared`."""
+"""Category (-1: none) and share of each shown node, from `models.tree.labels.shared`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from models.arrays import Arrays
-from models.running.crew import Piece, with_shared
-from models.running.progress import Progress, silent
+from models.running.progress import Piece, Progress, silent, with_shared
 
 
 class Killed(Exception):

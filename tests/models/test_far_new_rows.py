@@ -12,9 +12,8 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Int
 from models.inputs.data import Data
-from models.inputs.far_rows import FARTHEST, far_warnings
-from models.inputs.notes import noting
-from models.inputs.odd_columns import odd_columns
+from models.inputs.oddities import FARTHEST, far_warnings, odd_columns
+from models.inputs.reading import noting
 from models.maps.mapping import mapped
 from models.maps.options import MapTerms
 from models.registry import method

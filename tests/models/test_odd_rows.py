@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 from models.arrays import Array
 from models.errors import UsageError
 from models.heatmaps.drawing import heatmap
-from models.heatmaps.options import HeatmapTerms
-from models.inputs.far_rows import FARTHEST, far_warnings
+from models.heatmaps.heatmap import HeatmapTerms
+from models.inputs.oddities import FARTHEST, far_warnings
 from models.inputs.rows import ArrayRows
 from models.items.placement import placement
 from models.items.rankings import ranked, vectors

@@ -15,7 +15,7 @@ from sklearn.metrics import adjusted_rand_score
 from models import registry
 from models.errors import UsageError
 from models.heatmaps.drawing import heatmap
-from models.heatmaps.options import HeatmapTerms
+from models.heatmaps.heatmap import HeatmapTerms
 from models.inputs.data import Data
 from models.inputs.frames import Frame, sampled
 from models.inputs.rows import ArrayRows

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from models.arrays import Arrays
-from models.running.crew import Piece
-from models.running.progress import Progress, silent
+from models.running.progress import Piece, Progress, silent
 from tests.workers.jobs_kit import end, request
 from workers.artifacts.results import save_arrays
 from workers.assembly import Assembly

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from models.editions.operations import Operation
+from models.editions.state import Operation
 from tests.workers.jobs_kit import end, request, result_folder
 from workers.artifacts.aliases import Aliases
 from workers.artifacts.datasets import Dataset

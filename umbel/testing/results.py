@@ -17,7 +17,7 @@ from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.errors import Cancelled, UsageError
 from models.inputs.data import Data
 from models.method import Method, Model
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.plugins.loading import problem_of
 from umbel.testing.examples import N_POINTS, Example, assert_same, clades, permuted
 from umbel.testing.suite import Suite, once, where

@@ -18,8 +18,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from models.editions.operations import Operation
-from models.editions.state import EditionState
+from models.editions.state import EditionState, Operation
 from models.tree.tree import Tree
 from workers.artifacts.beside import Room, unlimited
 from workers.errors import AlreadyThere, Damaged, Missing, OverLimit

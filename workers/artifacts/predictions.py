@@ -14,8 +14,7 @@ from models.arrays import Int, Mask
 from models.calibration.calibration import NodeAnswers
 from models.method import ClassAnswers, Predictions
 from models.tree.cluster_names import cluster_names
-from models.tree.clusters import Clusters
-from models.tree.cut import cluster_of_node
+from models.tree.cut import Clusters, cluster_of_node
 from models.tree.noise import LABEL, NAME, noise_of
 from models.tree.tree import Tree
 from workers.artifacts.results import PREDICTIONS

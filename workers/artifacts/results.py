@@ -33,7 +33,7 @@ drift.arrow         the same comparison, one row per node: node, parent, name, n
 placements.arrow    classes and subtrees of a hierarchy, the most out of place first: what, name,
                     node, where it hangs and would fit, p_value, and the evidence
 positions.npy       a map: (n_points, 2) float32, in the order of rows
-heatmap.npy         what the tiles of a heatmap are made of, see `models.heatmaps.tiles`
+heatmap.npy         what the tiles of a heatmap are made of, see `models.heatmaps.heatmap`
 axes.json           its rows, its columns and the tree over its columns
 suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
                     name; of_label, of_likely, n_classes
@@ -54,9 +54,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Arrays, Int
-from models.calibration.calibration import Calibration
-from models.calibration.options import CalibrationTerms
-from models.calibration.risk import RiskCurve
+from models.calibration.calibration import Calibration, CalibrationTerms, RiskCurve
 from models.method import Model
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree

@@ -21,7 +21,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from models.errors import UsageError
-from models.running.crew import Piece
+from models.running.progress import Piece
 from workers import logs
 from workers.child.confinement import confine, enclose, open_memory
 from workers.child.messages import ChildMessage, SupervisorMessage

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from models.errors import EmptyValue, UsageError
-from models.inputs.notes import noting
+from models.inputs.reading import noting
 from workers.errors import problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request, now

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError, listed, shown
-from models.inputs.exact import LARGEST, is_kept, rounded
+from models.inputs.reading import LARGEST, is_kept, rounded
 from models.roles import Want
 from workers.formats.arrow_types import is_list, is_number, is_text, plain, plain_type
 from workers.formats.facts import Bounds, Facts, Member, choose

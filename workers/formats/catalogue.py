@@ -246,10 +246,10 @@ def format_of(media_type: str | None, head: bytes, role: str | None = None) -> s
 
 def _tree_format(head: bytes) -> str | None:
     """Newick or Nexus, if a file begins so."""
-    from models.tree.dialects import contents
+    from models.tree import dialects
 
     text = head.decode("utf-8", errors="replace").removeprefix("\ufeff")
-    return contents.text_format(text)
+    return dialects.text_format(text)
 
 
 def require_reader(format: str) -> None:

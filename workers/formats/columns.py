@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
-from models.inputs.exact import LARGEST, is_kept
+from models.inputs.reading import LARGEST, is_kept
 from workers.formats.refusals import broken, described, missing, refused
 from workers.formats.tables import dtype_name, text_array
 

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import UsageError, shown
-from models.inputs.exact import LARGEST, is_kept, rounded
+from models.inputs.reading import LARGEST, is_kept, rounded
 from models.roles import Want
 from workers.formats import batches, roles
 from workers.formats.csv_dialect import MAX_LINE, Dialect, dialect_of

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError
-from models.inputs.notes import note
+from models.inputs.reading import note
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
 from workers.formats.refusals import refused

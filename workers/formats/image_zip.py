@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.errors import UsageError, shown
-from models.items.images import ACCEPTED, MOST_BYTES, require_image
+from models.items.facts import ACCEPTED, MOST_BYTES, require_image
 from models.roles import Want
 from workers.formats import archives
 from workers.formats.archives import ArchiveKind

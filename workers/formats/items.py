@@ -17,7 +17,7 @@ import numpy as np
 
 from models.errors import UsageError, shown
 from models.inputs.items import MOST_COLUMNS, ItemColumn, ItemTable, ranked
-from models.items.images import require_image
+from models.items.facts import require_image
 from workers.formats.refusals import described, refused, unsupported
 from workers.formats.tables import NOTHING, Lists, NamedColumns, Table, require_names
 

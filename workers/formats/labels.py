@@ -25,7 +25,7 @@ import scipy.sparse as sp
 from models.arrays import Int, Mask
 from models.errors import UsageError, listed
 from models.inputs.label_sets import LabelSets
-from models.inputs.notes import note
+from models.inputs.reading import note
 from workers.formats import columns
 from workers.formats.columns import NUMBERS
 from workers.formats.refusals import described, refused

@@ -17,10 +17,9 @@ import scipy.sparse as sp
 
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
-from models.inputs.exact import LARGEST, is_kept, rounded
 from models.inputs.items import ItemTable
 from models.inputs.label_sets import LabelSets
-from models.inputs.notes import note
+from models.inputs.reading import LARGEST, is_kept, note, rounded
 from models.roles import ROLES, Want, role_of
 from models.tree.tree import Tree
 from workers.formats import columns, distances, edges, items, labels, tree_documents
@@ -258,14 +257,13 @@ def _hierarchy(table: Table, role: str) -> Tree:
 def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int], tuple[str, ...]]:
     """Class paths, the row of each, and warnings of how they were read."""
     from models.tree import class_paths
-    from models.tree.dialects import separators
 
-    if isinstance(table, Lists) and separators.are_lists_of_names(table.value):
+    if isinstance(table, Lists) and class_paths.are_lists_of_names(table.value):
         assert isinstance(table.value, list)
         lists: list[list[str]] = table.value
         row_of_name = np.repeat(np.arange(len(lists)), [len(names) for names in lists])
         columns.require_texts(list(chain.from_iterable(lists)), role, row_of_name)
-        return [*map(separators.joined, lists)], range(len(lists)), (separators.AS_NAMES,)
+        return [*map(class_paths.joined, lists)], range(len(lists)), (class_paths.AS_NAMES,)
     rows = _label_rows(table, role)
     assert not isinstance(rows, LabelSets)
     texts, row = (rows.value, rows.row) if isinstance(rows, LabelRows) else (rows, None)
@@ -282,7 +280,7 @@ def _class_paths(table: Table, role: str) -> tuple[list[str], Sequence[int], tup
     if row is None:
         return paths, range(len(texts)), warnings
     if warnings == () and len(row) > len(np.unique(row)) and not any("/" in path for path in paths):
-        warnings = (separators.AS_PATHS,)
+        warnings = (class_paths.AS_PATHS,)
     return paths, row.tolist(), warnings
 
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.errors import UsageError, shown
-from models.inputs.exact import LARGEST, is_kept, rounded
+from models.inputs.reading import LARGEST, is_kept, rounded
 from workers.formats import (
     arrow,
     arrow_types,

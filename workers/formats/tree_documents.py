@@ -9,7 +9,7 @@ from typing import Any
 
 from models.errors import InvalidTree, UsageError, listed, shown
 from models.roles import Want
-from models.tree.dialects.contents import text_format
+from models.tree.dialects import text_format
 from models.tree.tree import Tree
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import unsupported
@@ -94,7 +94,6 @@ def read_text(format_id: str, text: str) -> Tree:
 def read_document(document: Any) -> Tree:
     """The tree of a JSON document of any kind that trees have. Raises InvalidTree."""
     from models.tree import class_paths, linkage, nested, rows
-    from models.tree.dialects import separators
 
     if isinstance(document, str):
         form = text_format(document)
@@ -104,8 +103,8 @@ def read_document(document: Any) -> Tree:
     if isinstance(document, list) and document:
         if all(isinstance(item, str) for item in document):
             return class_paths.read("\n".join(_one_line_each(document)))
-        if separators.are_lists_of_names(document):
-            paths = [separators.joined(_one_line_each(names)) for names in document]
+        if class_paths.are_lists_of_names(document):
+            paths = [class_paths.joined(_one_line_each(names)) for names in document]
             return class_paths.read("\n".join(paths))
         if all(isinstance(item, list) for item in document):
             return _linkage_of_lists(document)

@@ -13,7 +13,7 @@ from typing import Any
 
 from models.errors import InvalidTree
 from models.inputs.data import Data
-from models.tree.dialects.contents import text_format
+from models.tree.dialects import text_format
 from models.tree.tree import Tree
 from workers.formats.tree_documents import read_document, read_text
 

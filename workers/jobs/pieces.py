@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from models.running.crew import SHARED, Piece
+from models.running.progress import SHARED, Piece
 from workers.errors import Damaged, Missing, TransientError
 from workers.model import MOST_PIECES, Claim, PieceClaim, Request
 from workers.settings import WorkerSettings

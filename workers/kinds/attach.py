@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from models.errors import shown
 from models.inputs.items import ItemColumn, ItemTable
-from models.items import aggregates, rankings
+from models.items import placement as aggregates
+from models.items import rankings
 from models.items.facts import facts
 from models.items.placement import Placement, placement
 from models.items.points import points_of

@@ -10,14 +10,14 @@ import numpy as np
 from pydantic import ConfigDict
 
 from models.arrays import Array, Int
-from models.calibration.options import CalibrationTerms
+from models.calibration.calibration import CalibrationTerms
 from models.inputs.data import Data, Value
 from models.inputs.label_sets import label_sets
 from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.running.progress import Progress
 from models.tree.cluster_names import cluster_names
-from models.tree.clusters import clusters
+from models.tree.cut import clusters
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from models.calibration.calibration import Calibration, NodeAnswers
+    from models.calibration.class_rows import LabelErrors
     from models.calibration.fit import FittedCalibration
-    from models.calibration.labels import LabelErrors
     from models.calibration.pair_needs import PairNeeds
 
 MOST_STEPS = 1000
@@ -99,9 +99,8 @@ def _calibrated(
 
     Raises UsageError as `class_scores`, `label_classes` and `fitted_calibration`.
     """
-    from models.calibration.class_rows import class_scores
+    from models.calibration.class_rows import class_scores, label_classes, label_errors
     from models.calibration.fit import fitted_calibration
-    from models.calibration.labels import label_classes, label_errors
     from models.calibration.pair_needs import pair_needs
 
     given_terms = options.model_dump(include=set(CalibrationTerms.model_fields), exclude_unset=True)

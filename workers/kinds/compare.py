@@ -22,12 +22,10 @@ from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
 from models.errors import UsageError
-from models.inputs.data import Value
-from models.inputs.images import as_matrix
+from models.inputs.data import Value, as_matrix
 from models.registry import method
 from models.roles import role_of
-from models.running.crew import Piece
-from models.running.progress import Progress, silent
+from models.running.progress import Piece, Progress, silent
 from workers.artifacts import results
 from workers.errors import problem_of
 from workers.kinds.fit import write_fit

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Array
-from models.consensus.options import Match, Rule, Support
+from models.consensus.items import Match, Rule, Support
 from models.errors import UsageError
 from models.running.progress import Progress
 from models.tree.tree import Tree
@@ -79,11 +79,9 @@ def _agreed(
     options: ConsensusOptions, trees: Sequence[Tree], reference: Tree | None, progress: Progress
 ) -> _Agreed:
     """Raises UsageError for trees that cannot be matched or are too large together."""
-    from models.consensus.clusters import Clusters, distances
     from models.consensus.items import matched_items
-    from models.consensus.reference import having, same_nodes, support_by
-    from models.consensus.rules import consensus
-    from models.consensus.support import agreement_of_halves
+    from models.consensus.rules import Clusters, consensus, distances
+    from models.consensus.support import agreement_of_halves, having, same_nodes, support_by
 
     given = [*([] if reference is None else [reference]), *trees]
     n_nodes = sum(tree.n_nodes + tree.n_points for tree in given)

@@ -10,18 +10,17 @@ from typing import Any, Literal
 
 from models.arrays import Int
 from models.errors import UsageError
-from models.inputs.data import Data, Value, require_finite
-from models.inputs.images import as_matrix
+from models.inputs.data import Data, Value, as_matrix, require_finite
 from models.inputs.label_sets import label_sets
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification.evaluation import (
     ClassifierEvaluation,
     Rival,
+    Versus,
     evaluate_classifier,
     of_rival,
 )
-from models.metrics.classification.rivals import Versus
-from models.metrics.classification.tables import TableId
+from models.metrics.classification.scores import TableId
 from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.running.progress import Progress

@@ -8,18 +8,16 @@ from typing import Any
 
 from models.arrays import Arrays
 from models.errors import UsageError
-from models.inputs.data import Data, Value
-from models.inputs.images import as_matrix
+from models.inputs.data import Data, Value, as_matrix
 from models.inputs.label_sets import LabelSets
-from models.inputs.odd_columns import odd_columns
+from models.inputs.oddities import odd_columns
 from models.inputs.rows import Rows
 from models.method import Method
 from models.node_names.by_input import by_labels, by_terms
 from models.parameters import Params
 from models.preprocess.pipeline import ROLE, parsed
 from models.registry import method
-from models.running.crew import SHARED, Piece
-from models.running.progress import Progress, silent
+from models.running.progress import SHARED, Piece, Progress, silent
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, FileCheckpoint

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from models.heatmaps.options import MEASURED, HeatmapTerms
-from models.heatmaps.tiles import TILE
+from models.heatmaps.heatmap import MEASURED, TILE, HeatmapTerms
 from models.inputs.data import Data
 from models.preprocess.inputs import TERMS
 from models.preprocess.pipeline import parsed

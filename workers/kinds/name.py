@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ConfigDict
 
 from models.inputs.data import Value
-from models.node_names.options import NamingTerms
+from models.node_names.by_input import NamingTerms
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow

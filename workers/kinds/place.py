@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 
 from models.errors import UsageError, listed
 from models.inputs.data import Data, Value
-from models.placements.options import PlacementTerms
+from models.placements.placements import PlacementTerms
 from models.registry import known
 from models.running.progress import subprogress
 from models.tree.cluster_names import cluster_names
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from models.answers.confusions import Confusions
     from models.arrays import Float
     from models.placements.evidence import Evidence
-    from models.placements.groups import Groups, Shared
-    from models.placements.placements import Placements
+    from models.placements.placements import Groups, Placements, Shared
 
 MOST_CLASSES, MOST_SUBTREES = 60, 20
 """Classes and subtrees that the facts have; the file has all."""
@@ -68,10 +67,15 @@ def _placed(options: PlacementOptions, job: Job) -> tuple[dict[str, Any], tuple[
 
     Raises UsageError as `shared`, and `wrong-input` without a hierarchy.
     """
-    from models.placements.evidence import Evidence, confused, leaning_rows, most_alike
-    from models.placements.groups import groups, shared
-    from models.placements.likeness import class_means, likeness
-    from models.placements.placements import placements
+    from models.placements.evidence import (
+        Evidence,
+        class_means,
+        confused,
+        leaning_rows,
+        likeness,
+        most_alike,
+    )
+    from models.placements.placements import groups, placements, shared
 
     source = of_role(job.sources, "tree")
     tree = tree_of(source)

@@ -7,7 +7,7 @@ from typing import Any
 from models.method import PredictionOptions
 from models.registry import method
 from models.tree.cluster_names import has_names
-from models.tree.clusters import CUTS, clusters
+from models.tree.cut import CUTS, clusters
 from workers.artifacts.predictions import CalibratedAnswers, PlacedClusters, save_predictions
 from workers.kinds.kind import Find, Kind, OfTree
 from workers.work.job import Job, Outcome

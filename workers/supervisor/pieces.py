@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from models.running.crew import Piece
+from models.running.progress import Piece
 from workers.errors import FatalError, TransientError
 from workers.jobs.pieces import NextPiece, Pieces, piece_lease_s
 from workers.model import Claim

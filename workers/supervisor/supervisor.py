@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal
 
 from models.errors import UsageError
-from models.running.crew import SHARED
+from models.running.progress import SHARED
 from workers import logs
 from workers.artifacts.checkpoints import FOLDER, Checkpoints
 from workers.assembly import Assembly

@@ -14,8 +14,7 @@ from typing import Protocol
 from pydantic import BaseModel, ConfigDict
 
 from models.arrays import Arrays
-from models.running.crew import SHARED, Alone, Piece, with_shared
-from models.running.progress import PieceProgress, Progress
+from models.running.progress import SHARED, Alone, Piece, PieceProgress, Progress, with_shared
 from workers.artifacts.results import load_arrays, mapped_arrays, save_named
 from workers.model import MOST_PIECES
 
@@ -49,7 +48,7 @@ class Coordinator(Protocol):
 
 
 class Crew:
-    """A `models.running.crew.Crew`: this process and, with a coordinator, its helpers.
+    """A `models.running.progress.Crew`: this process and, with a coordinator, its helpers.
 
     piece : computes one, and reports progress from 0 to 1.
     progress : the progress of the fit.

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.inputs.data import Data, Value, require_finite
-from models.inputs.images import as_matrix
-from models.inputs.notes import note
+from models.inputs.data import Data, Value, as_matrix, require_finite
+from models.inputs.reading import note
 from models.inputs.rows import Rows
 from models.preprocess.inputs import Preparation, bare_rows, fit_inputs
 from models.preprocess.pipeline import ROLE

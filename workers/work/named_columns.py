@@ -13,7 +13,7 @@ from typing import Any
 
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
-from models.inputs.notes import note
+from models.inputs.reading import note
 from models.method import Method
 from models.preprocess.pipeline import parsed
 from models.roles import role_of

@@ -8,9 +8,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from models.inputs.data import Data, Value
-from models.inputs.images import as_matrix
-from models.inputs.notes import noting
+from models.inputs.data import Data, Value, as_matrix
+from models.inputs.reading import noting
 from models.levels import silhouette
 from models.levels.suggested_cuts import P_VALUE, candidates
 from models.method import Checkpoint, Fitted, Method, handed_on
@@ -18,8 +17,7 @@ from models.parameters import Choice, Params
 from models.preprocess.inputs import TERMS, Preparation, feature_matrix, fit_inputs
 from models.preprocess.pipeline import ROLE
 from models.registry import method, require_distances
-from models.running.crew import Crew
-from models.running.progress import Progress
+from models.running.progress import Crew, Progress
 from models.tree.tree import Tree
 from workers.artifacts.results import Stage
 from workers.model import MethodStep

@@ -12,7 +12,7 @@ from models.arrays import Int
 from models.errors import UsageError, shown
 from models.inputs.data import Value
 from models.inputs.label_sets import LabelSets
-from models.inputs.notes import note
+from models.inputs.reading import note
 
 
 @dataclass(frozen=True, slots=True)

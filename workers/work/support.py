@@ -15,17 +15,16 @@ import scipy.sparse as sp
 from pydantic import ConfigDict, Field, model_validator
 
 from models.arrays import Arrays, Float
-from models.consensus import options
-from models.consensus.options import ENOUGH
+from models.consensus import items
+from models.consensus.items import ENOUGH
 from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.rows import Rows, widened
 from models.parameters import Exact
 from models.registry import method
 from models.roles import ROLES
-from models.running import memory
-from models.running.crew import Crew, Piece
-from models.running.progress import Progress, subprogress
+from models.running import budget
+from models.running.progress import Crew, Piece, Progress, subprogress
 from models.tree.tree import Tree, sizes
 from workers.model import MethodStep
 from workers.work.drawn_rows import drawn, n_points_of, numbered, pair_roles
@@ -61,7 +60,7 @@ class Support(Exact):
         description="For `noise`: the standard deviation of the normal noise, where that of the "
         "values of a column is 1.",
     )
-    measure: options.Support = Field(
+    measure: items.Support = Field(
         "share",
         description="For hierarchies. `share`: of the runs that have exactly the cluster of a node "
         "(Felsenstein). `transfer`: how few rows would have to move for that, as 1 - the mean "
@@ -193,7 +192,7 @@ class Replicates:
             )
         if options.stop:
             n_bytes = 12 * options.replicates * tree.n_nodes
-            memory.require("support with `stop`", n_bytes, "Take fewer replicates, or no `stop`.")
+            budget.require("support with `stop`", n_bytes, "Take fewer replicates, or no `stop`.")
 
     def _drawn(
         self, number: int, rng: np.random.Generator

@@ -17,9 +17,10 @@ from app.http.tables import TABLE
 from models.arrays import Array
 from models.errors import shown
 from models.inputs.items import ItemColumn, ItemTable
-from models.items import aggregates, rankings
+from models.items import placement as aggregates
+from models.items import rankings
 from models.items.conditions import Condition, meeting_all
-from models.items.images import HEAD, media_type
+from models.items.facts import HEAD, media_type
 from models.items.placement import Placement, per_of, placement
 from models.items.rankings import By, Order
 from models.tree.tree import Tree

@@ -35,7 +35,7 @@ from app.resources.calibrations.schemas import (
     PairsBody,
     SuspectsBody,
 )
-from models.calibration.options import CalibrationTerms
+from models.calibration.calibration import CalibrationTerms
 from workers.artifacts import results
 from workers.kinds.calibrate import CalibrationOptions
 

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from app.creation.fields import CutBody, Given, Inputs, MaybeGiven, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
-from models.calibration.node_sets import SetScore
-from models.calibration.options import Answer, CalibrationTerms, Loss, Per
+from models.calibration.calibration import Answer, CalibrationTerms, Loss, Per
+from models.calibration.climbing import SetScore
 from workers.model import Record
 
 _REQUEST: dict[str, Any] = {

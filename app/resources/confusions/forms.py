@@ -20,9 +20,8 @@ from app.resources.trees.coloring import by_labels
 from models import registry
 from models.answers.confusions import Confusions, of_labels
 from models.arrays import Int
-from models.tree.leaf_ranges import spans
 from models.tree.tree import Tree
-from models.tree.walk import lca
+from models.tree.walk import lca, spans
 from workers.artifacts import results
 from workers.formats.table_writers import Piece, csv_chunks, json_rows
 from workers.model import sibling

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.creation.fields import NewWork
-from models.consensus.options import MOST_TREES, Match, Rule, Support
+from models.consensus.items import MOST_TREES, Match, Rule, Support
 from models.parameters import Exact
 from workers.model import Record
 

@@ -41,7 +41,7 @@ from app.resources.editions.schemas import (
     Undo,
 )
 from app.resources.trees.shown import edition_of
-from models.editions.operations import Operation
+from models.editions.state import Operation
 from models.errors import UsageError
 from workers.artifacts.editions import (
     MOST_BYTES,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.creation.annotation_schemas import LONGEST_NAME
-from models.editions.operations import Operation
+from models.editions.state import Operation
 from workers.artifacts.editions import Change, Edition
 
 MOST_OPERATIONS = 1000

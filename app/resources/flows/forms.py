@@ -15,8 +15,7 @@ from app.pictures.palette import style
 from app.pictures.sheet import Sheet
 from app.resources.flows.schemas import FlowsQuery
 from models.arrays import Array, Arrays
-from models.clusterings.graph import ClusterGraph, graph_of
-from models.clusterings.hanging import graph_in
+from models.clusterings.graph import ClusterGraph, graph_in, graph_of
 from models.clusterings.levels import FEWEST, of_cuts, require_few
 from models.errors import UsageError
 from models.running.progress import silent

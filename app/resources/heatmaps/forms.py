@@ -14,10 +14,17 @@ from app.pictures.palette import style
 from app.pictures.sheet import Sheet
 from app.resources.heatmaps.schemas import AxesBody, HeatmapBody, HeatmapColumns, HeatmapResult
 from models.arrays import Array, Float
-from models.heatmaps.joins import Join, joins_of_merges, joins_of_tree
-from models.heatmaps.tiles import TILE, PooledRange, pooled_range, tile
-from models.tree.leaf_ranges import points_before, points_in_order
+from models.heatmaps.heatmap import (
+    TILE,
+    Join,
+    PooledRange,
+    joins_of_merges,
+    joins_of_tree,
+    pooled_range,
+    tile,
+)
 from models.tree.tree import Tree
+from models.tree.walk import points_before, points_in_order
 
 if TYPE_CHECKING:
     import pyarrow as pa

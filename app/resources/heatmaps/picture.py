@@ -17,7 +17,7 @@ from app.pictures.lettering import clip, unit_of, width, wrapped
 from app.pictures.marks import LEADING, Marks, number, page, points
 from app.pictures.palette import Style, mix
 from models.arrays import Float, Int
-from models.heatmaps.joins import Join
+from models.heatmaps.heatmap import Join
 
 _READABLE = 0.6
 """The share of the largest font at which names stop to shrink and stand at each of several

@@ -32,8 +32,7 @@ from app.resources.heatmaps.schemas import (
     HeatmapRequest,
     HeatmapsBody,
 )
-from models.heatmaps.options import OF_TREE
-from models.heatmaps.tiles import pooled_range, quantised, tile
+from models.heatmaps.heatmap import OF_TREE, pooled_range, quantised, tile
 from workers.artifacts import results
 from workers.kinds.of_fit import OfFit
 

@@ -10,7 +10,7 @@ from app.creation.expiry import ExpiresAtField
 from app.creation.fields import CutBody, Given, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
-from models.heatmaps.options import HeatmapTerms, Metric, What
+from models.heatmaps.heatmap import HeatmapTerms, Metric, What
 from workers.model import Record
 
 EXAMPLE: dict[str, Any] = {

@@ -17,9 +17,9 @@ from app.pictures.raster import MOST_MARKS
 from app.pictures.sheet import Sheet
 from app.resources.maps.schemas import MapResult, PositionsQuery
 from models.arrays import Int, Mask, Single
-from models.tree.categories import Categories
-from models.tree.leaf_ranges import points_in_order, spans
+from models.tree.labels import Categories
 from models.tree.tree import Tree
+from models.tree.walk import points_in_order, spans
 from workers.formats.table_writers import Piece, arrow_chunks, csv_chunks, json_rows
 
 if TYPE_CHECKING:

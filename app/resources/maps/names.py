@@ -14,9 +14,9 @@ from app.pictures.lettering import FEWEST_LETTERS, readable, shortened, width
 from app.pictures.marks import Marks
 from models.arrays import Float, Int, Single
 from models.tree.cluster_names import called
-from models.tree.leaf_ranges import leaf_counts, points_before
 from models.tree.noise import noise_of
 from models.tree.tree import Tree
+from models.tree.walk import leaf_counts, points_before
 
 _SAMPLE = 48
 """Points of a node that are looked at."""

@@ -48,7 +48,7 @@ from models.editions.edited import EditedTree
 from models.maps.selection import best_fits, inside
 from models.tree import walk
 from models.tree.cluster_names import cluster_names
-from models.tree.leaf_ranges import points_before, points_in_order
+from models.tree.walk import points_before, points_in_order
 from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
 from workers.kinds.of_fit import OfFit

@@ -24,7 +24,7 @@ from app.resources.namings.schemas import (
     NamingRequest,
     NodeNamesBody,
 )
-from models.node_names.options import NEEDED, NamingTerms
+from models.node_names.by_input import NEEDED, NamingTerms
 from workers.artifacts import results
 from workers.artifacts.trees import TreeRecord
 from workers.errors import Missing

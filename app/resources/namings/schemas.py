@@ -10,7 +10,7 @@ from app.creation.expiry import ExpiresAtField
 from app.creation.fields import Inputs, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
-from models.node_names.options import By, NamingTerms
+from models.node_names.by_input import By, NamingTerms
 from workers.model import Record
 
 _REQUEST: dict[str, Any] = {

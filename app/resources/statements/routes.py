@@ -31,7 +31,7 @@ from app.resources.datasets.schemas import EXAMPLE, DatasetBody
 from app.resources.datasets.submission import require_room
 from app.resources.statements.schemas import StatementsBody, StatementsRequest
 from app.resources.statements.submission import labelled
-from models.inputs.known_clusters import Known
+from models.inputs.pairs import Known
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.trees import TreeRecord
 from workers.formats.json import MAX_JSON

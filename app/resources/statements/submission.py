@@ -16,9 +16,9 @@ from app.http.problems import Refused, refused_at
 from app.resources.statements.schemas import ContradictionBody, Points, Statement
 from models.arrays import Int
 from models.errors import shown
-from models.inputs.known_clusters import Contradiction, Groups, Known, contradictions, known
-from models.tree.leaf_ranges import spans
+from models.inputs.pairs import Contradiction, Groups, Known, contradictions, known
 from models.tree.tree import Tree
+from models.tree.walk import spans
 
 MOST_ROWS = 20_000_000
 """The most rows that the statements of one request name in all, doubled ones included."""

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from models.arrays import Int
 from models.errors import UsageError
-from models.tree.leaf_ranges import spans
 from models.tree.moves import LEAST, MOST, NONE, Match, SharedLeaves, moves
 from models.tree.rows import matched
 from models.tree.tree import Tree
+from models.tree.walk import spans
 
 _NAMES = 3
 

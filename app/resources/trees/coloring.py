@@ -16,8 +16,7 @@ from app.http.problems import Refused, not_found
 from app.resources.trees.item_columns import REFERENCE, files_of
 from models.errors import UsageError, shown
 from models.inputs.label_sets import LabelSets, at_most_one
-from models.tree.categories import Categories, of_cut, of_labels
-from models.tree.labels import Labels, labels
+from models.tree.labels import Categories, Labels, labels, of_cut, of_labels
 from models.tree.tree import Tree
 from workers.artifacts import items
 from workers.artifacts.datasets import Dataset

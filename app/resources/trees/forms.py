@@ -20,13 +20,12 @@ from app.http.tables import mapped, table_csv
 from app.pictures.palette import Palette, Theme
 from app.pictures.sheet import Sheet
 from app.pictures.strips import Column as StripColumn
-from models.editions.comments import comments
-from models.editions.edited import EditedTree
+from models.editions.edited import EditedTree, comments
 from models.tree import walk
-from models.tree.categories import Categories
 from models.tree.cluster_names import is_number
-from models.tree.leaf_ranges import relabelled
+from models.tree.labels import Categories
 from models.tree.tree import Tree
+from models.tree.walk import relabelled
 from workers.artifacts.trees import TreeRecord
 from workers.formats.table_writers import Column, arrow_chunks, json_columns, parquet_chunks
 

@@ -18,8 +18,8 @@ from app.http.stored import tree_of
 from app.resources.trees.coloring import by_items, by_labels, coloring
 from app.resources.trees.forms import renamed
 from models.editions.edited import EditedTree, edited, reshaped
-from models.editions.operations import Dissolve, Merge, Reorder
-from models.tree.categories import Categories, moved
+from models.editions.state import Dissolve, Merge, Reorder
+from models.tree.labels import Categories, moved
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.editions import Edition

@@ -27,7 +27,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.inputs import HingeParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.running.cost import CLASSES, Cost
+from models.running.budget import CLASSES, Cost
 
 
 class BSVM(Classifier[HingeParams]):

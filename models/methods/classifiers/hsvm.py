@@ -36,7 +36,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.inputs import Contract, StructuredParams
-from models.running.cost import CLASSES, Cost
+from models.running.budget import CLASSES, Cost
 
 
 class HSVMParams(StructuredParams):

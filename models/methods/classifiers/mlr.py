@@ -32,7 +32,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
 from models.methods.classifiers.softmax.objective import SoftmaxObjective
 from models.parameters import MaxIter
-from models.running.cost import CLASSES, Cost
+from models.running.budget import CLASSES, Cost
 
 
 class MLRParams(ClassifierParams):

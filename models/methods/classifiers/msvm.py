@@ -36,7 +36,7 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem, with_every_class
 from models.parameters import MaxIter, Seed
-from models.running.cost import CLASSES, Cost
+from models.running.budget import CLASSES, Cost
 
 
 class MSVMParams(ClassifierParams):

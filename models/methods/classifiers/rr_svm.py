@@ -29,7 +29,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.recursive.classifier import RecursiveClassifier
 from models.methods.classifiers.recursive.inputs import HingeParams, RecursiveParams
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.running.cost import CLASSES, Cost
+from models.running.budget import CLASSES, Cost
 
 
 class RRSVMParams(HingeParams, RecursiveParams):

@@ -36,8 +36,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from models.clusterings.graph import MOST_EDGES, graph_of
-from models.clusterings.hanging import Hanging, hang
+from models.clusterings.graph import MOST_EDGES, Hanging, graph_of, hang
 from models.clusterings.levels import FEWEST, LONGEST_LABEL, ROLE, of_table
 from models.errors import UsageError
 from models.inputs.data import Data

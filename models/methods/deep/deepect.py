@@ -43,8 +43,7 @@ from models.arrays import Array, Float
 from models.clusters.placing import bytes_of_logits
 from models.errors import UsageError
 from models.inputs.checks import require_distinct, require_squares
-from models.inputs.data import Data, require_finite
-from models.inputs.images import image_rows, size_of
+from models.inputs.data import Data, image_rows, require_finite, size_of
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.networks.autoencoder import n_parameters
 from models.methods.deep.trees.parameters import TreeParams

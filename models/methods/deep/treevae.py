@@ -70,12 +70,11 @@ from models.answers.beside_tree import NodePictures
 from models.arrays import Array, Float, Int
 from models.errors import UsageError
 from models.inputs.checks import require_distinct, require_squares, require_width
-from models.inputs.data import Data, require_finite
-from models.inputs.images import ImageSize, image_rows
+from models.inputs.data import Data, ImageSize, image_rows, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.variational.parameters import VariationalParams
 from models.methods.deep.variational.scaling import Scaling
-from models.numerics.row_order import canonical
+from models.numerics.rows import canonical
 from models.parameters import Seed
 from models.running import device
 from models.running.progress import subprogress

@@ -49,9 +49,9 @@ from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.numerics.agglomeration import merged_points
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.parameters import Params
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress
 from models.tree.build import from_parents, levels_below
 from models.tree.parents import places

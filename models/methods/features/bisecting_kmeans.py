@@ -29,7 +29,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.features.growing.frontier import Choice
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.parameters import MaxIter, Params, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.tree.tree import Tree
 
 

@@ -14,7 +14,7 @@ squared distance for 'euclidean', and the mean over the graph's edges for the ot
 
 Items, rows of a table with columns of several kinds, are compared by Gower's distance
 (`models.numerics.gower`), and features whose empty values distances leave out over the columns in
-which both rows have one (`models.numerics.shared_columns`). They are then merged as given distances
+which both rows have one (`models.numerics.distances`). They are then merged as given distances
 are, at 8 N^2 bytes more (`models.graphs.measured`).
 
 Constraints, in any combination, with every linkage and every input: a graph of which only groups
@@ -76,7 +76,6 @@ from pydantic import Field
 from models.arrays import Arrays, Float, Int
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
-from models.graphs.graph import Graph, graph_piece, neighbour_graph
 from models.graphs.measured import (
     ITEMS_INPUT,
     bytes_of_measured,
@@ -86,8 +85,14 @@ from models.graphs.measured import (
     place_measured,
 )
 from models.graphs.nearest_points import model_of, place_nearest
-from models.graphs.neighbours import EXACT_POINTS, require_index
-from models.graphs.spanning.tree import bytes_to_span
+from models.graphs.neighbours import (
+    EXACT_POINTS,
+    Graph,
+    graph_piece,
+    neighbour_graph,
+    require_index,
+)
+from models.graphs.spanning import bytes_to_span
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
 from models.inputs.pairs import CANNOT, MUST
@@ -125,10 +130,9 @@ from models.methods.features.linkage.ties import tie_warnings
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, presence_warnings
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Choice, Params, Weights
-from models.running import memory
-from models.running.cost import Cost
-from models.running.crew import Piece
-from models.running.progress import Progress, subprogress
+from models.running import budget
+from models.running.budget import Cost
+from models.running.progress import Piece, Progress, subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 
@@ -320,7 +324,7 @@ class HAC(Method[HACParams]):
                 parameter="connectivity",
             )
         needed = bytes_of_measured(*shape) + bytes_of_pairs(shape[0], kinds=False, grouped=False)
-        memory.require(self.id, needed, self.advice)
+        budget.require(self.id, needed, self.advice)
 
     def _require_room(
         self, constraints: Constraints, role: str, shape: tuple[int, ...], params: HACParams
@@ -337,7 +341,7 @@ class HAC(Method[HACParams]):
             needed = bytes_of_pairs(shape[0], kinds=kinds, grouped=grouped)
         else:
             return
-        memory.require(self.id, needed, self.advice)
+        budget.require(self.id, needed, self.advice)
 
     def _fit(self, data: Data, params: HACParams, run: Run) -> Fitted:
         given = _role(data)

@@ -64,8 +64,15 @@ from models.graphs.measured import (
     kept,
     measured,
 )
-from models.graphs.spanning.rows import SpanningTree, condensed_rows, core_distances, tree_by_rows
-from models.graphs.spanning.tree import METRICS, bytes_to_span, spanning_tree
+from models.graphs.spanning import (
+    METRICS,
+    SpanningTree,
+    bytes_to_span,
+    condensed_rows,
+    core_distances,
+    spanning_tree,
+    tree_by_rows,
+)
 from models.inputs.checks import refuse_clusters, require_points, require_squares
 from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
@@ -93,8 +100,8 @@ from models.numerics.distances import (
 from models.numerics.distances import condensed as condensed_distances
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Params, Weights
-from models.running import memory
-from models.running.cost import Cost
+from models.running import budget
+from models.running.budget import Cost
 from models.running.progress import Progress, subprogress
 from models.tree.parents import under
 from models.tree.tree import Tree
@@ -255,7 +262,7 @@ class Hdbscan(Method[HdbscanParams]):
         else:
             n_points = n_columns = pairs.n_points
             needed = bytes_of_measured(*pairs.points.shape) + 4 * n_points**2
-            memory.require(self.id, needed, self.advice)
+            budget.require(self.id, needed, self.advice)
         if role == "distances" and n_points != n_columns:
             raise UsageError(
                 f"Input 'distances' has {n_points} rows and {n_columns} columns; it must be "

@@ -32,7 +32,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.features.growing.means import bytes_to_grow, descend, grow_by_means, model_of
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import MaxIter, Params, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.tree.tree import Tree
 
 

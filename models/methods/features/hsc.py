@@ -35,7 +35,7 @@ from models.methods.features.growing.frontier import grow
 from models.methods.features.growing.spectral import Spectral, place_nearby
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import Params, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import held_progress, subprogress
 from models.tree.tree import Tree
 

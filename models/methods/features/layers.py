@@ -41,7 +41,7 @@ from pydantic import Field
 
 from models.arrays import Array, Float, Int
 from models.errors import UsageError
-from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.neighbours import Graph, neighbour_graph
 from models.graphs.spectra import Spectrum
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
@@ -49,9 +49,9 @@ from models.inputs.frames import CENTRE, Aside
 from models.levels.layers import MIN_SIZE, SIGNIFICANT, Layer, layers
 from models.method import Fitted, Input, Method, Paper, Run, Shapes
 from models.numerics.agglomeration import merged_points
-from models.numerics.row_order import canonical
+from models.numerics.rows import canonical
 from models.parameters import Params, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress, silent, subprogress
 from models.tree.build import from_merges, from_parents
 from models.tree.noise import COLUMN, NAME

@@ -52,7 +52,7 @@ from models.inputs.checks import require_points, require_squares, require_width
 from models.inputs.data import Data, Earlier, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.parameters import Params, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import subprogress
 from models.tree.tree import Tree
 

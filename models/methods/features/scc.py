@@ -56,9 +56,14 @@ from scipy.sparse.csgraph import connected_components
 from models.arrays import Array, Arrays, Float, Int, Int32, Single, row_blocks
 from models.clusters import lloyd
 from models.graphs.cells import bytes_to_find
-from models.graphs.graph import Graph, graph_piece, neighbour_graph
 from models.graphs.nearest_points import model_of, place_nearest
-from models.graphs.neighbours import EXACT_POINTS, require_index
+from models.graphs.neighbours import (
+    EXACT_POINTS,
+    Graph,
+    graph_piece,
+    neighbour_graph,
+    require_index,
+)
 from models.inputs.checks import require_point_rows
 from models.inputs.data import Data
 from models.inputs.rows import Rows
@@ -79,10 +84,9 @@ from models.methods.features.linkage.constraints import (
 from models.methods.features.linkage.grouped_tree import clades_within
 from models.numerics.distances import FLAT, DistanceMetric, presence_warnings
 from models.parameters import Params
-from models.running import memory
-from models.running.cost import Cost
-from models.running.crew import Piece
-from models.running.progress import Progress, subprogress
+from models.running import budget
+from models.running.budget import Cost
+from models.running.progress import Piece, Progress, subprogress
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 
@@ -157,7 +161,7 @@ class SCC(Method[SCCParams]):
         names = data.leaf_names(features.shape[0], "point")
         constraints = read_constraints(data, names)
         if constraints is not None and constraints.edges is not None:
-            memory.require(self.id, len(constraints.edges) * EDGE_BYTES, self.advice)
+            budget.require(self.id, len(constraints.edges) * EDGE_BYTES, self.advice)
         require_index(features.shape[0], params.metric)
         lloyd.require_usable_points(features)
 
@@ -218,7 +222,7 @@ class SCC(Method[SCCParams]):
         """The graph with a node for each row. Raises UsageError where that would not fit."""
         if graph.n_nodes == graph.place.size and (graph.first == graph.place).all():
             return graph
-        memory.require(self.id, n_row_edges(graph) * EDGE_BYTES, self.advice)
+        budget.require(self.id, n_row_edges(graph) * EDGE_BYTES, self.advice)
         ends, length = row_edges(graph)
         each = np.arange(graph.place.size)
         return replace(graph, first=each, place=each, ends=ends.astype(np.int32), length=length)

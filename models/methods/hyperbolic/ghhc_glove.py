@@ -5,10 +5,10 @@ GloVe finds vectors whose products are the logarithms of how often words occur n
 among them as in `ghhc`. Then nodes move by the losses of the tree, words by that of triples
 together with GloVe's loss (eq. 21), contexts and biases by GloVe's loss alone
 (`words.words_torch`). Each word is a leaf; words that selected the same node are joined by average
-linkage below it (`ball.leaf_merges`), or are siblings with 'below': "none".
-Documents are first turned into counts of co-occurrences: two words d apart, `window` at most, count
-1 / d (`models.documents`). The model holds the vectors, in the order of the words: `words`, the
-points of the ball, `contexts`, `bias`, `context_bias`; and `embedding`, the nodes.
+linkage below it (`ball.leaf_merges`), or are siblings with 'below': "none". Documents are first
+turned into counts of co-occurrences: two words d apart, `window` at most, count 1 / d
+(`models.preprocess.documents`). The model holds the vectors, in the order of the words: `words`,
+the points of the ball, `contexts`, `bias`, `context_bias`; and `embedding`, the nodes.
 
 Source: Monath, Zaheer, Silva, McCallum and Ahmed, "Gradient-based Hierarchical Clustering using
 Continuous Representations of Trees in Hyperbolic Space" (2019), §5; Pennington, Socher and Manning,
@@ -40,7 +40,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.hyperbolic.ball.effort import step_bytes
 from models.methods.hyperbolic.words.parameters import BallWordParams
 from models.parameters import Seed
-from models.running import memory
+from models.running import budget
 from models.running.device import computing, require
 from models.running.progress import subprogress
 from models.tree.tree import Tree
@@ -168,7 +168,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
             counts = checked(data.matrix("graph"), "graph")
             warnings = small_warnings(counts, params.x_max, params.exponent)
             names = data.leaf_names(counts.shape[0], "row of 'graph'")
-        self.check_size({"pairs": (counts.nnz,)}, params, memory.available())
+        self.check_size({"pairs": (counts.nnz,)}, params, budget.available())
         with threadpool_limits(run.threads), computing(run.threads):
             return fit(counts, names, params, run, facts, warnings)
 
@@ -197,8 +197,7 @@ def _documents(data: Data) -> list[str]:
 
 def _word_counts(documents: list[str], model: Model) -> sp.csr_array:
     """(n_documents, V) the count of each word of the model in each document."""
-    from models.documents.counts import word_counts
-    from models.documents.words import numbered
+    from models.preprocess.documents import numbered, word_counts
 
     words = model.facts["vocabulary"]
     return word_counts(numbered(documents, words), len(words))

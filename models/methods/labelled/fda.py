@@ -25,7 +25,7 @@ from models.method import Paper, Run
 from models.methods.labelled.discriminants.fisher import discriminants, of_means
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress
 
 

@@ -32,7 +32,7 @@ from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress
 
 

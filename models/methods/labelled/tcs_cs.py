@@ -42,7 +42,7 @@ from models.methods.labelled.supervision.known import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.preparation import n_kept
 from models.methods.labelled.supervision.transformation import Subspace
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress, silent, subprogress
 
 MOST_STEPS_ROUGHLY = 300

@@ -47,9 +47,8 @@ from models.methods.logits.classes.shown import masked_warnings, node_confidence
 from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.parameters import Params, Seed
-from models.running.cost import Cost
-from models.running.crew import Piece
-from models.running.progress import Progress, subprogress
+from models.running.budget import Cost
+from models.running.progress import Piece, Progress, subprogress
 from models.tree.build import from_merges
 
 if TYPE_CHECKING:

@@ -53,7 +53,7 @@ from models.methods.partitions.mixtures.gaussian import (
     choose_mixture,
 )
 from models.parameters import MaxIter, NInit, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree

@@ -8,7 +8,7 @@ Soft assignment: the clusters are read as a mixture of Gaussians with equal weig
 spherical variance (`models.clusters.kmeans`), so the largest logit is the nearest centre.
 
 The number of clusters is given, or chosen: by the lowest BIC, the highest mean silhouette, or the
-gap statistic (`models.clusters.kmeans.bic`, `models.clusters.criteria`).
+gap statistic (`models.clusters.kmeans.bic`, `models.clusters.choosing`).
 
 Source: Lloyd (1982); Arthur and Vassilvitskii, "k-means++: The Advantages of Careful Seeding"
 (2007); scikit-learn's KMeans. Cost: O(N K D) time for each iteration of each run; memory one copy
@@ -56,9 +56,8 @@ from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import MaxIter, NInit, Seed
-from models.running.cost import Cost
-from models.running.crew import Piece
-from models.running.progress import Progress, subprogress
+from models.running.budget import Cost
+from models.running.progress import Piece, Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

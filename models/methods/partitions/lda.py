@@ -52,7 +52,7 @@ from models.methods.partitions.mixtures.topics import (
     mixtures,
 )
 from models.parameters import HeldOut, NInit, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree

@@ -27,9 +27,8 @@ from pydantic import Field
 
 from models.arrays import Float, Int, Matrix
 from models.clusters.choosing import Choice, Count, check_count
-from models.clusters.kmeans import KMeansEffort, nearest, spherical, total_inertia
+from models.clusters.kmeans import KMeansEffort, nearest, seed_rows, spherical, total_inertia
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
-from models.clusters.seeding import seed_rows
 from models.inputs.checks import (
     Points,
     as_floats,
@@ -46,7 +45,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.partitions.means.batches import sample, shuffled
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree

@@ -60,7 +60,7 @@ from models.methods.partitions.mixtures.multinomial import (
     best_run,
 )
 from models.parameters import HeldOut, MaxIter, NInit, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress, progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree

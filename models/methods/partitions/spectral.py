@@ -34,8 +34,7 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.clusters.choosing import Choice, Count, check_count, highest
-from models.clusters.criteria import silhouettes
+from models.clusters.choosing import Choice, Count, check_count, highest, silhouettes
 from models.clusters.kmeans import KMeansEffort, best_run, nearest, spherical, unconverged_warnings
 from models.clusters.placing import empty_cluster_warnings, placed
 from models.errors import UsageError
@@ -73,7 +72,7 @@ from models.methods.partitions.means.affinity import (
 from models.numerics.distances import DistanceMetric, presence_warnings
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Seed, Weights
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import progress_parts, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree

@@ -65,8 +65,8 @@ from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
 from models.methods.sphere.nested.hierarchical import Hierarchical, HierarchyPosterior
 from models.methods.sphere.nested.hierarchy import RequestedHierarchy
 from models.parameters import MaxIter, Params, Seed
-from models.running import memory
-from models.running.cost import Cost
+from models.running import budget
+from models.running.budget import Cost
 from models.running.progress import subprogress
 from models.tree.build import from_parents
 from models.tree.parents import under
@@ -163,7 +163,7 @@ class HVMF(SphereMethod[HVMFParams]):
         if requested.tree is not None:
             n_nodes = requested.tree.n_nodes
             needed = _bytes(data.shapes(), params.n_init, requested.n_leaves, n_nodes)
-            memory.require(self.id, needed, self.advice)
+            budget.require(self.id, needed, self.advice)
         data.leaf_names(requested.n_leaves, "leaf of the hierarchy")
         term_names(data, points.shape[1])
         points.require_unit()

@@ -96,11 +96,11 @@ from models.methods.sphere.time.step_concentration import (
     with_estimated_steps,
 )
 from models.methods.sphere.time.temporal import Temporal, TemporalPosterior
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import unit
 from models.parameters import MaxIter, Params, Seed
-from models.running import memory
-from models.running.cost import Cost
+from models.running import budget
+from models.running.budget import Cost
 from models.running.progress import subprogress
 
 USUAL_TURN = 15.0
@@ -268,7 +268,7 @@ class TVMF(SphereMethod[TVMFParams]):
 
 def usual_c0(n_features: int) -> float:
     """The `c0` for which the mean cosine with the previous mean is that of `USUAL_TURN`."""
-    return float(bessel.concentration(n_features, np.cos(np.deg2rad(USUAL_TURN))))
+    return float(sphere.concentration(n_features, np.cos(np.deg2rad(USUAL_TURN))))
 
 
 def _check_room(points: UnitRows, n_periods: int, params: TVMFParams) -> None:
@@ -281,7 +281,7 @@ def _check_room(points: UnitRows, n_periods: int, params: TVMFParams) -> None:
         else n_points * (n_features * points.kind.itemsize)
     )
     paths = _bytes_of_paths(params, n_periods, n_features)
-    memory.require(TVMF.id, own + 8 * n_points * params.n_clusters + paths, TVMF.advice)
+    budget.require(TVMF.id, own + 8 * n_points * params.n_clusters + paths, TVMF.advice)
 
 
 def _bytes_of_paths(params: TVMFParams, n_periods: int, n_features: int) -> int:

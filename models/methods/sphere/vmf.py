@@ -5,7 +5,7 @@ one kappa for all clusters or one for each. A run starts from k-means++ seeds by
 by EM; the best of `n_init` runs is kept. `assignment: "hard"` assigns each row to its likeliest
 cluster alone; with a shared kappa all clusters then have the same weight, which is spherical
 k-means. The objective never falls, and the updates are exact: kappa is the inverse of the Bessel
-ratio by Newton's method, not its closed-form approximation (`models.numerics.bessel`). The logits
+ratio by Newton's method, not its closed-form approximation (`models.numerics.sphere`). The logits
 are log p(k | x). Clusters are ordered by size, largest first, and at equal size by the coordinates
 of their means.
 
@@ -74,7 +74,7 @@ from models.methods.sphere.mixture.stochastic import (
     bytes_of_batches,
 )
 from models.parameters import MaxIter, NInit, Seed
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import subprogress
 
 

@@ -36,7 +36,7 @@ from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.relationship import TaskMoments
 from models.methods.tasks.regression.result import average_linkage, place, result
 from models.methods.tasks.regression.table import Table, check, folds, held_out, table_of
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 

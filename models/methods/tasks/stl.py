@@ -36,7 +36,7 @@ from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_
 from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.result import average_linkage, place, result, weight_distances
 from models.methods.tasks.regression.table import check, folds, held_out, table_of
-from models.running.cost import Cost
+from models.running.budget import Cost
 from models.running.progress import subprogress
 from models.tree.tree import Tree
 

@@ -3,10 +3,9 @@
 Start at `evaluation`, which measures a classifier by everything here, with standard errors and
 intervals by bootstrap.
 
-- `true_labels`: the labels of rows as nodes of the classifier's tree, and sets of nodes
-  with the paths to them.
-- `outcomes`: what the classifier answers for each row, beside its labels.
-- `scores`: the metrics, as functions of sums over rows.
-- `rivals`: two classifiers on the same rows, and whether they differ by more than chance.
-- `tables`: F1 by level, by size of class and by class; the most frequent confusions.
+- `outcomes`: what the classifier answers for each row; its labels as nodes of the classifier's
+  tree, and sets of nodes with the paths to them.
+- `scores`: the metrics, as functions of sums over rows; F1 by level, by size of class and by class;
+  the most frequent confusions.
+- `evaluation`: also two classifiers on the same rows, and whether they differ by more than chance.
 """

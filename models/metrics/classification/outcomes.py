@@ -1,16 +1,218 @@
-"""What a classifier answers for each row, beside the row's true labels."""
+"""What a classifier answers for each row, and the row's true labels as nodes of its tree.
+
+`NodeSets` hold a set of nodes for each row, and the paths from the root to them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from models.arrays import Float, Int, Mask, row_blocks
+from models.errors import UsageError, listed, shown
+from models.inputs.label_sets import LabelSets
 from models.method import ClassAnswers, PredictionOptions, Predictions
-from models.metrics.classification.true_labels import NodeSets, TrueLabels
 from models.running.progress import Progress, silent
+from models.tree import walk
+from models.tree.named import NONE, SEVERAL, NamedNodes
+from models.tree.parents import under
+from models.tree.tree import Tree
+
+
+@dataclass(frozen=True, eq=False)
+class NodeSets:
+    """Distinct pairs of a row and a node of its set, by row, then in preorder.
+
+    In preorder, the paths of two neighbours share what the later one shares with all before it, so
+    that paths are counted from neighbours alone: no cost depends on the depth of the tree.
+    """
+
+    tree: Tree
+    n_rows: int
+    row: Int
+    node: Int
+
+    @classmethod
+    def of(cls, tree: Tree, n_rows: int, row: Int, node: Int) -> NodeSets:
+        """The sets of pairs in any order, which may occur more than once. O(n_pairs log n_pairs)"""
+        rank, _ = walk.ranks(tree.parent)
+        order = np.empty_like(rank)
+        order[rank] = np.arange(rank.size)
+        rows, ranks = np.divmod(np.unique(row * tree.n_nodes + rank[node]), tree.n_nodes)
+        return cls(tree, n_rows, rows, order[ranks])
+
+    @cached_property
+    def key(self) -> Int:
+        """(n_pairs,) a number that stands for the pair."""
+        return self.row * self.tree.n_nodes + self.node
+
+    @cached_property
+    def n_each(self) -> Int:
+        """(n_rows,) size of each set."""
+        return np.bincount(self.row, minlength=self.n_rows)
+
+    @cached_property
+    def path_sizes(self) -> Int:
+        """(n_rows,) number of nodes that are in the set or above one of it, without the root."""
+        row, meet = self._meets
+        depth = self.tree.depth
+        longer = np.bincount(self.row, depth[self.node], minlength=self.n_rows)
+        return (longer - np.bincount(row, depth[meet], minlength=self.n_rows)).astype(np.int64)
+
+    @cached_property
+    def n_through(self) -> Int:
+        """(n_nodes,) number of rows whose set has the node or one below it."""
+        _, meet = self._meets
+        n_nodes = self.tree.n_nodes
+        ends = np.bincount(self.node, minlength=n_nodes) - np.bincount(meet, minlength=n_nodes)
+        return under(self.tree.parent, ends)
+
+    def union(self, other: NodeSets) -> NodeSets:
+        """The union of both sets of each row."""
+        row = np.concatenate([self.row, other.row])
+        return NodeSets.of(self.tree, self.n_rows, row, np.concatenate([self.node, other.node]))
+
+    def has(self, row: Int, node: Int) -> Mask:
+        """Whether the node of each pair is in the set of its row."""
+        return np.isin(row * self.tree.n_nodes + node, self.key)
+
+    def deepest(self) -> NodeSets:
+        """The sets without nodes that lie above another one of theirs."""
+        rank, weight = walk.ranks(self.tree.parent)
+        own, following = rank[self.node[:-1]], rank[self.node[1:]]
+        above = np.zeros(self.row.size, dtype=bool)
+        above[:-1] = (self.row[:-1] == self.row[1:]) & (following < own + weight[self.node[:-1]])
+        return NodeSets(self.tree, self.n_rows, self.row[~above], self.node[~above])
+
+    @cached_property
+    def _meets(self) -> tuple[Int, Int]:
+        """Row and lowest common ancestor of every two neighbours in one set."""
+        same = np.flatnonzero(self.row[1:] == self.row[:-1])
+        return self.row[same], walk.lca(self.tree, self.node[same], self.node[same + 1])
+
+
+@dataclass(frozen=True, eq=False)
+class TrueLabels:
+    """The labels of the labelled rows.
+
+    row : (n_labelled,) numbers of these rows among all. sets : their labels as nodes.
+    tree : the classifier's; each label that is no node of it is a further child of the root, after
+        the classifier's nodes.
+    n_known : number of the classifier's nodes.
+    warnings : what is odd about the labels.
+    """
+
+    row: Int
+    sets: NodeSets
+    tree: Tree
+    n_known: int
+    warnings: tuple[str, ...]
+
+
+def true_labels(labels: LabelSets, tree: Tree, class_node: Int) -> TrueLabels:
+    """The labels matched to the nodes of the tree.
+
+    A label means the node of its name, or at the end of its path of names. A label above another
+    one of the same row is implied and left out.
+
+    class_node : (n_classes,) the leaves that the classifier can predict.
+
+    Raises UsageError for a label that means several nodes, and where no row is labelled.
+    O((n_labels + n_nodes) log n_nodes).
+    """
+    labelled = np.flatnonzero(~labels.unlabelled)
+    if not labelled.size:
+        raise UsageError("No row is labelled.", code="wrong-input", role="labels")
+    node_of_label, unknown = _nodes_of(labels, tree)
+    whole = _with_children(tree, unknown)
+    times = np.diff(labels.start)[labelled]
+    row = np.repeat(np.arange(labelled.size), times)
+    named = NodeSets.of(whole, labelled.size, row, node_of_label[labels.code])
+    sets = named.deepest()
+    warnings = []
+    if labels.unlabelled.any():
+        warnings.append(
+            f"{int(labels.unlabelled.sum())} row(s) are not labelled and were left out."
+        )
+    if n_implied := named.row.size - sets.row.size:
+        warnings.append(
+            f"{n_implied} label(s) above another label of the same row are implied by it and were "
+            "left out."
+        )
+    return TrueLabels(
+        labelled, sets, whole, tree.n_nodes, (*warnings, *_foreign(sets, tree.n_nodes, class_node))
+    )
+
+
+def _nodes_of(labels: LabelSets, tree: Tree) -> tuple[Int, list[str]]:
+    """(n_labels,) the node of each label that occurs, and the labels that have none.
+
+    The latter have nodes from `n_nodes` on.
+    """
+    nodes = NamedNodes(tree)
+    occurs = np.bincount(labels.code, minlength=len(labels.names)) > 0
+    node_of_label = np.full(len(labels.names), NONE, dtype=np.int64)
+    unknown: list[str] = []
+    for number in np.flatnonzero(occurs).tolist():
+        name = labels.names[number]
+        node = nodes.find(name)
+        if node == SEVERAL:
+            first = int(np.argmax(labels.code == number))
+            row = int(np.searchsorted(labels.start, first, side="right")) - 1
+            raise UsageError(
+                f"Label {shown(name)} at row {row} (counted from 0) means several nodes of the "
+                "classifier's tree; write its path of names, such as 'animal/cat/lion'.",
+                code="wrong-input",
+                role="labels",
+                row=row,
+            )
+        if node == NONE:
+            node = tree.n_nodes + len(unknown)
+            unknown.append(name)
+        node_of_label[number] = node
+    return node_of_label, unknown
+
+
+def _with_children(tree: Tree, names: list[str]) -> Tree:
+    """The tree without its points, with a further child of the root for each name."""
+    n_nodes = tree.n_nodes + len(names)
+    return Tree(
+        parent=np.append(tree.parent, np.zeros(len(names), dtype=np.int32)),
+        height=np.zeros(n_nodes),
+        size=np.zeros(n_nodes, dtype=np.int64),
+        name=np.append(tree.name, np.array(names, dtype=object)),
+        leaf_of_point=np.zeros(0, dtype=np.int32),
+    )
+
+
+def _foreign(sets: NodeSets, n_known: int, class_node: Int) -> list[str]:
+    """Warnings of labels that the classifier cannot predict."""
+    tree = sets.tree
+    used = np.unique(sets.node)
+    used = used[~np.isin(used, class_node)]
+    unknown = used[used >= n_known]
+    known = used[used < n_known]
+    inner = known[tree.n_children[known] > 0]
+    empty = known[tree.n_children[known] == 0]
+    warnings = []
+    for nodes, what in (
+        (unknown, "no class of the model: {}; they count as errors."),
+        (empty, "leaves without an example in the training: {}; they count as errors."),
+        (
+            inner,
+            "inner nodes and no class: {}; they count as errors, but in the table by level and in "
+            "the hierarchical metrics as far down as they lead.",
+        ),
+    ):
+        if nodes.size:
+            n_rows = np.unique(sets.row[np.isin(sets.node, nodes)]).size
+            names = listed([str(tree.name[node]) for node in nodes.tolist()])
+            warnings.append(f"{nodes.size} label(s) of {n_rows} row(s) are {what.format(names)}")
+    return warnings
+
 
 VALUES = 1 << 24
 """Probabilities that are held at a time (128 MiB)."""

@@ -2,8 +2,6 @@
 
 Only what computes metrics imports them.
 
-- `trees`: over leaves and classes, and sums over subtrees.
-- `pairs`: over pairs of cells of two trees.
-- `triples`: over triples of points.
+- `trees`: over leaves and classes, sums over subtrees, pairs of cells of two trees, triples.
 - `nodes`: up the heavy paths of a tree, for the report on nodes.
 """

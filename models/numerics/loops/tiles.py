@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.simd.loops.tiles import (
+from models.simd.loops.operations import (
     POINTS,
     add_differences,
     add_shares,

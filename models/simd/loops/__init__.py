@@ -1,11 +1,13 @@
-"""Vector operations for compiled loops, and the plain loops that do the same; start with `rows`.
+"""Vector operations for compiled loops, and plain loops that do the same.
 
-- `rows`: a row's numbers, 64 at a time. `columns`: several short rows side by side.
-- `tiles`: distances from one row to 32 points at a time. `numbers`: single numbers.
-- `choice`: whether these four have the operations of `vectors` or of `plain`.
+Start with `operations`.
+
+- `operations`: what callers use: a row's numbers, 64 at a time; several short rows side by side;
+  distances from one row to 32 points at a time; single numbers.
+- `choice`: whether these are the operations of `vectors` or of `plain`.
 - `constants`: what both are made with.
 
 Both give the same results to the last bit, on one processor: a product and a sum are fused in both
 where it can do so. Only the sign of a zero may differ where it is one of several equal numbers, in
-`rows.largest`, `rows.least` and `numbers.larger`.
+`largest`, `least` and `larger`.
 """

@@ -9,7 +9,7 @@ import pytest
 
 from app.pictures.palette import mix, style
 from app.pictures.svg import svg
-from models.tree import categories
+from models.tree import labels as categories
 from models.tree.tree import Tree
 from tests.app.pictures.tree_kit import FOUR, SHAPES, by, random_tree, star, texts
 

@@ -6,9 +6,8 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 
-from models.tree import categories
-from models.tree.categories import Categories
-from models.tree.labels import labels
+from models.tree import labels as categories
+from models.tree.labels import Categories, labels
 from models.tree.tree import Tree, sizes
 
 SHAPES = ("circular", "rectangular", "icicle")

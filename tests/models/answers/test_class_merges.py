@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models import registry
-from models.answers.class_merges import Merges, merges
-from models.answers.confusions import Confusions, ordered
+from models.answers.confusions import Confusions, Merges, merges, ordered
 from models.arrays import Arrays, Float
 from models.inputs.data import Data
 from models.tree import newick

@@ -13,10 +13,9 @@ from pydantic import ValidationError
 
 from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Float, Int
-from models.calibration.calibration import Calibration
+from models.calibration.calibration import Calibration, CalibrationTerms
 from models.calibration.climbing import ClassTree
 from models.calibration.fit import FittedCalibration, fitted_calibration
-from models.calibration.options import CalibrationTerms
 from models.errors import UsageError
 from models.tree.newick import read
 from tests.models.calibration.calibration_kit import drawn, under, up

@@ -14,7 +14,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Method, Model, Predictions
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.registry import method
 from models.tree.tree import Tree
 from models.tree.walk import paths
@@ -111,7 +111,7 @@ def test_classes_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.Monke
     fitted = used.fit(data, used.Params())
     assert fitted.model is not None
     assert class_scores(used, fitted.model, fitted.tree, Data({"features": points})).n_rows == 4
-    monkeypatch.setattr("models.running.memory.available", lambda: 100)
+    monkeypatch.setattr("models.running.budget.available", lambda: 100)
     with pytest.raises(UsageError, match="'calibration' would need") as error:
         class_scores(used, fitted.model, fitted.tree, Data({"features": points}))
     assert error.value.code == "too-large"

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from models.calibration.calibration import group_quantiles, quantile
 from models.calibration.climbing import (
     LEAF,
     ClassTree,
@@ -19,7 +20,6 @@ from models.calibration.climbing import (
     groups_at,
     scores,
 )
-from models.calibration.quantiles import group_quantiles, quantile
 from models.errors import UsageError
 from models.tree.build import from_parents
 from tests.models.calibration.calibration_kit import climbed, drawn, under, up

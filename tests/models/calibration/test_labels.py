@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Float
+from models.calibration.class_rows import label_classes, label_errors
 from models.calibration.climbing import ClassTree
-from models.calibration.labels import label_classes, label_errors
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
 from models.tree.newick import read

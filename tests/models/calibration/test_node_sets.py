@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.node_sets import class_scores, class_sets, fewest_nodes
+from models.calibration.climbing import class_scores, class_sets, fewest_nodes
 from models.tree.tree import Tree
 from tests.models.calibration.calibration_kit import drawn, under
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.quantiles import fewest_rows, group_quantiles, quantile, rank
+from models.calibration.calibration import fewest_rows, group_quantiles, quantile, rank
 from models.errors import UsageError
 
 

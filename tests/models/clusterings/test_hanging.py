@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.clusterings.graph import ClusterGraph, graph_of
-from models.clusterings.hanging import Hanging, graph_in, hang
+from models.clusterings.graph import ClusterGraph, Hanging, graph_in, graph_of, hang
 from models.clusterings.levels import Level, of_table
 from models.running.progress import silent
 from models.tree.columns import from_table, to_table

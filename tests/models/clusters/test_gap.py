@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.clusters.criteria import GapReference, by_gap, first_within
+from models.clusters.choosing import GapReference, by_gap, first_within
 from models.running.progress import silent
 
 

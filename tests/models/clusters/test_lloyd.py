@@ -13,8 +13,7 @@ from models.clusters import lloyd
 from models.clusters.kmeans import KMeansEffort
 from models.clusters.lloyd import in_pieces, in_process, settle, sums_of
 from models.inputs.rows import ArrayRows, ChosenRows
-from models.running.crew import SHARED, Alone
-from models.running.progress import silent
+from models.running.progress import SHARED, Alone, silent
 from tests.models.crew_kit import Scattered
 
 

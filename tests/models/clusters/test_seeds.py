@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.clusters.seeding import seed_rows, seeds
+from models.clusters.kmeans import seed_rows, seeds
 from models.numerics import sphere
 
 

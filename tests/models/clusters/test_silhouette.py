@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import silhouette_score
 
-from models.clusters import criteria
-from models.clusters.criteria import silhouettes
+from models.clusters import choosing
+from models.clusters.choosing import silhouettes
 from models.running.progress import silent
 
 
@@ -60,8 +60,8 @@ def test_many_points_are_measured_by_a_sample_against_all(monkeypatch: pytest.Mo
     features = rng.normal(size=(1500, 2)) + 3.0 * np.eye(3, 2)[group]
     exact = silhouettes(features, [group], rng, silent)[0]
     assert exact.error == 0.0
-    monkeypatch.setattr(criteria, "EXACT_UP_TO", 1000)
-    monkeypatch.setattr(criteria, "SAMPLE", 200)
+    monkeypatch.setattr(choosing, "EXACT_UP_TO", 1000)
+    monkeypatch.setattr(choosing, "SAMPLE", 200)
     off = []
     for seed in range(40):
         result = silhouettes(features, [group], np.random.default_rng(seed), silent)[0]

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.consensus.clusters import Clusters
 from models.consensus.items import matched_items
-from models.consensus.reference import support_by
-from models.consensus.support import agreement_of_halves
+from models.consensus.rules import Clusters
+from models.consensus.support import agreement_of_halves, support_by
 from models.tree import newick
 from tests.models.consensus.sets_kit import random_tree, sets
 

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.consensus.items import matched_items
-from models.consensus.options import Rule
+from models.consensus.items import Rule, matched_items
 from models.consensus.rules import consensus
 from models.errors import UsageError
 from models.tree import newick

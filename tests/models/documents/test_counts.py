@@ -9,10 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.documents import counts as counting
-from models.documents.counts import cooccurrences, word_counts
-from models.documents.words import numbered, reader, tokens, vocabulary
 from models.errors import UsageError
+from models.preprocess import documents as counting
+from models.preprocess.documents import (
+    cooccurrences,
+    numbered,
+    reader,
+    tokens,
+    vocabulary,
+    word_counts,
+)
 
 some_documents = st.lists(
     st.lists(st.sampled_from("abcdef"), max_size=12).map(" ".join), min_size=1, max_size=6

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from models.editions.comments import comments
-from models.editions.edited import edited
-from models.editions.operations import MOST_NODES, Operation
-from models.editions.state import EditionState
+from models.editions.edited import comments, edited
+from models.editions.state import MOST_NODES, EditionState, Operation
 from models.errors import UsageError
 from models.tree import newick, nexus
 from models.tree.build import from_parents

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
-from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.neighbours import Graph, neighbour_graph
 from models.running.progress import silent
 
 

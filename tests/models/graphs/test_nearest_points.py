@@ -16,7 +16,7 @@ from models.errors import UsageError
 from models.graphs.nearest_points import PointSearch
 from models.inputs.data import Data
 from models.numerics.distances import DistanceMetric
-from models.running import memory
+from models.running import budget
 
 METRICS = get_args(DistanceMetric)
 
@@ -130,7 +130,7 @@ def test_paths_that_would_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -
     hac = registry.method("hac")
     fitted = hac.fit(Data({"features": points}), hac.Params(linkage="single"))
     assert fitted.model is not None
-    monkeypatch.setattr(memory, "available", lambda: 500_000)
+    monkeypatch.setattr(budget, "available", lambda: 500_000)
     with pytest.raises(UsageError, match="Place fewer rows"):
         hac.predict(fitted.model, fitted.tree, Data({"features": points}))
     hac.predict(fitted.model, fitted.tree, Data({"features": points[:20]}))

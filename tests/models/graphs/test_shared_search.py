@@ -10,7 +10,8 @@ import pytest
 
 from models import registry
 from models.clusters import lloyd
-from models.graphs import cells, graph, neighbours
+from models.graphs import cells, neighbours
+from models.graphs import neighbours as graph
 from models.inputs.data import Data
 from models.running.progress import silent
 from models.tree.tree import Tree

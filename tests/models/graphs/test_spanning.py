@@ -12,10 +12,15 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import cdist, pdist, squareform
 
 from models.errors import Cancelled
-from models.graphs.spanning import tree as module
-from models.graphs.spanning.groups import joining_edges
-from models.graphs.spanning.rows import condensed_rows, core_distances, tree_by_rows
-from models.graphs.spanning.tree import SpanningMetric, spanning_tree
+from models.graphs import spanning as module
+from models.graphs.spanning import (
+    SpanningMetric,
+    condensed_rows,
+    core_distances,
+    joining_edges,
+    spanning_tree,
+    tree_by_rows,
+)
 from models.running.progress import silent
 
 KINDS = ("scattered", "grid", "copies", "far", "groups", "equal", "tiny")

@@ -20,12 +20,18 @@ from models.errors import UsageError
 from models.heatmaps import drawing
 from models.heatmaps import drawing as tips_module
 from models.heatmaps.drawing import Heatmap, column_tree, heatmap, largest_groups, meetings, tips_of
-from models.heatmaps.options import HeatmapTerms
-from models.heatmaps.tiles import TILE, PooledRange, n_levels, pooled_range, quantised, tile
-from models.tree.leaf_ranges import spans
+from models.heatmaps.heatmap import (
+    TILE,
+    HeatmapTerms,
+    PooledRange,
+    n_levels,
+    pooled_range,
+    quantised,
+    tile,
+)
 from models.tree.linkage import from_scipy
 from models.tree.tree import Tree
-from models.tree.walk import path
+from models.tree.walk import path, spans
 from tests.models.tree.strategies_kit import random_tree
 
 LINKAGE = [[at, at + 1, at + 1.0, 2] for at in (0, 2, 4, 6)] + [

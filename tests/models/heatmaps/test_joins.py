@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.heatmaps.drawing import tips_of
-from models.heatmaps.joins import joins_of_merges, joins_of_tree
+from models.heatmaps.heatmap import joins_of_merges, joins_of_tree
 from models.tree.tree import Tree
 from models.tree.walk import path
 from tests.models.tree.strategies_kit import random_tree

@@ -12,9 +12,8 @@ from scipy.spatial.distance import cdist
 from models.errors import UsageError
 from models.graphs.measured import MeasuredFeatures
 from models.heatmaps.drawing import measured_heatmap, tips_of
+from models.heatmaps.heatmap import Metric, PooledRange, tile
 from models.heatmaps.measured import of_features, of_fit
-from models.heatmaps.options import Metric
-from models.heatmaps.tiles import PooledRange, tile
 from models.inputs.data import Data
 from models.inputs.items import ItemColumn, ItemTable
 from models.method import Model

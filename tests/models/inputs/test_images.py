@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
-from models.inputs.data import Data
-from models.inputs.images import image_rows
+from models.inputs.data import Data, image_rows
 
 IMAGES = np.arange(2 * 3 * 4 * 3, dtype=np.uint8).reshape(2, 3, 4, 3)
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.inputs.known_clusters import Contradiction, Groups, contradictions, known
+from models.inputs.pairs import Contradiction, Groups, contradictions, known
 
 NAMES = ("cats", "cluster 1")
 

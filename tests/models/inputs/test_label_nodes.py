@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
-from models.inputs.label_nodes import label_nodes, with_own_leaves
-from models.inputs.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets, label_nodes, with_own_leaves
 from models.tree import class_paths
 
 TREE = class_paths.read("a/x\na/y\nb/x")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from models.inputs.notes import note, noting
+from models.inputs.reading import note, noting
 
 
 def test_each_note_is_kept_once_in_order() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.inputs.odd_columns import odd_columns
+from models.inputs.oddities import odd_columns
 from models.inputs.rows import ArrayRows
 
 ROWS = np.random.default_rng(0).normal(size=(2000, 3))

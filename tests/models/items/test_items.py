@@ -17,9 +17,10 @@ from PIL import Image
 
 from models.errors import UsageError
 from models.inputs.items import ItemColumn, Kind, ranked
-from models.items import aggregates, rankings
+from models.items import placement as aggregates
+from models.items import rankings
 from models.items.conditions import MOST_CONDITIONS, Condition, meeting, meeting_all
-from models.items.images import MOST_BYTES, media_type, require_image
+from models.items.facts import MOST_BYTES, media_type, require_image
 from models.items.placement import placement
 from models.items.points import points_of
 from models.items.rankings import MOST_DOUBT, Order, standings

@@ -89,7 +89,7 @@ def test_sparse_rows_are_reduced_first() -> None:
 
 
 def test_a_layout_larger_than_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping.memory, "available", lambda: 1000)
+    monkeypatch.setattr(mapping.budget, "available", lambda: 1000)
     with pytest.raises(UsageError, match=r"'tsne' would need .* by 'pca'"):
         map_of(groups()[0], "tsne")
 

@@ -16,7 +16,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn import metrics as sk
 
 from models.errors import Cancelled, UsageError
-from models.metrics import costs, triples
+from models.metrics import costs
+from models.metrics import costs as triples
 from models.metrics.catalogue import METRICS, evaluate
 from models.metrics.hierarchical import upper_part
 from models.metrics.pairs import Gaussian

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.metrics import hierarchical
 from models.metrics.hierarchical import dendrogram_purity, leaf_purity, lhd, upper_part
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.tree.cut import cut
 from models.tree.tree import Tree
 from tests.models.metrics.trees_kit import (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 
 
 @given(st.one_of(st.lists(st.integers(-3, 3)), st.lists(st.text(max_size=2))))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models.metrics.catalogue import evaluate
 from models.metrics.hierarchical import dendrogram_purity, lhd
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.metrics.loops import trees
 from models.tree import columns
 from models.tree.tree import Tree

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 
 from models.arrays import Float
-from models.metrics import costs, triples
-from models.metrics.costs import dasgupta_cost, moseley_wang_revenue, triplet_cost
+from models.metrics import costs
+from models.metrics import costs as triples
+from models.metrics.costs import dasgupta_cost, moseley_wang_revenue, triplet_cost, wang_wang_ratio
 from models.metrics.estimate import Estimate
 from models.metrics.inputs import similarity_of
-from models.metrics.loops import triples as triple_sweeps
+from models.metrics.loops import trees as triple_sweeps
 from models.metrics.pairs import Cosine, Gaussian
-from models.metrics.triples import wang_wang_ratio
 from models.tree.tree import Tree
 from tests.models.metrics.trees_kit import (
     any_tree,

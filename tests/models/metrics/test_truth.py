@@ -10,7 +10,7 @@ import pytest
 from models.errors import UsageError
 from models.metrics.catalogue import evaluate
 from models.metrics.evaluation import truth_over_points
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.tree import class_paths, newick
 from models.tree.build import from_partition
 from models.tree.tree import Tree

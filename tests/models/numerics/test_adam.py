@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from models.numerics.adam import Adam
+from models.numerics.descent import Adam
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.numerics import bessel
+from models.numerics import sphere
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -77,9 +77,9 @@ def test_the_integral_is_the_function() -> None:
 @pytest.mark.parametrize("n_features", DIMENSIONS)
 def test_everything_on_the_grid(n_features: int) -> None:
     order = 0.5 * n_features - 1.0
-    log_i, log_c = bessel.log_iv(order, KAPPA), bessel.log_c(n_features, KAPPA)
-    own, rest, rise = bessel.ratios(order, KAPPA)
-    grown = bessel.log_growth(order, KAPPA)
+    log_i, log_c = sphere.log_iv(order, KAPPA), sphere.log_c(n_features, KAPPA)
+    own, rest, rise = sphere.ratios(order, KAPPA)
+    grown = sphere.log_growth(order, KAPPA)
     for at, kappa in enumerate(KAPPA.tolist()):
         constant, ratio, slope = exact(n_features, kappa)
         value = exact_log_iv(order, kappa)
@@ -91,8 +91,8 @@ def test_everything_on_the_grid(n_features: int) -> None:
             assert off(rest[at], 1 - ratio) < 1e-12
             assert off(rise[at], slope) < 1e-12
             assert off(grown[at], growth) < 1e-14
-    assert (bessel.ratio(n_features, KAPPA) == own).all()
-    assert (bessel.slope(n_features, KAPPA) == rise).all()
+    assert (sphere.ratio(n_features, KAPPA) == own).all()
+    assert (sphere.slope(n_features, KAPPA) == rise).all()
 
 
 @pytest.mark.parametrize("n_features", DIMENSIONS)
@@ -100,7 +100,7 @@ def test_the_inverse_on_the_grid(n_features: int) -> None:
     for kappa in KAPPA.tolist():
         _, ratio, slope = exact(n_features, kappa)
         r = float(ratio)
-        result = float(bessel.concentration(n_features, r))
+        result = float(sphere.concentration(n_features, r))
         with mp.workdps(60):
             # What r, rounded, is the ratio of; one Newton step from kappa is exact enough.
             expected = mp.mpf(kappa) + (mp.mpf(r) - ratio) / slope
@@ -111,15 +111,15 @@ def test_orders_that_are_no_dimension() -> None:
     rng = np.random.default_rng(0)
     for order in [*rng.uniform(0, 60, size=40), 77_777.7, 100_000.0]:
         for a in 10.0 ** rng.uniform(-6, 6, size=6):
-            assert far(bessel.log_iv(order, a), exact_log_iv(float(order), float(a))) < 1e-13
+            assert far(sphere.log_iv(order, a), exact_log_iv(float(order), float(a))) < 1e-13
 
 
 @pytest.mark.parametrize("n_features", [19, 30, 128, 1536, 99_999])
 def test_the_constant_where_it_is_about_one(n_features: int) -> None:
     kappa = 10.0 ** np.linspace(-3, 6, 4000)
-    at = int(np.flatnonzero(np.diff(np.sign(bessel.log_c(n_features, kappa))))[0])
+    at = int(np.flatnonzero(np.diff(np.sign(sphere.log_c(n_features, kappa))))[0])
     for near in kappa[at] * np.linspace(1, 1.001, 7):
-        assert far(bessel.log_c(n_features, near), exact(n_features, float(near))[0]) < 1e-10
+        assert far(sphere.log_c(n_features, near), exact(n_features, float(near))[0]) < 1e-10
 
 
 @pytest.mark.parametrize("n_features", [2, 3, 20, 43, 1000])
@@ -128,56 +128,56 @@ def test_concentration_zero_is_uniform(n_features: int) -> None:
         2 * math.pi ** (n_features / 2) / math.gamma(n_features / 2) if n_features < 300 else None
     )
     if area is not None:
-        assert float(bessel.log_c(n_features, 0.0)) == pytest.approx(-math.log(area), abs=1e-12)
-    assert float(bessel.log_c(n_features, 0.0)) == pytest.approx(
-        bessel.log_uniform(n_features), rel=1e-13
+        assert float(sphere.log_c(n_features, 0.0)) == pytest.approx(-math.log(area), abs=1e-12)
+    assert float(sphere.log_c(n_features, 0.0)) == pytest.approx(
+        sphere.log_uniform(n_features), rel=1e-13
     )
-    assert float(bessel.ratio(n_features, 0.0)) == 0.0
-    assert float(bessel.slope(n_features, 0.0)) == pytest.approx(1 / n_features, rel=1e-14)
-    assert float(bessel.concentration(n_features, 0.0)) == 0.0
-    assert float(bessel.concentration(n_features, 1.0)) == math.inf
-    assert float(bessel.log_iv(0.5 * n_features, 0.0)) == -math.inf
-    assert float(bessel.log_iv(0.0, 0.0)) == 0.0
+    assert float(sphere.ratio(n_features, 0.0)) == 0.0
+    assert float(sphere.slope(n_features, 0.0)) == pytest.approx(1 / n_features, rel=1e-14)
+    assert float(sphere.concentration(n_features, 0.0)) == 0.0
+    assert float(sphere.concentration(n_features, 1.0)) == math.inf
+    assert float(sphere.log_iv(0.5 * n_features, 0.0)) == -math.inf
+    assert float(sphere.log_iv(0.0, 0.0)) == 0.0
 
 
 def test_three_dimensions_in_closed_form() -> None:
     kappa = np.array([0.5, 2.0, 30.0])
-    assert bessel.log_c(3, kappa) == pytest.approx(
+    assert sphere.log_c(3, kappa) == pytest.approx(
         np.log(kappa / (4 * np.pi * np.sinh(kappa))), rel=1e-14
     )
-    assert bessel.ratio(3, kappa) == pytest.approx(1 / np.tanh(kappa) - 1 / kappa, rel=1e-13)
+    assert sphere.ratio(3, kappa) == pytest.approx(1 / np.tanh(kappa) - 1 / kappa, rel=1e-13)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(2, 100_000), st.floats(1e-6, 1e6))
 def test_inverse_and_ratio_undo_each_other(n_features: int, kappa: float) -> None:
-    r = float(bessel.ratio(n_features, kappa))
-    result = float(bessel.concentration(n_features, r))
+    r = float(sphere.ratio(n_features, kappa))
+    result = float(sphere.concentration(n_features, r))
     assert result == pytest.approx(kappa, rel=max(1e-12, 4 * EPS / (1 - r)))
 
 
 def test_shapes_are_kept() -> None:
     kappa = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     for values in (
-        bessel.log_iv(2.0, kappa),
-        bessel.log_c(5, kappa),
-        bessel.ratio(5, kappa),
-        bessel.slope(5, kappa),
-        bessel.concentration(5, kappa / 10),
+        sphere.log_iv(2.0, kappa),
+        sphere.log_c(5, kappa),
+        sphere.ratio(5, kappa),
+        sphere.slope(5, kappa),
+        sphere.concentration(5, kappa / 10),
     ):
         assert values.shape == (2, 3)
         assert values.dtype == np.float64
-    assert bessel.log_c(5, 3).shape == ()
+    assert sphere.log_c(5, 3).shape == ()
 
 
 def test_what_is_outside_is_refused() -> None:
     for r in (-0.1, 1.1, math.nan):
         with pytest.raises(ValueError, match="lies in"):
-            bessel.concentration(3, [0.5, r])
+            sphere.concentration(3, [0.5, r])
     with pytest.raises(ValueError, match="two dimensions"):
-        bessel.log_c(1, 1.0)
+        sphere.log_c(1, 1.0)
     with pytest.raises(ValueError, match="negative"):
-        bessel.log_iv(-1.0, 1.0)
+        sphere.log_iv(-1.0, 1.0)
 
 
 def gradient(values: Tensor, at: Tensor) -> Tensor:
@@ -197,12 +197,12 @@ def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> No
     kappa = torch.tensor(KAPPA, requires_grad=True)
     log_i, log_c = bessel_torch.log_iv(order, kappa), bessel_torch.log_c(n_features, kappa)
     own = bessel_torch.ratio(n_features, kappa)
-    assert log_i.detach().numpy() == pytest.approx(bessel.log_iv(order, KAPPA), rel=1e-14)
+    assert log_i.detach().numpy() == pytest.approx(sphere.log_iv(order, KAPPA), rel=1e-14)
     # log C cancels where it is about 1: each processor rounds its largest term in its own way.
     largest = order * np.log1p(np.hypot(order, KAPPA) / order) if order else np.zeros(KAPPA.size)
-    apart = np.abs(log_c.detach().numpy() - bessel.log_c(n_features, KAPPA))
-    assert (apart <= 1e-14 * np.abs(bessel.log_c(n_features, KAPPA)) + EPS * largest).all()
-    assert own.detach().numpy() == pytest.approx(bessel.ratio(n_features, KAPPA), rel=1e-14)
+    apart = np.abs(log_c.detach().numpy() - sphere.log_c(n_features, KAPPA))
+    assert (apart <= 1e-14 * np.abs(sphere.log_c(n_features, KAPPA)) + EPS * largest).all()
+    assert own.detach().numpy() == pytest.approx(sphere.ratio(n_features, KAPPA), rel=1e-14)
     falls, steps = gradient(log_c, kappa), gradient(log_i, kappa)
     curve, rise = gradient(falls, kappa), gradient(own, kappa)
     falls, steps, curve, rise = (one.detach() for one in (falls, steps, curve, rise))
@@ -214,10 +214,10 @@ def test_tensors_have_the_same_values_and_exact_gradients(n_features: int) -> No
         assert off(float(rise[at]), slope) < 1e-12
     r = torch.tensor([1e-6, 0.1, 0.5, 0.9, 0.999], dtype=torch.float64, requires_grad=True)
     values = bessel_torch.concentration(n_features, r)
-    expected = bessel.concentration(n_features, r.detach().numpy())
+    expected = sphere.concentration(n_features, r.detach().numpy())
     assert values.detach().numpy() == pytest.approx(expected, rel=1e-12)
     assert gradient(values, r).detach().numpy() == pytest.approx(
-        1 / bessel.slope(n_features, expected), rel=1e-11
+        1 / sphere.slope(n_features, expected), rel=1e-11
     )
 
 
@@ -247,4 +247,4 @@ def test_tensors_in_single_precision_stay_so() -> None:
 
     values = bessel_torch.log_c(300, torch.tensor([10.0, 1e5]))
     assert values.dtype == torch.float32
-    assert values.numpy() == pytest.approx(bessel.log_c(300, [10.0, 1e5]), rel=1e-6)
+    assert values.numpy() == pytest.approx(sphere.log_c(300, [10.0, 1e5]), rel=1e-6)

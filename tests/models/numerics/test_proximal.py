@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.numerics.proximal import Penalty, soft
+from models.numerics.descent import Penalty, soft
 
 
 def random_penalty(rng: np.random.Generator, n_features: int) -> Penalty:

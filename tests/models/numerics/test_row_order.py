@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.numerics.row_order import canonical
+from models.numerics.rows import canonical
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32, np.uint8])

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from models.errors import UsageError
-from models.numerics.distances import DistanceMetric
-from models.numerics.shared_columns import between
+from models.numerics.distances import DistanceMetric, between
 
 METRICS: tuple[DistanceMetric, ...] = get_args(DistanceMetric)
 SCALED = {"euclidean": 0.5, "sqeuclidean": 1.0, "cityblock": 1.0, "canberra": 1.0}

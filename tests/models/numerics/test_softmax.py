@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from models.arrays import row_blocks
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 
 SHAPE = st.tuples(st.integers(1, 5), st.integers(1, 6))
 LOGITS = arrays(np.float64, SHAPE, elements=st.floats(-300, 300))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from models.numerics import bessel, sphere
+from models.numerics import sphere
+from models.numerics import sphere as bessel
 
 N = 20_000
 

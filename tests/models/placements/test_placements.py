@@ -12,10 +12,22 @@ from models.answers.beside_tree import ClassScores
 from models.answers.confusions import ordered
 from models.arrays import Float
 from models.errors import UsageError
-from models.placements.evidence import confused, leaning_rows, most_alike
-from models.placements.groups import groups, shared
-from models.placements.likeness import by_tree, class_means, likeness
-from models.placements.placements import adjusted, correlations, p_values, placements
+from models.placements.evidence import (
+    by_tree,
+    class_means,
+    confused,
+    leaning_rows,
+    likeness,
+    most_alike,
+)
+from models.placements.placements import (
+    adjusted,
+    correlations,
+    groups,
+    p_values,
+    placements,
+    shared,
+)
 from models.running.progress import silent
 from models.tree import class_paths
 from models.tree.tree import Tree

@@ -8,7 +8,7 @@ import pytest
 
 from models.parameters import Params
 from models.registry import built_in, method
-from models.running.cost import CLASSES, Cost
+from models.running.budget import CLASSES, Cost
 
 
 def seconds(method_id: str, shape: tuple[int, ...], role: str = "features", **given: Any) -> Any:

@@ -78,12 +78,14 @@ def arrays() -> dict[str, Array]:
 def used() -> dict[str, str]:
     """The module of an operation, and the folder of the code compiled from a function, for each
     user of operations."""
-    from models.graphs.spanning.loops import neighbours
+    from models.graphs.loops import boxes
     from models.methods.logits.merging.loops import few, rows
     from models.methods.sphere.mixture.loops import sweeps
     from models.numerics.loops import agglomeration
-    from models.simd.loops import columns, numbers, tiles
-    from models.simd.loops import rows as row_loops
+    from models.simd.loops import operations as columns
+    from models.simd.loops import operations as numbers
+    from models.simd.loops import operations as row_loops
+    from models.simd.loops import operations as tiles
 
     operations = (row_loops.tops, columns.best, tiles.add_squares, numbers.larger)
     callers = (
@@ -91,7 +93,7 @@ def used() -> dict[str, str]:
         few.scan,
         sweeps.posteriors,
         agglomeration.nearest_points,
-        neighbours.distances,
+        boxes.distances,
     )
     # numba's intrinsics have no `__module__`.
     modules = (

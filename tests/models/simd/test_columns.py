@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.simd.loops import plain
 from models.simd.loops.constants import SLOTS, UNDERFLOW
-from models.simd.loops.plain import columns as plain
 from models.simd.loops.vectors import columns as vectors
 from tests.models.simd.simd_kit import SORTS, Array, called, numbers, same
 

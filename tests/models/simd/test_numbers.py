@@ -7,8 +7,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from models.simd.loops.plain import numbers as plain
-from models.simd.loops.vectors import numbers as vectors
+from models.simd.loops import plain
+from models.simd.loops.vectors import rows as vectors
 from tests.models.simd.simd_kit import REALS, called, numbers, same
 
 BOTH = pytest.mark.parametrize("loops", [vectors, plain], ids=["vectors", "plain"])

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from models.simd.loops import plain
 from models.simd.loops.constants import LANES, RANKED, UNDERFLOW, WIDE
-from models.simd.loops.plain import rows as plain
 from models.simd.loops.vectors import rows as vectors
 from tests.models.simd.simd_kit import LENGTHS, REALS, SORTS, Array, called, numbers, rows, same
 

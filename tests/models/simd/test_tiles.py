@@ -7,9 +7,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from models.simd.loops import plain
 from models.simd.loops.constants import POINTS
-from models.simd.loops.plain import tiles as plain
-from models.simd.loops.vectors import tiles as vectors
+from models.simd.loops.vectors import columns as vectors
 from tests.models.simd.simd_kit import LENGTHS, SORTS, Array, called, numbers, same
 
 BOTH = pytest.mark.parametrize("loops", [vectors, plain], ids=["vectors", "plain"])

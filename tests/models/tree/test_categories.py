@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tree import categories
-from models.tree.categories import of_cut, of_labels, shared
+from models.tree import labels as categories
 from models.tree.cut import cut
-from models.tree.labels import labels
+from models.tree.labels import labels, of_cut, of_labels, shared
 from models.tree.tree import Tree
 from models.tree.walk import path
 from models.tree.window import fold

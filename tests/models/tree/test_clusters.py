@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import UsageError
-from models.tree.clusters import clusters
-from models.tree.cut import cut
+from models.tree.cut import clusters, cut
 from models.tree.tree import Tree
 from tests.models.tree.strategies_kit import random_tree
 from tests.models.tree.trees_kit import FOUR

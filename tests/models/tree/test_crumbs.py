@@ -7,8 +7,8 @@ import pytest
 
 from models.inputs.data import Data
 from models.registry import method
-from models.tree.crumbs import crumbs_warning
 from models.tree.cut import cut
+from models.tree.noise import crumbs_warning
 
 
 @pytest.mark.parametrize(

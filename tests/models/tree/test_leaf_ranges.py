@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.tree.leaf_ranges import ordered_starts, points_before, points_in_order, spans
 from models.tree.tree import Tree
-from models.tree.walk import leaf_order, path
+from models.tree.walk import leaf_order, ordered_starts, path, points_before, points_in_order, spans
 from tests.models.tree.strategies_kit import random_tree
 
 

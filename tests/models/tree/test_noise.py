@@ -15,15 +15,14 @@ from models.errors import UsageError
 from models.levels.silhouette import curve
 from models.levels.suggested_cuts import levels, reason
 from models.tree.build import from_parents, from_partition
-from models.tree.categories import of_cut
 from models.tree.cluster_names import cluster_names
-from models.tree.clusters import clusters, most_clusters
 from models.tree.columns import from_table, to_table
-from models.tree.cut import cut, nested_cuts
-from models.tree.leaf_ranges import spans
+from models.tree.cut import clusters, cut, most_clusters, nested_cuts
+from models.tree.labels import of_cut
 from models.tree.nested import read, write
 from models.tree.noise import counted_as_cluster, noise_leaves, noise_of
 from models.tree.tree import Tree
+from models.tree.walk import spans
 from models.tree.window import scene
 from tests.models.tree.strategies_kit import random_tree, under
 

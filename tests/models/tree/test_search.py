@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from models.errors import UsageError
-from models.tree.search import search
+from models.tree.named import search
 from tests.models.tree.trees_kit import tree_of
 
 #         0 plants

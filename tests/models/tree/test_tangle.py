@@ -15,11 +15,10 @@ from models.errors import UsageError
 from models.tree import newick
 from models.tree import tangle as tangle_module
 from models.tree.build import from_merges, from_partition
-from models.tree.leaf_ranges import spans
 from models.tree.rows import matched
 from models.tree.tangle import Rotate, entanglement, links, tangle
 from models.tree.tree import Tree
-from models.tree.walk import path
+from models.tree.walk import path, spans
 from models.tree.window import fold
 from tests.models.tree.strategies_kit import random_tree
 

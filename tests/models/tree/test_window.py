@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import UsageError
-from models.tree.leaf_ranges import leaf_counts, spans
 from models.tree.tree import Tree, sizes
-from models.tree.walk import preorder
+from models.tree.walk import leaf_counts, preorder, spans
 from models.tree.window import fold, scene, view
 from tests.models.tree.strategies_kit import random_tree
 from tests.models.tree.trees_kit import tree_of

@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from pydantic import TypeAdapter
 
 from models.editions.edited import edited
-from models.editions.operations import Operation
+from models.editions.state import Operation
 from tests.models.editions.naive_kit import Nested, outline, outline_of
 from tests.models.tree.strategies_kit import random_tree
 from workers.artifacts.editions import TOGETHER, Change, Edition, Editions, id_beside

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 from models.clusters import lloyd
 from models.inputs.data import Data
-from models.inputs.far_rows import ANY_FAR, MIDDLE, SPREAD
+from models.inputs.oddities import ANY_FAR, MIDDLE, SPREAD
 from models.inputs.rows import ArrayRows, Rows
 from models.methods.logits.l2h import L2H
 from models.registry import methods

@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from models.errors import UsageError
-from models.inputs.notes import noting
+from models.inputs.reading import noting
 from workers.formats import catalogue, roles
 from workers.formats.tables import Lists
 

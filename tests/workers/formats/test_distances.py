@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 from models.errors import UsageError
-from models.inputs.notes import noting
+from models.inputs.reading import noting
 from workers.formats import catalogue, distances, roles
 from workers.formats.tables import Lists
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from models.inputs.notes import noting
+from models.inputs.reading import noting
 from tests.workers.formats.files_kit import put, refused
 from workers.formats import catalogue
 

@@ -16,7 +16,7 @@ import pytest
 
 from models.errors import UsageError
 from models.inputs.data import require_finite
-from models.inputs.exact import is_kept
+from models.inputs.reading import is_kept
 from workers.formats import catalogue, roles
 from workers.formats.column_roles import UNCHOSEN, Choice
 from workers.formats.tables import Lists

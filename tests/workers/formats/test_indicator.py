@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
-from models.inputs.notes import noting
+from models.inputs.reading import noting
 from workers.formats import catalogue, roles
 from workers.formats.tables import Lists
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from models.arrays import Arrays
-from models.running.crew import SHARED, Piece
-from models.running.progress import Progress, silent
+from models.running.progress import SHARED, Piece, Progress, silent
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end
 from tests.workers.pieces_kit import (

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.arrays import Arrays
-from models.running.crew import SHARED, Piece
-from models.running.progress import Progress, silent
+from models.running.progress import SHARED, Piece, Progress, silent
 from workers.artifacts.results import mapped_arrays, save_arrays
 from workers.model import MOST_PIECES
 from workers.work.crew import LARGEST_POST, Assignment, Crew

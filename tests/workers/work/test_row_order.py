@@ -11,7 +11,7 @@ import pytest
 
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
-from models.inputs.notes import noting
+from models.inputs.reading import noting
 from workers.work.row_order import Ided, in_one_order
 from workers.work.sources import Source, looked_at, values_of
 

@@ -12,8 +12,7 @@ from models.errors import UsageError
 from models.inputs.data import Earlier
 from models.inputs.label_sets import LabelSets
 from models.inputs.rows import ArrayRows, Rows
-from models.running.crew import Alone
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 from models.tree import class_paths
 from models.tree.build import from_parents
 from workers.work import support

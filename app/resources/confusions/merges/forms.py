@@ -10,7 +10,7 @@ import numpy as np
 from app.http.forms import Chunks, Form
 from app.http.json_parts import ITEMS, json_object, slices
 from app.resources.confusions.forms import ConfusionSource
-from models.answers.class_merges import Merges
+from models.answers.confusions import Merges
 from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, csv_chunks, json_rows

@@ -16,7 +16,7 @@ from app.http.streaming import turn
 from app.resources.confusions.forms import confusions_of
 from app.resources.confusions.merges.forms import FORMS, Merged
 from app.resources.confusions.merges.schemas import MergesBody, MergesQuery
-from models.answers.class_merges import merges
+from models.answers.confusions import merges
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 

@@ -9,8 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import MOST_BEST, Given, Inputs, NewWork
-from models.metrics.classification.scores import MetricId
-from models.metrics.classification.tables import DEFAULT_TABLES, TableId
+from models.metrics.classification.scores import DEFAULT_TABLES, MetricId, TableId
 from models.parameters import Exact
 
 EXAMPLE: dict[str, Any] = {

@@ -14,7 +14,7 @@ from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn, tree_of
 from app.resources.models.features.schemas import FeaturesBody
-from models.tree.distinctive_features import DistinctiveFeature, distinctive_features
+from models.tree.cluster_names import DistinctiveFeature, distinctive_features
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, csv_chunks, json_rows, pieces_of_rows
 

@@ -18,10 +18,10 @@ from models.arrays import Int
 from models.editions.edited import EditedTree
 from models.tree.cluster_names import cluster_names
 from models.tree.cut import Cut, rows_at
-from models.tree.leaf_ranges import spans
 from models.tree.noise import NAME
 from models.tree.parents import nearest
 from models.tree.tree import Tree
+from models.tree.walk import spans
 from workers.formats.table_writers import (
     Piece,
     arrow_chunks,

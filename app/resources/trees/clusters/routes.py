@@ -18,8 +18,8 @@ from app.resources.trees.clusters.schemas import ClustersBody, ClustersQuery
 from app.resources.trees.shown import shown_tree_of
 from models.editions.edited import EditedTree
 from models.tree.cluster_names import cluster_names
-from models.tree.clusters import Clusters, clusters
-from models.tree.leaf_ranges import points_before, spans
+from models.tree.cut import Clusters, clusters
+from models.tree.walk import points_before, spans
 from workers.formats.table_writers import json_list
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)

@@ -28,10 +28,9 @@ from models.arrays import Int
 from models.editions.edited import EditedTree
 from models.errors import UsageError
 from models.tree import nested, walk
-from models.tree.categories import Categories
-from models.tree.labels import mix
-from models.tree.leaf_ranges import points_before, spans
+from models.tree.labels import Categories, mix
 from models.tree.tree import Tree
+from models.tree.walk import points_before, spans
 from workers.formats.table_writers import Column, Piece, csv_chunks, json_list, json_rows
 
 if TYPE_CHECKING:

@@ -25,9 +25,9 @@ from app.resources.trees.views.schemas import Hits, LayersBody, Levels, View
 from models.arrays import Int
 from models.editions.edited import EditedTree
 from models.levels.layers import MIN_SIZE, SIGNIFICANT, fitted_layers, layers
-from models.tree.categories import Categories, shared
 from models.tree.cluster_names import called, cluster_names
-from models.tree.clusters import clusters
+from models.tree.cut import clusters
+from models.tree.labels import Categories, shared
 from models.tree.noise import counted_as_cluster
 from models.tree.tree import Tree
 from models.tree.window import Folded, scene
@@ -179,7 +179,7 @@ async def search_tree(
     start = int(cursor or 0)
 
     def search() -> tuple[EditedTree, list[int]]:
-        from models.tree.search import find
+        from models.tree.named import find
 
         shown = shown_tree_of(service, tenant, tree_id, names, edition)
         return shown, find(shown.tree, q, start + limit + 1)

@@ -10,10 +10,9 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, Mask, Matrix
 from models.method import ClassAnswers, PredictionOptions, Predictions
-from models.numerics.softmax import log_softmax
-from models.tree.leaf_ranges import spans
+from models.numerics.rows import log_softmax
 from models.tree.tree import Tree
-from models.tree.walk import paths
+from models.tree.walk import paths, spans
 
 Link: TypeAlias = Literal["softmax", "logistic"]
 """How scores become probabilities: over all classes at once, or of each class against the rest."""

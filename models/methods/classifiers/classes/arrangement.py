@@ -8,8 +8,7 @@ import numpy as np
 
 from models.arrays import Int, Mask
 from models.errors import UsageError, listed
-from models.inputs.label_nodes import label_nodes, with_own_leaves
-from models.inputs.label_sets import LabelSets
+from models.inputs.label_sets import LabelSets, label_nodes, with_own_leaves
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 

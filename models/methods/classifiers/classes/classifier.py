@@ -53,9 +53,8 @@ from models.methods.classifiers.classes.validation import (
     tally,
     tuning_of,
 )
-from models.running import memory
-from models.running.crew import Alone, Piece
-from models.running.progress import Progress, subprogress
+from models.running import budget
+from models.running.progress import Alone, Piece, Progress, subprogress
 from models.tree.tree import Tree, sizes
 
 DEVIATIONS = 1.959963984540054
@@ -242,7 +241,7 @@ class Classifier(Method[P]):
 
     def _require(self, n_bytes: int) -> None:
         """Refuse a training that takes more memory than there is."""
-        memory.require(self.id, n_bytes, self.advice)
+        budget.require(self.id, n_bytes, self.advice)
 
     def _check(self, data: Data, params: P) -> None:
         features = data.matrix("features")
@@ -377,7 +376,7 @@ class Classifier(Method[P]):
         require_squares(features)
         n_best = features.shape[0] * min(options.top_k, len(facts["names"]))
         advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
-        memory.require(self.id, BEST_BYTES * n_best, advice)
+        budget.require(self.id, BEST_BYTES * n_best, advice)
         scorer = Scorer.of_model(model.arrays, facts["one_each"])
         rule = Rule(facts["link"], facts["one_each"], facts["slope"], tuple(facts["cut"]))
         predictions = answers(

@@ -14,7 +14,7 @@ from models.arrays import Array, Arrays, Float, Int, Matrix
 from models.methods.classifiers.classes.answers import Scored, scores
 from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
 from models.methods.classifiers.classes.coordinates import Center
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from models.methods.classifiers.classes.answers import (
 )
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.classes.scorer import Scorer
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 
 Criterion: TypeAlias = Literal["micro_f1", "macro_f1"]
 

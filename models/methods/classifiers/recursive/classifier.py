@@ -17,7 +17,7 @@ from models.methods.classifiers.recursive.inputs import (
     penalty_of,
 )
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.running.crew import Piece
+from models.running.progress import Piece
 
 P = TypeVar("P", bound=RecursiveParams)
 

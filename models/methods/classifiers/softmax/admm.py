@@ -28,7 +28,7 @@ from models.methods.classifiers.softmax.objective import (
     gap,
     log_sums,
 )
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.running.progress import Progress
 
 BALANCING = 200

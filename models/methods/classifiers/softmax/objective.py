@@ -21,7 +21,7 @@ import scipy.sparse as sp
 
 from models.arrays import Float, Int, row_blocks
 from models.methods.classifiers.classes.coordinates import column_units, in_units
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 
 BLOCK = 1 << 20
 """Scores that are computed at a time (8 MiB)."""

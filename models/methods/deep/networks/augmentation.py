@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Float
-from models.inputs.images import ImageSize
+from models.inputs.data import ImageSize
 from models.methods.deep.networks.scaling import RowScaling
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ import numpy as np
 
 from models.arrays import Array, Arrays, Float, Int, Mask, Single
 from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
-from models.numerics.adam import Adam
+from models.numerics.descent import Adam
 from models.running.progress import Progress
 
 if TYPE_CHECKING:

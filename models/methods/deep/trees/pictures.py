@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Arrays, Float, Single, row_blocks
-from models.inputs.images import ImageSize
+from models.inputs.data import ImageSize
 from models.methods.deep.networks.autoencoder import forward
 from models.methods.deep.networks.scaling import BLOCK, RowScaling
 from models.tree.tree import Tree

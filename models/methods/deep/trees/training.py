@@ -27,7 +27,7 @@ from models.methods.deep.networks.autoencoder import Autoencoder
 from models.methods.deep.networks.scaling import BLOCK, RowScaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
 from models.methods.deep.trees.parameters import TreeParams
-from models.numerics.adam import Adam
+from models.numerics.descent import Adam
 from models.running.progress import Progress, held_progress, subprogress
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Float
-from models.inputs.images import ImageSize
+from models.inputs.data import ImageSize
 from models.methods.deep.variational.bound import Reached, drawn, rooted, stepped
 from models.methods.deep.variational.densities import decoded_mean
 from models.methods.deep.variational.network import (

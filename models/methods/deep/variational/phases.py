@@ -26,7 +26,7 @@ from models.methods.deep.variational.bound import Terms, arrived, bounded, roote
 from models.methods.deep.variational.layers import Weights
 from models.methods.deep.variational.network import TreeNetwork, score, units
 from models.methods.deep.variational.topology import ROOT
-from models.numerics.adam import Adam
+from models.numerics.descent import Adam
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

@@ -19,14 +19,13 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.clusters import lloyd
-from models.clusters.kmeans import SMALLEST_VARIANCE, KMeansEffort
-from models.clusters.seeding import seeds
+from models.clusters.kmeans import SMALLEST_VARIANCE, KMeansEffort, seeds
 from models.inputs.checks import for_loops, require_width
 from models.inputs.data import Data
 from models.inputs.rows import ChosenRows, Rows
 from models.method import Model, Predictions, Run, Shapes
 from models.methods.features.growing.frontier import Choice, GrownTree, Split, grow
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.running.progress import Progress, held_progress, subprogress
 from models.tree.tree import Tree
 from models.tree.walk import paths

@@ -23,8 +23,8 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.clusters.kmeans import KMeansEffort, best_run
-from models.graphs.graph import Graph, neighbour_graph
 from models.graphs.nearest_points import PointSearch, new_features
+from models.graphs.neighbours import Graph, neighbour_graph
 from models.graphs.spectra import Spectrum, Unresolved
 from models.inputs.checks import count_distinct
 from models.inputs.data import Data

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
-from models.graphs.spanning.rows import condensed_rows, tree_by_rows
-from models.graphs.spanning.tree import METRICS, spanning_tree
+from models.graphs.spanning import METRICS, condensed_rows, spanning_tree, tree_by_rows
 from models.numerics.agglomeration import BY_CENTRE, merged, merged_points
 from models.numerics.distances import (
     BY_PAIRS,

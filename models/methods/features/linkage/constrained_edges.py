@@ -2,8 +2,8 @@
 
 The distance of two clusters follows as in `graph_linkage`: from their centres, or from the lengths
 of the graph's edges between them. Where no edge joins them it follows from the edges that are added
-here, which merge at higher levels: between parts of the graph as `models.graphs.graph` joins them,
-between rows that cannot link, and between rows next to each other in the known tree.
+here, which merge at higher levels: between parts of the graph as `models.graphs.neighbours` joins
+them, between rows that cannot link, and between rows next to each other in the known tree.
 
 Cost: O(E log^2 E), times D where distances follow from centres, for E edges with the added ones;
 more where a known tree opens nodes of clusters with many edges. Memory O(E + N D).
@@ -16,8 +16,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Int32
-from models.graphs.graph import between_parts
 from models.graphs.lengths import between
+from models.graphs.neighbours import between_parts
 from models.methods.features.linkage.constrained_pairs import Levels, group_means
 from models.methods.features.linkage.constraints import ACROSS, APART, EDGE, Constraints
 from models.methods.features.linkage.graph_linkage import (

@@ -10,8 +10,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from models.arrays import Array, Float, Int, Int32, Mask, Single
-from models.graphs.graph import Graph
 from models.graphs.lengths import between
+from models.graphs.neighbours import Graph
 from models.inputs.rows import Rows
 from models.methods.features.linkage.clades import FREE
 from models.methods.features.linkage.constraints import Constraints

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Array, Float, Int, Int32, Single
-from models.graphs.graph import Graph
+from models.graphs.neighbours import Graph
 from models.methods.features.linkage.constraints import EDGE
 from models.running.progress import Progress
 

@@ -17,7 +17,7 @@ directions:
 
     2 dimensions    sorted by angle, only neighbours in that order can be next: exact, O(N log N)
     more, few       the minimum spanning tree (`models.graphs.spanning`): exact, O(N^2 D) at most
-    more, many      along the graph of nearest neighbours (`models.graphs.graph`): approximate
+    more, many      along the graph of nearest neighbours (`models.graphs.neighbours`): approximate
 
 The height of a node is its distance above the leaves: their radius minus the depth of the ancestor.
 
@@ -35,8 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from models.arrays import Float, Int
-from models.graphs.spanning.rows import SpanningTree
-from models.graphs.spanning.tree import spanning_tree
+from models.graphs.spanning import SpanningTree, spanning_tree
 from models.numerics import poincare
 from models.running.progress import silent
 
@@ -141,7 +140,7 @@ def _along_graph(directions: Float, threads: int) -> DecodedTree:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    from models.graphs.graph import neighbour_graph
+    from models.graphs.neighbours import neighbour_graph
 
     graph = neighbour_graph(directions, N_NEIGHBORS, "euclidean", threads, silent)
     # A length of 0 would count as no edge; it does not occur, since coinciding points are one node.

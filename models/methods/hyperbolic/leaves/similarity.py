@@ -32,7 +32,7 @@ from models.metrics.costs import PASSES, SUMS, dasgupta_cost
 from models.metrics.lca_order import LeafOrder, PointOrder
 from models.metrics.pairs import Cosine
 from models.numerics.distances import flat
-from models.numerics.row_order import canonical
+from models.numerics.rows import canonical
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:

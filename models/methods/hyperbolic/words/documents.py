@@ -1,6 +1,6 @@
 """Words of documents, and how often they occur near each other.
 
-Cost: that of `models.documents`.
+Cost: that of `models.preprocess.documents`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from models.documents.counts import cooccurrences
-from models.documents.words import numbered, vocabulary
 from models.errors import UsageError
+from models.preprocess.documents import cooccurrences, numbered, vocabulary
 from models.running.progress import Progress, subprogress
 
 

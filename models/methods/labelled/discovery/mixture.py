@@ -20,7 +20,7 @@ from scipy.special import softmax
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.errors import UsageError
-from models.numerics import bessel
+from models.numerics import sphere
 
 Clusterer: TypeAlias = Literal["gmm", "vmf", "log-gmm"]
 """A mixture of the rows themselves, of their directions, or of the logarithms of positive rows."""
@@ -52,7 +52,7 @@ class Mixture:
         """What `log_joint` leaves out, summed over rows with this sum of squares."""
         n_columns = self.means.shape[1]
         if self.kind == "vmf":
-            return n_rows * float(bessel.log_c(n_columns, 1.0 / self.variance))
+            return n_rows * float(sphere.log_c(n_columns, 1.0 / self.variance))
         constant = 0.5 * n_columns * math.log(2.0 * math.pi * self.variance)
         return float(-0.5 * squares / self.variance - n_rows * constant)
 
@@ -281,5 +281,5 @@ def maximized(mixture: Mixture, rows: PartlyLabelledRows, mass: Float, sums: Flo
     turned = length > 0.0
     means = np.where(turned[:, None], sums / np.maximum(length, 1e-300)[:, None], mixture.means)
     resultant = min(float(length.sum()) / n_rows, 1.0 - 1e-12)
-    kappa = min(float(bessel.concentration(n_columns, resultant)), MOST_KAPPA)
+    kappa = min(float(sphere.concentration(n_columns, resultant)), MOST_KAPPA)
     return Mixture("vmf", means, weights, 1.0 / max(kappa, 1e-6))

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from models.arrays import Float
-from models.numerics.proximal import soft
+from models.numerics.descent import soft
 
 RegularizerName: TypeAlias = Literal["identity", "l2", "nuclear", "logdet", "l1"]
 

@@ -10,9 +10,8 @@ import numpy as np
 from models.arrays import Array, Float, Int
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Data
-from models.inputs.known_clusters import Known
 from models.inputs.label_sets import LabelSets, label_sets
-from models.inputs.pairs import CANNOT, MUST, join, read_pairs
+from models.inputs.pairs import CANNOT, MUST, Known, join, read_pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from models.methods.logits.class_trees.task import TABLES
 from models.methods.logits.merging import topk
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.resume import Stacked
-from models.running.crew import Crew
+from models.running.progress import Crew
 
 
 @dataclass(frozen=True, slots=True)

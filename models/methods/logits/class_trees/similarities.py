@@ -1,4 +1,4 @@
-"""Similarities of classes by walks along balanced confusions; `models.numerics.class_means` has the
+"""Similarities of classes by walks along balanced confusions; `models.numerics.rows` has the
 other ones.
 
 Each is (u, u), symmetric, with 1 on the diagonal and nothing above.
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from models.arrays import Float
-from models.numerics.class_means import cosines
+from models.numerics.rows import cosines
 
 _SWEEPS = 200
 _SETTLED = 1e-14

@@ -46,8 +46,7 @@ from models.methods.logits.merging.row_digest import (
     scan,
     segment_rows,
 )
-from models.running.crew import SHARED, Crew, Piece
-from models.running.progress import Progress
+from models.running.progress import SHARED, Crew, Piece, Progress
 
 TABLE_BYTES = 256 << 20
 """The most memory of the sums of threads that work at the same time."""

@@ -17,7 +17,7 @@ from models.methods.logits.class_trees.statistics import (
     fold_counts,
 )
 from models.methods.logits.class_trees.sums import RowsSeen, Sums
-from models.numerics.class_means import whitened
+from models.numerics.rows import whitened
 from models.running.progress import Progress
 
 Rule = Literal["consensus", "walk"]

@@ -20,8 +20,7 @@ from models.methods.logits.merging.empty_classes import TABLE_BYTES, Masses, cla
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined, scan, segment_rows
-from models.running.crew import Crew, Piece
-from models.running.progress import Progress
+from models.running.progress import Crew, Piece, Progress
 
 
 @dataclass(frozen=True, slots=True)

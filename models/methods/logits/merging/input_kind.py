@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from models.arrays import Float
-from models.inputs.notes import note
+from models.inputs.reading import note
 from models.inputs.rows import Rows
 from models.methods.logits.merging.logit_matrix import TOTAL, LogitMatrix
 

@@ -22,7 +22,7 @@ from models.methods.logits.merging.engine import LogitsRead, digested, masses
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
-from models.running.crew import Crew
+from models.running.progress import Crew
 
 
 def packed(seen: LogitsRead, learned: Mapping[bytes, KnownBounds]) -> Arrays:

@@ -28,7 +28,7 @@ from models.arrays import Array, Float, Int
 from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.tasks import Tick
-from models.numerics.proximal import Penalty
+from models.numerics.descent import Penalty
 from models.numerics.transport import TransportPlan, transport_plan
 
 ROOM = 1 << 23

@@ -23,7 +23,7 @@ import numpy as np
 
 from models.arrays import Float
 from models.errors import UsageError
-from models.numerics.proximal import Penalty
+from models.numerics.descent import Penalty
 
 Kind = Literal["group+exclusive", "group", "exclusive", "l1", "l2"]
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.method import Model
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 from models.tree.tree import Tree
 from models.tree.walk import paths
 

@@ -32,7 +32,7 @@ from pydantic import Field
 
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.space_tensors import SpaceTensors
-from models.numerics.adam import Adam
+from models.numerics.descent import Adam
 from models.parameters import Params
 from models.running.progress import Progress
 

@@ -20,7 +20,7 @@ from models.inputs.frames import Frame
 from models.inputs.rows import Rows
 from models.method import Model
 from models.methods.partitions.heads.space_tensors import naming, require_widths
-from models.numerics.softmax import log_softmax
+from models.numerics.rows import log_softmax
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor

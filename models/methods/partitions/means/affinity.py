@@ -33,8 +33,8 @@ from models.inputs.checks import (
     require_width,
 )
 from models.inputs.data import Data, require_finite
-from models.numerics.softmax import log_softmax
-from models.running import memory
+from models.numerics.rows import log_softmax
+from models.running import budget
 
 TILE = 1 << 21
 """Values of a block of affinities."""
@@ -317,8 +317,8 @@ def check_similarity(values: Matrix, advice: str) -> None:
     require_similarity(values)
     require_symmetric(values)
     needed = 0 if isinstance(values, sp.csr_array) else 2 * 8 * values.shape[0] ** 2
-    room = memory.available()
-    if needed > memory.USABLE * room:
+    room = budget.available()
+    if needed > budget.USABLE * room:
         raise UsageError(
             f"A dense similarity of {values.shape[0]:,} points needs about {needed / 2**30:.1f} "
             f"GiB; a job has {room / 2**30:.1f} GiB. {advice}",

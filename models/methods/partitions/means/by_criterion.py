@@ -9,8 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from models.arrays import Matrix
-from models.clusters.choosing import Choice, Count, candidates, lowest
-from models.clusters.criteria import by_gap, by_silhouette
+from models.clusters.choosing import Choice, Count, by_gap, by_silhouette, candidates, lowest
 from models.clusters.kmeans import KMeansEffort, KMeansRun, best_run, bic
 from models.errors import UsageError
 from models.inputs.checks import as_floats

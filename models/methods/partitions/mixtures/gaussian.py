@@ -17,8 +17,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrmm
 
 from models.arrays import Arrays, Float, Int
-from models.clusters.choosing import Choice, Count, candidates, lowest
-from models.clusters.criteria import by_silhouette
+from models.clusters.choosing import Choice, Count, by_silhouette, candidates, lowest
 from models.clusters.kmeans import squared_distances
 from models.clusters.placing import normalize
 from models.errors import UsageError

@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from models.arrays import Float, Int, Matrix
 from models.clusters.counts import totals
+from models.clusters.kmeans import seed_rows
 from models.clusters.placing import normalize
-from models.clusters.seeding import seed_rows
 from models.inputs.checks import blocks
 from models.running.progress import Progress, subprogress
 

@@ -26,7 +26,7 @@ from scipy.special import ndtri
 
 from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.priors import Priors
-from models.numerics import bessel
+from models.numerics import sphere
 
 NODES, _NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
 NODE_WEIGHTS = _NODE_WEIGHTS / math.sqrt(2.0 * math.pi)
@@ -49,7 +49,7 @@ def best_log_normal(
     """
     from scipy.optimize import minimize
 
-    v = bessel.order_of(n_features)
+    v = sphere.order_of(n_features)
     if before is None:
         # The bounded likelihood is highest where kappa / (v + sqrt(v^2 + kappa^2)) is r.
         r = np.divide(along, size, out=np.zeros_like(along), where=size > 1e-12)
@@ -87,19 +87,19 @@ def best_log_normal(
 
 def log_c_bound(n_features: int, kappa: Any) -> Float:
     """A lower bound of log C_D(kappa), from the upper bound of log I_v; equal at 0."""
-    v = bessel.order_of(n_features)
+    v = sphere.order_of(n_features)
     s = np.sqrt(v * v + kappa * kappa)
     # At 0 it is that of the uniform density; log1p and s - v avoid cancellation.
     grown = kappa * kappa / (s + v) if v else kappa
     lead = v * np.log1p(0.5 * grown / v) if v else 0.0
-    return np.asarray(bessel.log_uniform(n_features) + lead - grown)
+    return np.asarray(sphere.log_uniform(n_features) + lead - grown)
 
 
 def log_normal_bound(
     a: Float, b: Float, size: Float, along: Float, n_features: int, priors: Priors
 ) -> tuple[Float, Float, Float]:
     """(K,) each: the part of the bound for q(kappa) = exp N(a, b^2), and its slopes in a and b."""
-    v = bessel.order_of(n_features)
+    v = sphere.order_of(n_features)
     kappa = np.exp(a[:, None] + b[:, None] * NODES)
     gain = size[:, None] * log_c_bound(n_features, kappa) + along[:, None] * kappa
     value = gain @ NODE_WEIGHTS
@@ -149,7 +149,7 @@ class Concentrations:
     def at(cls, kappa: Float, n_features: int, priors: Priors) -> Concentrations:
         """q concentrated at a single value each, to start a run; without its divergence."""
         log = np.log(np.maximum(kappa, 1e-12))
-        log_c, none = bessel.log_c(n_features, kappa), np.zeros(len(kappa))
+        log_c, none = sphere.log_c(n_features, kappa), np.zeros(len(kappa))
         return cls(kappa, log_c, log, log**2, none, kappa, kappa, priors.m, priors.sigma)
 
     @classmethod

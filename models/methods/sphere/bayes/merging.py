@@ -26,7 +26,7 @@ from models.methods.sphere.bayes.priors import vmf_divergence
 from models.methods.sphere.bayes.variational import Posterior, Variational, directions
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Sums, log_joint
-from models.numerics import bessel
+from models.numerics import sphere
 from models.running.progress import Progress, subprogress
 
 PARTNERS = 10
@@ -171,7 +171,7 @@ class Merging(Variational):
             psi, gamma = directions(psi, kappas, before.priors, sums)
         else:
             psi, gamma, kappas = self.components(psi, kappas, before.priors, sums)
-        means = bessel.ratio(psi.shape[1], gamma)[:, None] * psi
+        means = sphere.ratio(psi.shape[1], gamma)[:, None] * psi
         likely = sums.size * kappas.log_c + kappas.mean * np.einsum("kd,kd->k", means, sums.total)
         priors = before.priors
         divergence = vmf_divergence(psi, gamma, priors.mu0, priors.c0)

@@ -17,7 +17,7 @@ from models.arrays import Arrays, Float
 from models.clusters.placing import normalize
 from models.methods.sphere.mixture.passes import log_joint
 from models.methods.sphere.mixture.rows import UnitRows
-from models.numerics import bessel
+from models.numerics import sphere
 
 N_NODES = 5
 
@@ -47,8 +47,8 @@ def log_predictive(
     n_features = psi.shape[1]
     known = table(n_features)
     kappa = np.exp(log_mean[:, None] + log_sd[:, None] * _NODES)
-    offsets = _LOG_WEIGHTS + bessel.log_c(n_features, kappa)
-    offsets += bessel.log_c(n_features, gamma)[:, None]
+    offsets = _LOG_WEIGHTS + sphere.log_c(n_features, kappa)
+    offsets += sphere.log_c(n_features, gamma)[:, None]
     joint = log_joint(points, psi, np.zeros(len(gamma)))
 
     def fill(rows: slice) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import digamma, gammaln, polygamma
 
 from models.arrays import Arrays, Float
-from models.numerics import bessel
+from models.numerics import sphere
 
 LEAST_SIGMA, MOST_SIGMA = 0.05, 4.0
 """Bounds of the estimate of sigma.
@@ -73,7 +73,7 @@ class Priors:
         length = float(np.linalg.norm(mean))
         if length == 0.0:
             return replace(self, c0=0.0)
-        c0 = bessel.concentration(len(mean), min(1.0, length))
+        c0 = sphere.concentration(len(mean), min(1.0, length))
         return replace(self, mu0=mean / length, c0=float(np.minimum(c0, max_kappa)))
 
     def of_weights(self, mean: float, n: int) -> Priors:
@@ -108,7 +108,7 @@ def dirichlet_divergence(rho: Float, alpha: float) -> float:
 def vmf_divergence(psi: Float, gamma: Float, mu0: Float, c0: float) -> Float:
     """(K,) KL(vMF(psi_k, gamma_k) || vMF(mu0, C0))."""
     n_features = len(mu0)
-    a = bessel.ratio(n_features, gamma)
-    own = bessel.log_c(n_features, gamma) + gamma * a
-    prior = bessel.log_c(n_features, c0) + c0 * a * (psi @ mu0)
+    a = sphere.ratio(n_features, gamma)
+    own = sphere.log_c(n_features, gamma) + gamma * a
+    prior = sphere.log_c(n_features, c0) + c0 * a * (psi @ mu0)
     return np.asarray(own - prior)

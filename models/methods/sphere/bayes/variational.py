@@ -31,7 +31,7 @@ from models.methods.sphere.mixture.stochastic import (
     StochasticAscent,
     restored_by_batches,
 )
-from models.numerics import bessel
+from models.numerics import sphere
 from models.running.progress import Progress
 
 TURNS = 2
@@ -58,7 +58,7 @@ class Posterior:
     @property
     def means(self) -> Float:
         """(K, D) E[mu_k]."""
-        return bessel.ratio(self.n_features, self.gamma)[:, None] * self.psi
+        return sphere.ratio(self.n_features, self.gamma)[:, None] * self.psi
 
     @property
     def log_weights(self) -> Float:
@@ -213,7 +213,7 @@ class Variational:
         for turn in range(TURNS):
             psi, gamma = directions(psi, kappas, priors, sums)
             size = sums.size
-            along = bessel.ratio(n_features, gamma) * np.einsum("kd,kd->k", sums.total, psi)
+            along = sphere.ratio(n_features, gamma) * np.einsum("kd,kd->k", sums.total, psi)
             if shared:
                 size, along = size.sum(keepdims=True), along.sum(keepdims=True)
             known = None if first and turn == 0 else kappas

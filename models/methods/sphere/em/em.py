@@ -32,7 +32,7 @@ from models.methods.sphere.mixture.stochastic import (
     StochasticAscent,
     restored_by_batches,
 )
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import unit
 from models.running.progress import Progress, progress_parts, silent
 
@@ -238,7 +238,7 @@ class StepwiseEM(EM):
         others = np.setdiff1d(np.arange(len(size)), emptied)
         kappa = float(np.median(mixture.kappa[others]))
         size[emptied] = max(1.0, NEW_SHARE * float(sums.size.mean()))
-        total[emptied] = size[emptied, None] * bessel.ratio(rows.shape[1], kappa) * rows
+        total[emptied] = size[emptied, None] * sphere.ratio(rows.shape[1], kappa) * rows
         moved = Sums(size, total, sums.evidence)
         return maximize(moved, mixture, self.constraints), moved
 

@@ -31,7 +31,7 @@ from models.methods.sphere.bayes.proportions import Dirichlet
 from models.methods.sphere.bayes.variational import Posterior
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
-from models.numerics import bessel
+from models.numerics import sphere
 from models.running.progress import Progress, silent
 
 MOST_GAMMA = 1e12
@@ -110,7 +110,7 @@ def moments(
     positive = length > 0
     psi = np.where(positive[:, None], means / np.where(positive, length, 1.0)[:, None], 0.0)
     psi[~positive] = priors.mu0
-    gamma = bessel.concentration(n_features, np.minimum(length, 1.0))
+    gamma = sphere.concentration(n_features, np.minimum(length, 1.0))
     kappa = np.exp(draws)
     low, high = np.nanquantile(kappa, _INTERVAL, axis=0)
     kappas = Concentrations(
@@ -175,7 +175,7 @@ class Gibbs:
         cluster = log_joint(self.passes.points, means, np.zeros(n_clusters)).argmax(axis=1)
         length = np.sqrt(np.einsum("kd,kd->k", sums.total, sums.total))
         r = min(1.0, float(length.sum() / sums.size.sum()))
-        kappa = min(float(bessel.concentration(n_features, r)), self.max_kappa)
+        kappa = min(float(sphere.concentration(n_features, r)), self.max_kappa)
         m = float(np.log(max(kappa, 1e-12)))
         priors = self.priors
         if self.empirical and n_clusters > 1:
@@ -404,4 +404,4 @@ def fields(
 def expected_means(field: Float, gamma: Float) -> Float:
     """(K, D) E[mu_k] given the rest: the mean of the vMF along `field`, of length `gamma`."""
     direction = field / np.where(gamma > 0, gamma, 1.0)[:, None]
-    return np.asarray(bessel.ratio(field.shape[1], gamma)[:, None] * direction)
+    return np.asarray(sphere.ratio(field.shape[1], gamma)[:, None] * direction)

@@ -30,7 +30,7 @@ from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs.gibbs import fields
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.rows import UnitRows
-from models.numerics import bessel
+from models.numerics import sphere
 
 WIDER = 1.2
 """How much wider proposals of log kappa are than the peak of its density."""
@@ -102,7 +102,7 @@ class MoveScores:
         from models.methods.sphere.mixture.loops.constants import table
 
         p, n_features = self.priors, self.n_features
-        added = np.full(len(size), float(bessel.log_c(n_features, p.c0)))
+        added = np.full(len(size), float(sphere.log_c(n_features, p.c0)))
         if self.spread == "own":
             peaks = self._peaks(size, length, along)
             log_kappa = peaks[:, 0]

@@ -14,8 +14,7 @@ from models.methods.sphere.mixture import pass_crew
 from models.methods.sphere.mixture.in_sample import InSample, with_in_sample
 from models.methods.sphere.mixture.rows import UnitRows
 from models.parameters import Params
-from models.running.crew import Piece
-from models.running.progress import Progress
+from models.running.progress import Piece, Progress
 from models.tree.tree import Tree
 
 P = TypeVar("P", bound=Params)

@@ -12,7 +12,7 @@ from models.arrays import Arrays, Float, Int
 from models.clusters.placing import normalize
 from models.methods.sphere.mixture.passes import Sums, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
-from models.numerics import bessel
+from models.numerics import sphere
 
 Spread = Literal["shared", "own"]
 """Whether clusters share one concentration or have their own."""
@@ -59,7 +59,7 @@ class Mixture:
     @property
     def offsets(self) -> Float:
         """(K,) the constants added to them: log pi_k + log C_D(kappa_k)."""
-        return self.log_weights + bessel.log_c(self.means.shape[1], self.kappa)
+        return self.log_weights + sphere.log_c(self.means.shape[1], self.kappa)
 
     def log_posterior(self, points: UnitRows) -> tuple[Float, Float]:
         """(n_points, K) log p(k | x), and (n_points,) log p(x). O(N D K), sparse O(nnz K)."""
@@ -107,12 +107,12 @@ def maximize(sums: Sums, before: Mixture, constraints: Constraints) -> Mixture:
     means[cancels] = before.means[cancels]
     n_rows = float(sums.size.sum())
     if constraints.spread == "shared":
-        shared = bessel.concentration(n_features, min(1.0, float(length.sum()) / n_rows))
+        shared = sphere.concentration(n_features, min(1.0, float(length.sum()) / n_rows))
         kappa = np.full(len(length), float(np.minimum(shared, constraints.max_kappa)))
     else:
         empty = sums.size <= SMALLEST
         r = np.minimum(1.0, length / np.where(empty, 1.0, sums.size))
-        kappa = np.minimum(bessel.concentration(n_features, r), constraints.max_kappa)
+        kappa = np.minimum(sphere.concentration(n_features, r), constraints.max_kappa)
         kappa[empty] = before.kappa[empty]
     if constraints.equal:
         return Mixture(before.log_weights, means, kappa)
@@ -122,6 +122,6 @@ def maximize(sums: Sums, before: Mixture, constraints: Constraints) -> Mixture:
 def pooled_kappa(mixture: Mixture, max_kappa: float) -> float:
     """The kappa of the whole mixture: that of the vMF with the same mean."""
     n_features = mixture.means.shape[1]
-    length = np.exp(mixture.log_weights) * bessel.ratio(n_features, mixture.kappa)
+    length = np.exp(mixture.log_weights) * sphere.ratio(n_features, mixture.kappa)
     r = min(1.0, float(np.linalg.norm(length @ mixture.means)))
-    return float(np.minimum(bessel.concentration(n_features, r), max_kappa))
+    return float(np.minimum(sphere.concentration(n_features, r), max_kappa))

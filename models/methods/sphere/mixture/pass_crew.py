@@ -19,9 +19,8 @@ from models.arrays import Arrays, Float
 from models.methods.sphere.mixture import pass_gpu
 from models.methods.sphere.mixture.passes import Passes, RowPass, shares_of_rows
 from models.methods.sphere.mixture.rows import UnitRows
-from models.running.crew import SHARED, Crew, Piece
 from models.running.device import Device
-from models.running.progress import Progress
+from models.running.progress import SHARED, Crew, Piece, Progress
 
 
 def passes(points: UnitRows, threads: int, device: Device, crew: Crew) -> Passes:

@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from models.arrays import Arrays, Float, Int, Matrix
-from models.clusters.seeding import seed_rows
+from models.clusters.kmeans import seed_rows
 from models.errors import Cancelled
 from models.method import Checkpoint
 from models.methods.sphere.mixture.passes import Passes, Sums

@@ -32,7 +32,7 @@ from models.methods.sphere.mixture.climb import Climb, alternating, climb, resto
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.nested.hierarchy import Hierarchy
-from models.numerics import bessel
+from models.numerics import sphere
 from models.running.progress import Progress
 
 TURNS = 2
@@ -88,8 +88,8 @@ class HierarchyPosterior:
         priors, means, kappas = self.priors, self.means, self.kappas
         parent, n_features = self.hierarchy.parent[1:], self.psi.shape[1]
         root = vmf_divergence(self.psi[:1], self.gamma[:1], priors.mu0, priors.c0)
-        own = bessel.log_c(n_features, self.gamma[1:])
-        own += self.gamma[1:] * bessel.ratio(n_features, self.gamma[1:])
+        own = sphere.log_c(n_features, self.gamma[1:])
+        own += self.gamma[1:] * sphere.ratio(n_features, self.gamma[1:])
         cosine = np.einsum("nd,nd->n", means[parent], means[1:])
         expected_prior = kappas.log_c[parent] + kappas.mean[parent] * cosine
         return (
@@ -167,7 +167,7 @@ class Hierarchical:
             r = np.minimum(length / tree.n_children[inner], 1.0)
             # A single child does not show how children spread.
             most = np.where(tree.n_children[inner] > 1, self.max_kappa, np.exp(priors.m))
-            kappa[inner] = np.minimum(bessel.concentration(n_features, r), most)
+            kappa[inner] = np.minimum(sphere.concentration(n_features, r), most)
             gamma[inner] = kappa[inner] * length
             means[inner] = _means(psi[inner], gamma[inner])
         kappas = Concentrations.at(kappa, n_features, priors)
@@ -264,7 +264,7 @@ class Hierarchical:
 
 
 def _means(psi: Float, gamma: Float) -> Float:
-    return np.asarray(bessel.ratio(psi.shape[1], gamma)[:, None] * psi)
+    return np.asarray(sphere.ratio(psi.shape[1], gamma)[:, None] * psi)
 
 
 def _directions(total: Float, length: Float, otherwise: Float) -> Float:

@@ -20,8 +20,8 @@ import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Matrix
 from models.clusters.choosing import MOST_CLUSTERS
+from models.clusters.kmeans import seed_rows
 from models.clusters.placing import by_size
-from models.clusters.seeding import seed_rows
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.numerics.sphere import unit

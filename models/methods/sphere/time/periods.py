@@ -22,7 +22,7 @@ from models.inputs.rows import ArrayRows
 from models.method import Model
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.mixture.rows import UnitRows
-from models.numerics import bessel
+from models.numerics import sphere
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,9 +76,9 @@ def log_predictive_in_time(
         known = min(t, last)
         own_gamma = gamma[known]
         if t > last:
-            length = bessel.ratio(n_features, own_gamma)
-            length = length * bessel.ratio(n_features, c0) ** (t - last)
-            own_gamma = bessel.concentration(n_features, length)
+            length = sphere.ratio(n_features, own_gamma)
+            length = length * sphere.ratio(n_features, c0) ** (t - last)
+            own_gamma = sphere.concentration(n_features, length)
         rows = timed.order[timed.start[t] : timed.start[t + 1]]
         joint[rows], evidence[rows] = log_predictive(
             part,

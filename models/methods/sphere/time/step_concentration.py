@@ -38,7 +38,7 @@ import numpy as np
 from models.arrays import Float
 from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.time.temporal import Temporal, TemporalPosterior
-from models.numerics import bessel
+from models.numerics import sphere
 from models.running.progress import Progress, subprogress
 
 MOST_ROUNDS = 30
@@ -81,7 +81,7 @@ def with_estimated_steps(
 def estimated_c0(posterior: TemporalPosterior) -> float:
     """C0 by one EM step, at most `MOST_C0`."""
     cosine = float(step_cosines(posterior).mean())
-    c0 = float(bessel.concentration(posterior.n_features, min(max(cosine, 0.0), 1.0)))
+    c0 = float(sphere.concentration(posterior.n_features, min(max(cosine, 0.0), 1.0)))
     return min(c0, MOST_C0)
 
 
@@ -96,7 +96,7 @@ def step_cosines(posterior: TemporalPosterior) -> Float:
     variance, covariance = chain_covariance(
         np.maximum(pull, np.finfo(float).tiny), along * np.sqrt(lengths[1:] * lengths[:-1])
     )
-    length = bessel.ratio(posterior.n_features, 1.0 / variance)
+    length = sphere.ratio(posterior.n_features, 1.0 / variance)
     correlation = covariance / np.sqrt(variance[1:] * variance[:-1])
     spread = np.sqrt(1.0 - np.square(length))
     return np.asarray(length[1:] * length[:-1] * cosine + correlation * spread[1:] * spread[:-1])

@@ -40,7 +40,7 @@ from models.methods.sphere.bayes.priors import Priors, vmf_divergence
 from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import unit
 from models.running.progress import Progress, silent, subprogress
 
@@ -249,16 +249,16 @@ class TemporalPosterior:
     @property
     def lengths(self) -> Float:
         """(T, K) the length of E[mu_tk], which points along psi_tk."""
-        return bessel.ratio(self.n_features, self.gamma)
+        return sphere.ratio(self.n_features, self.gamma)
 
     def divergence(self) -> float:
         """KL(q || prior) of all but the assignments: evidence of the rows minus lower bound."""
         priors, n_features = self.priors, self.n_features
         value = vmf_divergence(self.psi[0], self.gamma[0], priors.mu0, priors.c0).sum()
         lengths = self.lengths
-        own = bessel.log_c(n_features, self.gamma[1:]) + self.gamma[1:] * lengths[1:]
+        own = sphere.log_c(n_features, self.gamma[1:]) + self.gamma[1:] * lengths[1:]
         cosine = np.einsum("tkd,tkd->tk", self.psi[1:], self.psi[:-1]) * lengths[1:] * lengths[:-1]
-        value += (own - bessel.log_c(n_features, self.c0) - self.c0 * cosine).sum()
+        value += (own - sphere.log_c(n_features, self.c0) - self.c0 * cosine).sum()
         value += self.kappas.divergence_from(priors).sum()
         return float(value) + self.walk.divergence()
 
@@ -434,7 +434,7 @@ class Temporal:
         length = np.sqrt(np.einsum("tkd,tkd->tk", field, field))
         positive = (length > 0)[..., None]
         psi[at] = np.where(positive, field / np.where(positive, length[..., None], 1.0), psi[at])
-        gamma[at], lengths[at] = length, bessel.ratio(psi.shape[2], length)
+        gamma[at], lengths[at] = length, sphere.ratio(psi.shape[2], length)
 
     def _estimated(self, posterior: TemporalPosterior) -> TemporalPosterior:
         """The posterior with priors by empirical Bayes, unless there is a single cluster."""

@@ -14,7 +14,7 @@ from PIL import Image
 from app.pictures import raster
 from app.pictures.palette import style
 from app.resources.heatmaps.picture import SHADES, Heatmap, Side, svg
-from models.heatmaps.joins import joins_of_merges
+from models.heatmaps.heatmap import joins_of_merges
 from tests.app.pictures.tree_kit import texts
 
 OWN = style()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.heatmaps import tiles
+from models.heatmaps import heatmap as tiles
 from tests.app.conftest import Working, problem_of
 from tests.app.pictures.tree_kit import texts
 from tests.app.tree_kit import NEWICK, fit, get, post

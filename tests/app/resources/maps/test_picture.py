@@ -17,7 +17,7 @@ from app.pictures.sheet import MM, PT
 from app.resources.maps.names import Named
 from app.resources.maps.picture import Scatter, svg
 from models.errors import UsageError
-from models.tree.leaf_ranges import points_in_order
+from models.tree.walk import points_in_order
 from tests.app.pictures.tree_kit import random_tree, texts
 from tests.app.pictures.words_kit import readable
 

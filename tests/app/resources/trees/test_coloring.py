@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from app.resources.trees import coloring
-from models.tree.categories import of_cut
+from models.tree.labels import of_cut
 from models.tree.tree import Tree
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import dataset

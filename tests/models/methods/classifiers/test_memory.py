@@ -23,9 +23,8 @@ from models.methods.classifiers.recursive.blocks.sweeps import State
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.registry import method
-from models.running import memory
-from models.running.crew import SHARED, Alone
-from models.running.progress import silent
+from models.running import budget
+from models.running.progress import SHARED, Alone, silent
 
 SIZES = {"columns": (40, 6000), "rows": (4000, 30)}
 """Rows and columns; which of them there are more of."""
@@ -115,8 +114,8 @@ def test_what_memory_does_not_hold_is_refused(name: str, monkeypatch: pytest.Mon
     used, code = method(name), np.arange(40) % 10
     features = np.eye(10)[code] + 0.1
     # Room for the features alone.
-    room = 8 * 40 * 11 / memory.USABLE + 1
-    monkeypatch.setattr(memory, "available", lambda: int(room))
+    room = 8 * 40 * 11 / budget.USABLE + 1
+    monkeypatch.setattr(budget, "available", lambda: int(room))
     with pytest.raises(UsageError, match=r"Use|need") as caught:
         used.fit(Data({"features": features, "labels": code}), used.Params())
     assert caught.value.code == "too-large"

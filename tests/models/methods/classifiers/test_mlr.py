@@ -12,8 +12,7 @@ from models.inputs.data import Data
 from models.method import Run
 from models.methods.classifiers.classes.problem import Problem
 from models.registry import method
-from models.running.crew import Alone
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 
 
 def objective(weights: np.ndarray, design: np.ndarray, code: np.ndarray, C: float) -> float:

@@ -11,8 +11,7 @@ from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.structured.dual import minimize
 from models.methods.classifiers.structured.penalty import Plain
 from models.registry import method
-from models.running.crew import Alone
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 from tests.models.methods.classifiers.flat_kit import fit, rows
 
 

@@ -19,7 +19,7 @@ from models.methods.classifiers.softmax.bounds import BOUNDS
 from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
 from models.methods.classifiers.softmax.sweeps import Acceleration, Anderson, descend
 from models.registry import method
-from models.running import memory
+from models.running import budget
 from models.running.progress import silent
 from tests.models.methods.classifiers.softmax.softmax_kit import (
     CERTIFIED,
@@ -214,8 +214,8 @@ def test_too_many_weights_are_refused_with_the_estimate(monkeypatch: pytest.Monk
     data, _ = small_data(n_classes=10)
     for bound in ("lbfgs", "admm", "log-concavity"):
         # The base's own estimate, of the features alone, is passed.
-        room = 16 * 40 * 4 / memory.USABLE + 1
-        monkeypatch.setattr(memory, "available", lambda room=room: int(room))
+        room = 16 * 40 * 4 / budget.USABLE + 1
+        monkeypatch.setattr(budget, "available", lambda room=room: int(room))
         with pytest.raises(UsageError) as caught:
             fit(data, bound=bound)
         assert caught.value.code == "too-large"

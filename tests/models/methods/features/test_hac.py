@@ -24,7 +24,7 @@ from models.methods.features.hac import HACParams
 from models.methods.features.linkage import all_pairs
 from models.methods.features.linkage.all_pairs import MANY_FEATURES
 from models.numerics.distances import DistanceMetric
-from models.running import memory
+from models.running import budget
 from models.tree.tree import Tree
 from models.tree.walk import lca
 from tests.conftest import ROOT
@@ -444,7 +444,7 @@ def test_inputs_too_large_for_memory_are_refused_with_the_estimate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = np.zeros((30_000, 2), dtype=np.float32)
-    monkeypatch.setattr(memory, "available", lambda: 2**30)
+    monkeypatch.setattr(budget, "available", lambda: 2**30)
     with pytest.raises(UsageError) as caught:
         fit("features", points, linkage="average")
     assert caught.value.code == "too-large"

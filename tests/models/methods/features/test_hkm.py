@@ -14,7 +14,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
 from models.metrics.hierarchical import dendrogram_purity
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.tree.walk import path
 
 METHOD = registry.method("hkm")

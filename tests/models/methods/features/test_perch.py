@@ -16,9 +16,8 @@ from models.inputs.data import Data, Earlier
 from models.method import Fitted, Run
 from models.methods.features.perch import PerchParams
 from models.metrics.hierarchical import dendrogram_purity
-from models.metrics.labels import classes_of
-from models.running.crew import Crew
-from models.running.progress import silent
+from models.metrics.inputs import classes_of
+from models.running.progress import Crew, silent
 from models.tree.cut import cut
 from models.tree.tree import Tree
 from models.tree.walk import path

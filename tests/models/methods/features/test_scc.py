@@ -16,12 +16,12 @@ from bench.measure import measured
 from models import registry
 from models.clusters import lloyd
 from models.errors import UsageError
-from models.graphs import cells, graph
+from models.graphs import cells, neighbours
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows, Rows, widened
 from models.method import Fitted
 from models.metrics.hierarchical import dendrogram_purity
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.numerics.distances import FLAT
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
@@ -271,7 +271,7 @@ def fit_by_rows(rows: Rows, progress: Progress = silent, threads: int = 1, **par
     """Fits as where nothing is held as a whole, in small blocks, and finds all neighbours."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lloyd, "WHOLE", 0)
-        patched.setattr(graph, "EDGES_AT_ONCE", 100)
+        patched.setattr(neighbours, "EDGES_AT_ONCE", 100)
         for name, value in (("RECALL", 1.0), ("SAMPLE", 1 << 20), ("AT_ONCE", 300)):
             patched.setattr(cells, name, value)
         chosen = METHOD.Params(**params)

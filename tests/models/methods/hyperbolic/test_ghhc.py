@@ -19,7 +19,7 @@ from models.methods.hyperbolic.ball import extraction, parameters, pools, scalin
 from models.methods.hyperbolic.ball.parameters import training_of
 from models.methods.hyperbolic.ghhc import GHHCParams
 from models.metrics.hierarchical import dendrogram_purity
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.tree.walk import lca
 from umbel.testing.lost_worker import MemoryCheckpoint
 

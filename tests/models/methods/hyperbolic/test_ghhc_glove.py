@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.documents.counts import cooccurrences
-from models.documents.words import numbered, vocabulary
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
+from models.preprocess.documents import cooccurrences, numbered, vocabulary
 from models.registry import method
 from models.tree.build import from_merges
 from models.tree.tree import Tree
@@ -34,7 +33,7 @@ def leaf_names(tree: Tree) -> list[str]:
 
 def purity(tree: Tree, topics: list[int]) -> float:
     from models.metrics.hierarchical import dendrogram_purity
-    from models.metrics.labels import classes_of
+    from models.metrics.inputs import classes_of
 
     return float(dendrogram_purity(tree, classes_of(np.array(topics), len(topics))).value)
 
@@ -239,10 +238,10 @@ def test_invalid_counts_are_refused() -> None:
 
 
 def test_more_pairs_than_memory_has_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from models.running import memory
+    from models.running import budget
 
     counts = np.random.default_rng(0).exponential(30, size=(40, 40))
-    monkeypatch.setattr(memory, "available", lambda: 100_000)
+    monkeypatch.setattr(budget, "available", lambda: 100_000)
     error = refused({"graph": counts + counts.T}, n_internal=3, batch_size=1, n_dimensions=2)
     assert error.code == "too-large"
     assert "Keep fewer words" in error.detail

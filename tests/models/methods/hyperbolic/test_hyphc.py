@@ -18,7 +18,7 @@ from models.methods.hyperbolic.hyphc import HypHCParams
 from models.methods.hyperbolic.leaves import decoding, similarity
 from models.metrics.costs import dasgupta_cost
 from models.metrics.hierarchical import dendrogram_purity
-from models.metrics.labels import classes_of
+from models.metrics.inputs import classes_of
 from models.metrics.pairs import Cosine, Gaussian
 
 pytestmark = pytest.mark.needs("torch")

@@ -23,8 +23,8 @@ from models.methods.logits.class_trees.statistics import (
     fold_counts,
 )
 from models.methods.logits.merging.logit_matrix import LogitMatrix
-from models.numerics.class_means import whitened
-from models.running.crew import Alone
+from models.numerics.rows import whitened
+from models.running.progress import Alone
 from models.tree.tree import Tree
 from tests.models.crew_kit import Scattered
 

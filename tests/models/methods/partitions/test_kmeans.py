@@ -18,8 +18,7 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.partitions.kmeans import KMeansParams
-from models.running.crew import Alone, Crew, Piece
-from models.running.progress import Progress
+from models.running.progress import Alone, Crew, Piece, Progress
 from tests.models.crew_kit import Scattered
 
 METHOD = registry.method("kmeans")

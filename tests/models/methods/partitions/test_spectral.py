@@ -20,7 +20,7 @@ from models.inputs.items import ItemColumn, ItemTable
 from models.method import Fitted
 from models.methods.partitions.means.affinity import of_distances, of_features
 from models.methods.partitions.spectral import SpectralParams
-from models.running import memory
+from models.running import budget
 
 METHOD = registry.method("spectral")
 
@@ -171,7 +171,7 @@ def test_inputs_too_large_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch
     METHOD.check_size(shapes, SpectralParams(), 8 << 30)
     with pytest.raises(UsageError, match="compares all pairs of 300,000 points"):
         METHOD.check_size({"features": (300_000, 4)}, SpectralParams(), 8 << 30)
-    monkeypatch.setattr(memory, "available", lambda: 100_000)
+    monkeypatch.setattr(budget, "available", lambda: 100_000)
     with pytest.raises(UsageError, match="dense similarity of 90 points"):
         fit(similarity=np.ones((90, 90)))
 

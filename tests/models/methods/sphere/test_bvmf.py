@@ -14,7 +14,7 @@ from models import registry
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.methods.sphere.bvmf import BVMFParams
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, SHORT, each_inference, fit
 from tests.models.methods.sphere.sphere_kit import mixture
@@ -50,7 +50,7 @@ def test_logits_are_the_posterior_predictive(inference: str) -> None:
     for k in range(2):
         mu = draw_vmf(np.tile(arrays["psi"][k], (n, 1)), arrays["gamma"][k], rng)
         kappa = np.exp(arrays["log_mean"][k] + arrays["log_sd"][k] * rng.standard_normal(n))
-        log_density = bessel.log_c(8, kappa) + kappa * (features @ mu.T)
+        log_density = sphere.log_c(8, kappa) + kappa * (features @ mu.T)
         joint[:, k] = logsumexp(log_density, axis=1) - np.log(n) + arrays["log_weights"][k]
     evidence = logsumexp(joint, axis=1)
     assert fitted.point_columns["log_likelihood"] == pytest.approx(evidence, abs=0.15)

@@ -13,7 +13,7 @@ from bench.calibration.worlds import Plan, World
 from models.inputs.data import Data
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
-from models.numerics import bessel
+from models.numerics import sphere
 
 WORLD, SHORT = SMALL
 
@@ -101,7 +101,7 @@ def test_posteriors_of_concentrations_are_right_but_for_the_bound() -> None:
     assert abs(exact.bias) < 4 * exact.bias_se
     assert exact.ratio == pytest.approx(1.0, abs=0.3)
     assert exact.coverage > 0.88
-    r = bessel.ratio(6, 40.0)
+    r = sphere.ratio(6, 40.0)
     assert bound.bias - exact.bias == pytest.approx(np.log(4 / (6 - r**2)), abs=0.04)
     assert bound.coverage < 0.8
 

@@ -14,7 +14,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.sphere.hvmf import HVMFParams
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 from models.tree.build import from_parents
 from models.tree.tree import Tree
@@ -80,7 +80,7 @@ def test_logits_are_the_posterior_predictive(inference: str) -> None:
     for k, leaf in enumerate(arrays["leaf"]):
         mu = draw_vmf(np.tile(arrays["psi"][leaf], (n, 1)), arrays["gamma"][leaf], rng)
         kappa = np.exp(arrays["log_mean"][leaf] + arrays["log_sd"][leaf] * rng.standard_normal(n))
-        log_density = bessel.log_c(8, kappa) + kappa * (features @ mu.T)
+        log_density = sphere.log_c(8, kappa) + kappa * (features @ mu.T)
         joint[:, k] = logsumexp(log_density, axis=1) - np.log(n) + arrays["log_weights"][k]
     evidence = logsumexp(joint, axis=1)
     near = evidence > -20
@@ -293,7 +293,7 @@ def test_unusable_input_is_named(
 def test_inputs_too_large_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer leaves"):
         METHOD.check_size({"features": (10**6, 4)}, HVMFParams(height=3, branching=10), 1 << 30)
-    monkeypatch.setattr("models.running.memory.available", lambda: 10_000)
+    monkeypatch.setattr("models.running.budget.available", lambda: 10_000)
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer leaves"):
         METHOD._check(Data({"features": np.eye(9), "hierarchy": LARGE}), HVMFParams())
 

@@ -22,7 +22,7 @@ from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.mixture.stochastic import Steps
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
 from tests.models.methods.sphere.exact_kit import log_partitions
@@ -60,9 +60,9 @@ def run(features: Any, most: int, weights: str, form: Any, empirical: bool, **ow
 def divergence(q: Posterior) -> float:
     """KL of all but the assignments, each term by itself; that of kappa once."""
     result = q.proportions.divergence(q.priors)
-    along = bessel.ratio(q.n_features, q.gamma)
-    result += (bessel.log_c(q.n_features, q.gamma) + q.gamma * along).sum()
-    result -= len(q.psi) * bessel.log_c(q.n_features, q.priors.c0)
+    along = sphere.ratio(q.n_features, q.gamma)
+    result += (sphere.log_c(q.n_features, q.gamma) + q.gamma * along).sum()
+    result -= len(q.psi) * sphere.log_c(q.n_features, q.priors.c0)
     result -= q.priors.c0 * (along * (q.psi @ q.priors.mu0)).sum()
     assert q.kappas.mean.shape == (1,)
     return float(result + q.kappas.divergence_from(q.priors)[0])

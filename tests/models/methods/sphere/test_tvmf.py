@@ -16,7 +16,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.sphere.tvmf import TVMFParams, usual_c0
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf
 from tests.models.methods.sphere.sphere_kit import assert_never_falling
 
@@ -94,7 +94,7 @@ def test_logits_are_the_posterior_predictive_of_each_period() -> None:
         for k in range(3):
             mu = draw_vmf(np.tile(arrays["psi"][t, k], (n, 1)), arrays["gamma"][t, k], rng)
             kappa = np.exp(arrays["log_mean"][k] + arrays["log_sd"][k] * rng.standard_normal(n))
-            density = bessel.log_c(8, kappa) + kappa * (features[rows] @ mu.T)
+            density = sphere.log_c(8, kappa) + kappa * (features[rows] @ mu.T)
             joint[rows, k] = logsumexp(density, axis=1) - np.log(n)
         joint[rows] += np.log(arrays["weights"][t])
     evidence = logsumexp(joint, axis=1)
@@ -127,7 +127,7 @@ def test_the_next_period_is_predicted() -> None:
         last = draw_vmf(np.tile(arrays["psi"][-1, k], (n, 1)), arrays["gamma"][-1, k], rng)
         mu = draw_vmf(last, 150.0, rng)
         kappa = np.exp(arrays["log_mean"][k] + arrays["log_sd"][k] * rng.standard_normal(n))
-        density = bessel.log_c(15, kappa) + kappa * (some @ mu.T)
+        density = sphere.log_c(15, kappa) + kappa * (some @ mu.T)
         joint[:, k] = logsumexp(density, axis=1) - np.log(n)
     joint += np.log(arrays["weights"][-1])
     evidence = logsumexp(joint, axis=1)
@@ -180,7 +180,7 @@ def test_odd_results_are_warned_of() -> None:
 
 def test_slow_clusters_are_the_default() -> None:
     for n_features in (3, 50, 1000):
-        turned = np.rad2deg(np.arccos(bessel.ratio(n_features, usual_c0(n_features))))
+        turned = np.rad2deg(np.arccos(sphere.ratio(n_features, usual_c0(n_features))))
         assert turned == pytest.approx(15.0)
     features, period, _, _ = moving(100, 6, 3, 200.0)
     assert fit(features, period, n_clusters=3).metrics["c0"] == pytest.approx(usual_c0(6))
@@ -244,7 +244,7 @@ def test_inputs_too_large_for_memory_are_refused(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters or periods"):
         METHOD.check_size({"features": (10**6, 4)}, TVMFParams(n_clusters=1000), 1 << 30)
     # Only the stamps determine the number of periods.
-    monkeypatch.setattr("models.running.memory.available", lambda: 100_000)
+    monkeypatch.setattr("models.running.budget.available", lambda: 100_000)
     data = Data({"features": np.eye(99), "timestamps": np.arange(99)})
     with pytest.raises(UsageError, match=r"GiB.*Ask for fewer clusters or periods"):
         METHOD._check(data, TVMFParams())

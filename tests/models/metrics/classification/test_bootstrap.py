@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from models.arrays import Float
 from models.metrics.classification import evaluation
 from models.metrics.classification.evaluation import resampled
-from models.metrics.classification.outcomes import outcomes
+from models.metrics.classification.outcomes import outcomes, true_labels
 from models.metrics.classification.scores import METRIC_IDS, METRICS, Statistics, statistics
-from models.metrics.classification.true_labels import true_labels
 from models.tree.build import from_partition
 from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_rows
 

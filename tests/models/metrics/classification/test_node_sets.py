@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.metrics.classification.true_labels import NodeSets
+from models.metrics.classification.outcomes import NodeSets
 from models.tree.tree import Tree
 from tests.models.metrics.trees_kit import path, tree_of
 from tests.models.tree.strategies_kit import random_tree

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from models.metrics.classification import rivals
-from models.metrics.classification.evaluation import Rival
-from models.metrics.classification.rivals import Versus
+from models.metrics.classification import evaluation as rivals
+from models.metrics.classification.evaluation import Rival, Versus
 from models.tree.build import from_partition
 from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_rows
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from models.metrics.classification.tables import labels_of
+from models.metrics.classification.scores import labels_of
 from models.tree import class_paths
 from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_rows
 from tests.models.metrics.trees_kit import tree_of

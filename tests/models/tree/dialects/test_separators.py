@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.tree import class_paths, newick
-from models.tree.dialects.separators import are_lists_of_names, joined, parts
+from models.tree.class_paths import are_lists_of_names, joined, parts
 from models.tree.named import NamedNodes
 
 name = st.text(st.sampled_from("a/\\ >"), min_size=1, max_size=5)

@@ -13,8 +13,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Paper, Run
 from models.parameters import Params
-from models.running.crew import Piece
-from models.running.progress import Progress
+from models.running.progress import Piece, Progress
 from models.tree.build import from_partition
 
 

@@ -15,7 +15,7 @@ from models.methods.classifiers.recursive import hinge, logistic
 from models.methods.classifiers.recursive.blocks import newton
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.inputs import LossName
-from models.running.crew import SHARED, Piece
+from models.running.progress import SHARED, Piece
 
 ROUNDS = 8
 """How often at most a class looks for the rows that matter to it in one sweep."""

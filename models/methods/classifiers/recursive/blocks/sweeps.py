@@ -21,8 +21,7 @@ from models.methods.classifiers.recursive.blocks.block import dual_sum, first_ro
 from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.inputs import Effort, LossName
-from models.running.crew import Crew, Piece
-from models.running.progress import Progress
+from models.running.progress import Crew, Piece, Progress
 
 FIRST_TOL = {"hinge": 0.1, "logistic": 1e-3}
 """How exactly the classes of the first sweep are trained, as a share of their objectives."""

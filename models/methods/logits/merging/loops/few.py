@@ -7,8 +7,8 @@ from numba import njit
 from numba.extending import overload
 
 from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR, room_of_values
-from models.simd.loops import columns
-from models.simd.loops.columns import SIDE_BY_SIDE, SLOTS
+from models.simd.loops import operations
+from models.simd.loops.operations import SIDE_BY_SIDE, SLOTS
 
 MOST = 128
 """Up to this many classes are few: with more, `rows.scan` is as fast. At most 191, for `tails`."""
@@ -67,10 +67,10 @@ def scan(
             if n_masked and i < n_rows:
                 for c in range(_U(n_classes)):
                     masked[c] += row[c] == infinite
-        fine = columns.best(block, limits[0], limits[1], value, place)
-        columns.powers(value, scale, n_listed + 1, e)
+        fine = operations.best(block, limits[0], limits[1], value, place)
+        operations.powers(value, scale, n_listed + 1, e)
         if n_listed < n_classes - 1:
-            columns.tails(block, value, place, n_listed, factor, rest)
+            operations.tails(block, value, place, n_listed, factor, rest)
         for i in range(_U(lanes)):
             others[i] = 0.0
         for m in range(_U(1), _U(n_listed + 1)):

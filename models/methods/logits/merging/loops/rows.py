@@ -18,9 +18,8 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from models.simd.loops import numbers
-from models.simd.loops import rows as simd
-from models.simd.loops.rows import LANES, RANKED
+from models.simd.loops import operations as simd
+from models.simd.loops.operations import LANES, RANKED
 
 LEAST = np.float32(1e-26)
 """A lower weight is not trusted: later terms may have underflowed.
@@ -127,7 +126,7 @@ def _bound(top, wanted):
         middle = top.dtype.type(0.5 * bound + 0.5 * high)
         if not bound < middle:
             break
-        n = numbers.n_bits(simd.reaching(top, _U(0), middle))
+        n = simd.n_bits(simd.reaching(top, _U(0), middle))
         if n >= wanted:
             bound = middle
             if n <= wanted + 3:
@@ -171,7 +170,7 @@ def _candidates(x, wanted, lowest, room):
         if n > _U(_MANY):
             break
         while left != 0:
-            found[n] = w * _U(LANES) + numbers.lowest_bit(left)
+            found[n] = w * _U(LANES) + simd.lowest_bit(left)
             n += _U(1)
             left &= left - np.uint64(1)
     if n > _U(_MANY):
@@ -425,7 +424,7 @@ def _weights(x, base, scale, e):
     """exp((x - base) scale) of every class at or below `base`, float32."""
     factor = x.dtype.type(scale * _LOG2E)
     for j in range(x.size):
-        e[j] = numbers.exp2(_F((x[j] - base) * factor))
+        e[j] = simd.exp2(_F((x[j] - base) * factor))
 
 
 @njit(cache=True, nogil=True, fastmath=_SUMS)
@@ -468,7 +467,7 @@ def _first(x, bound):
     for start in range(_U(0), _U(x.size), _U(LANES)):
         bits = simd.reaching(x, start, bound)
         if bits != 0:
-            return np.int64(start + numbers.lowest_bit(bits))
+            return np.int64(start + simd.lowest_bit(bits))
     return -1
 
 

@@ -1,6 +1,6 @@
 """The compiled steps on the weights of a split: a proximal Newton method.
 
-The squared hinge (`loops.objective`) plus the penalty of `models.numerics.proximal`. A step
+The squared hinge (`loops.objective`) plus the penalty of `models.numerics.descent`. A step
 minimises a model with the curvature of the hinge: its Hessian, where it exists, is a Laplacian
 whose weights are matrices, one for each pair of clusters, from the points of one that lack a margin
 to the other. The model is minimised by coordinate descent over the features: the part of the

@@ -1,6 +1,6 @@
 """log C_D(kappa) for arrays, and for single numbers within compiled loops.
 
-The expansion is that of `models.numerics.bessel`, one number at a time: some tens of nanoseconds
+The expansion is that of `models.numerics.sphere`, one number at a time: some tens of nanoseconds
 each, more for lower D. The array `table(D)` holds everything that depends on D alone.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from models.arrays import Float
-from models.numerics import bessel
+from models.numerics import sphere
 
 _ORDER, _START, _ADDED, _N_FALL, _HEAD = 0, 1, 2, 3, 4
 
@@ -22,10 +22,10 @@ _ORDER, _START, _ADDED, _N_FALL, _HEAD = 0, 1, 2, 3, 4
 def table(n_features: int) -> Float:
     """The table of D for `log_constant`: its order, the one that is expanded, log C_D(0), and the
     expansion's polynomials `fall` and `first`, highest power first."""
-    order = bessel.order_of(n_features)
-    start = order + max(0, math.ceil(bessel.LEAST - order))
-    expansion = bessel.expansion(start)
-    head = [order, start, float(bessel.log_c(n_features, 0.0)), float(len(expansion.fall))]
+    order = sphere.order_of(n_features)
+    start = order + max(0, math.ceil(sphere.LEAST - order))
+    expansion = sphere.expansion(start)
+    head = [order, start, float(sphere.log_c(n_features, 0.0)), float(len(expansion.fall))]
     return np.array([*head, *expansion.fall[::-1], *expansion.first[::-1]])
 
 

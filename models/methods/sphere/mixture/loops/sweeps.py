@@ -14,7 +14,7 @@ from numba import njit, types
 from numba.extending import overload
 
 from models.methods.sphere.mixture.loops.constants import log_constant
-from models.simd.loops.numbers import larger
+from models.simd.loops.operations import larger
 
 BLOCK = 256
 """Rows that `assign` multiplies at a time."""

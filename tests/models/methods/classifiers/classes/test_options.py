@@ -9,7 +9,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, PredictionOptions
 from models.registry import method
-from models.running import memory
+from models.running import budget
 from models.tree import class_paths
 
 FEATURES = np.random.default_rng(4).normal(size=(30, 3)) + 3.0 * np.eye(3)[np.arange(30) % 3]
@@ -54,7 +54,7 @@ def test_rows_that_are_not_labelled_are_no_training_examples() -> None:
 def test_more_best_classes_than_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = fitted()
     assert fit.model is not None
-    monkeypatch.setattr(memory, "available", lambda: 5_000)
+    monkeypatch.setattr(budget, "available", lambda: 5_000)
     rows = Data({"features": FEATURES})
     method("mlr").predict(fit.model, fit.tree, rows, PredictionOptions(top_k=1))
     with pytest.raises(UsageError, match="smaller 'top_k'"):

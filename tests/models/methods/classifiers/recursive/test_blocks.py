@@ -20,9 +20,8 @@ from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedC
 from models.methods.classifiers.recursive.blocks.sweeps import BlockFit, State, minimize, sweep
 from models.methods.classifiers.recursive.inputs import Effort, penalty_of
 from models.registry import method
-from models.running import memory
-from models.running.crew import Alone, Crew
-from models.running.progress import silent
+from models.running import budget
+from models.running.progress import Alone, Crew, silent
 from models.tree.tree import Tree
 from tests.models.crew_kit import Scattered
 from tests.models.methods.classifiers.problem_kit import TREE, margins, problem
@@ -290,7 +289,7 @@ def test_blocks_of_a_graph_say_what_anchors_it(name: str) -> None:
 def test_blocks_may_have_room_for_more_classes_than_there_are(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "available", lambda: 1 << 30)
+    monkeypatch.setattr(budget, "available", lambda: 1 << 30)
     used, data = method(name), graph_data(wide(8))
     fits = [used.fit(data, used.Params(block_size=size)) for size in (12, 1_000_000)]
     assert fits[0].metrics["objective"] == fits[1].metrics["objective"]

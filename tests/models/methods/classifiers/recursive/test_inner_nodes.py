@@ -21,8 +21,7 @@ from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.blocks.sweeps import minimize
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty
-from models.running.crew import Alone
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 
 
 def families(n_rows: int = 120, n_columns: int = 12, n_classes: int = 24) -> Problem:

@@ -14,9 +14,8 @@ from models.method import Run
 from models.methods.deep.networks.scaling import measure_scaling
 from models.methods.deep.trees.parameters import TreeParams
 from models.methods.deep.trees.training import ScaledRows, Trainer
-from models.running.crew import Alone
 from models.running.device import computing
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 
 pytestmark = pytest.mark.needs("torch")
 

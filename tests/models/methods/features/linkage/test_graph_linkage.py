@@ -14,7 +14,7 @@ from scipy.cluster.hierarchy import linkage as scipy_linkage
 from scipy.spatial.distance import pdist
 
 from models.errors import Cancelled
-from models.graphs.graph import Graph, neighbour_graph
+from models.graphs.neighbours import Graph, neighbour_graph
 from models.methods.features.linkage.graph_linkage import GRAPH_RULES, GraphRule, agglomerate
 from models.running.progress import silent
 

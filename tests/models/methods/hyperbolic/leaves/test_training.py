@@ -26,9 +26,8 @@ from models.methods.hyperbolic.leaves.fit import (
 )
 from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import DasguptaCost, FeatureSimilarity
-from models.running.crew import Alone
 from models.running.device import computing
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 from umbel.testing.lost_worker import MemoryCheckpoint
 
 

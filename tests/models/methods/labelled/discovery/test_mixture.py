@@ -19,7 +19,7 @@ from models.methods.labelled.discovery.mixture import (
     expected,
     maximized,
 )
-from models.numerics import bessel
+from models.numerics import sphere
 
 KINDS: tuple[Clusterer, ...] = ("gmm", "vmf")
 
@@ -126,7 +126,7 @@ def test_equal_directions_have_a_bounded_concentration() -> None:
         1e-6,
     )
     assert fit.mixture.variance > 0
-    assert np.isfinite(bessel.log_c(3, 1 / fit.mixture.variance))
+    assert np.isfinite(sphere.log_c(3, 1 / fit.mixture.variance))
 
 
 def test_rows_without_a_direction_are_refused() -> None:

@@ -19,8 +19,7 @@ from models.methods.logits.merging.logit_matrix import Kind, LogitMatrix
 from models.methods.logits.merging.merging import MergeEffort, Merger
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
-from models.running.crew import Alone, Piece
-from models.running.progress import Progress, silent
+from models.running.progress import Alone, Piece, Progress, silent
 
 AGGREGATIONS = ("mean-sum", "sum", "mean", "size")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.inputs.data import Data
-from models.inputs.notes import noting
+from models.inputs.reading import noting
 from models.inputs.rows import ArrayRows
 from models.method import Method
 from models.methods.logits.merging.input_kind import looks_like

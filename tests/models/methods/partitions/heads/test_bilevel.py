@@ -22,7 +22,7 @@ from models.methods.partitions.heads.bilevel import (
 )
 from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.space_tensors import SpaceTensors
-from models.numerics.adam import Adam
+from models.numerics.descent import Adam
 from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")

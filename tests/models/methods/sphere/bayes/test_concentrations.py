@@ -15,7 +15,7 @@ from models.methods.sphere.bayes.concentrations import (
     log_c_bound,
 )
 from models.methods.sphere.bayes.priors import Priors
-from models.numerics import bessel
+from models.numerics import sphere
 
 SIZE = np.array([0.0, 0.5, 3.0, 400.0, 1e5])
 KAPPA = np.array([5.0, 9.0, 50.0, 500.0, 2000.0])
@@ -29,12 +29,12 @@ def literal(size: float, along: float, n_features: int, normal: Priors) -> dict[
     """By a sum over 20,000 points."""
     low, high = normal.m - 12 * normal.sigma, normal.m + 12 * normal.sigma
     if size > 0:
-        peak = float(np.log(bessel.concentration(n_features, along / size)))
+        peak = float(np.log(sphere.concentration(n_features, along / size)))
         width = 10 / np.sqrt(size * (n_features - 1) / 2)
         low, high = (peak - width, peak + width) if size >= 100 else (min(low, peak - 2), high)
     t = np.linspace(low, high, 20_001)
     kappa = np.exp(t)
-    log_c = bessel.log_c(n_features, kappa)
+    log_c = sphere.log_c(n_features, kappa)
     prior = -0.5 * ((t - normal.m) / normal.sigma) ** 2
     prior -= 0.5 * np.log(2 * np.pi * normal.sigma**2)
     joint = size * log_c + along * kappa + prior
@@ -57,7 +57,7 @@ def literal(size: float, along: float, n_features: int, normal: Priors) -> dict[
 @pytest.mark.parametrize(("m", "sigma"), [(np.log(30.0), 1.3), (9.0, 0.2), (1.0, 2.5)])
 def test_expectations_by_the_grid(n_features: int, m: float, sigma: float) -> None:
     prior = priors(n_features, m, sigma)
-    along = SIZE * bessel.ratio(n_features, KAPPA)
+    along = SIZE * sphere.ratio(n_features, KAPPA)
     result = by_grid(SIZE, along, n_features, prior)
     for k, size in enumerate(SIZE):
         expected = literal(float(size), float(along[k]), n_features, prior)
@@ -72,7 +72,7 @@ def test_expectations_by_the_grid(n_features: int, m: float, sigma: float) -> No
 
 
 def test_the_divergence_from_other_priors() -> None:
-    along = SIZE * bessel.ratio(10, KAPPA)
+    along = SIZE * sphere.ratio(10, KAPPA)
     prior, other_prior = priors(10), priors(10, 2.0, 0.7)
     result = by_grid(SIZE, along, 10, prior)
     # KL(q || other) - KL(q || one) is the mean of the log of the densities' ratio.
@@ -89,9 +89,9 @@ def test_the_divergence_from_other_priors() -> None:
 @pytest.mark.parametrize("n_features", [2, 3, 4, 10, 50, 400, 5000, 100_000])
 def test_the_bound_is_one_on_the_whole_grid(n_features: int) -> None:
     kappa = 10.0 ** np.linspace(-6, 6, 241)
-    gap = bessel.log_c(n_features, kappa) - log_c_bound(n_features, kappa)
-    assert (gap >= -1e-12 * np.abs(bessel.log_c(n_features, kappa)) - 1e-12).all()
-    assert (np.diff(gap) >= -1e-9 * np.abs(bessel.log_c(n_features, kappa[1:]))).all()
+    gap = sphere.log_c(n_features, kappa) - log_c_bound(n_features, kappa)
+    assert (gap >= -1e-12 * np.abs(sphere.log_c(n_features, kappa)) - 1e-12).all()
+    assert (np.diff(gap) >= -1e-9 * np.abs(sphere.log_c(n_features, kappa[1:]))).all()
     # The thesis's equation 5.8, with its integral corrected.
     v = n_features / 2 - 1
     if v > 0:
@@ -104,7 +104,7 @@ def test_the_bound_is_one_on_the_whole_grid(n_features: int) -> None:
 
 def test_slopes_of_the_bounding_scheme() -> None:
     n_features, prior = 12, priors(12)
-    along = SIZE * bessel.ratio(n_features, KAPPA)
+    along = SIZE * sphere.ratio(n_features, KAPPA)
     a, b = np.log(KAPPA) + 0.1, np.full(5, 0.2)
     _, by_a, by_b = concentrations.log_normal_bound(a, b, SIZE, along, n_features, prior)
     step = 1e-6
@@ -117,7 +117,7 @@ def test_slopes_of_the_bounding_scheme() -> None:
 @pytest.mark.parametrize("n_features", [3, 40])
 def test_the_bounding_scheme_is_at_its_best_and_below_the_exact_one(n_features: int) -> None:
     prior = priors(n_features)
-    along = SIZE * bessel.ratio(n_features, KAPPA)
+    along = SIZE * sphere.ratio(n_features, KAPPA)
 
     def value(one: Concentrations) -> np.ndarray:
         return SIZE * one.log_c + along * one.mean - one.divergence

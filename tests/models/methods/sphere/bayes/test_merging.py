@@ -20,7 +20,7 @@ from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import uniform
 from models.running.progress import silent
 from tests.models.methods.sphere.exact_kit import log_joints
@@ -49,7 +49,7 @@ def test_the_bound_by_its_definition(form: Any, most: int) -> None:
     q = result.estimate
     proportions, kappas, prior = q.proportions, q.kappas, q.priors
     assert isinstance(proportions, Sticks)
-    mean_mu = bessel.ratio(6, q.gamma)[:, None] * q.psi
+    mean_mu = sphere.ratio(6, q.gamma)[:, None] * q.psi
     likely = kappas.log_c + (features @ mean_mu.T) * kappas.mean
     joint = likely + proportions.log_means
     part = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
@@ -62,9 +62,9 @@ def test_the_bound_by_its_definition(form: Any, most: int) -> None:
         total += size[k] * broken + size[k + 1 :].sum() * left
         total += np.log(prior.alpha) + (prior.alpha - 1) * left
         total += log_v.entropy()
-    total += (bessel.log_c(6, prior.c0) + prior.c0 * mean_mu @ prior.mu0).sum()
+    total += (sphere.log_c(6, prior.c0) + prior.c0 * mean_mu @ prior.mu0).sum()
     own = np.einsum("kd,kd->k", q.psi, mean_mu)
-    total -= (bessel.log_c(6, q.gamma) + q.gamma * own).sum()
+    total -= (sphere.log_c(6, q.gamma) + q.gamma * own).sum()
     total -= kappas.divergence_from(prior).sum()
     assert result.objective[-1] == pytest.approx(float(total), rel=1e-6)
 

@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 from models.inputs.data import Data
 from models.methods.sphere.bayes.predictive import log_predictive
 from models.methods.sphere.mixture.rows import UnitRows
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 
 RNG = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_it_is_the_mean_density_over_draws() -> None:
     features = draw_vmf(np.repeat(psi, 5, axis=0), 8.0, RNG)
     mu = draw_vmf(np.repeat(psi, 60_000, axis=0), gamma, RNG)
     kappa = np.exp(log_mean + log_sd * RNG.standard_normal(60_000))
-    log_density = bessel.log_c(6, kappa) + kappa * (features @ mu.T)
+    log_density = sphere.log_c(6, kappa) + kappa * (features @ mu.T)
     expected = logsumexp(log_density, axis=1) - np.log(60_000)
     result = evidence(
         features, np.zeros(1), psi, np.array([gamma]), np.array([log_mean]), np.array([log_sd])
@@ -58,6 +58,6 @@ def test_a_sure_posterior_is_the_density_itself() -> None:
     features = uniform(50, 9, RNG)
     kappa = np.array([4.0, 90.0])
     log_weights = np.log([0.4, 0.6])
-    joint = log_weights + bessel.log_c(9, kappa) + kappa * (features @ psi.T)
+    joint = log_weights + sphere.log_c(9, kappa) + kappa * (features @ psi.T)
     result = evidence(features, log_weights, psi, np.full(2, 1e9), np.log(kappa), np.zeros(2))
     assert result == pytest.approx(logsumexp(joint, axis=1), abs=1e-5)

@@ -16,7 +16,7 @@ from models.methods.sphere.bayes.priors import (
     dirichlet_divergence,
     vmf_divergence,
 )
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 
 PRIORS = Priors(1.0, np.eye(4)[0], 2.0, 3.0, 0.5)
@@ -58,7 +58,7 @@ def test_the_vmf_of_means_is_the_likeliest() -> None:
     result = PRIORS.of_means(means.mean(axis=0), 1e6)
 
     def value(mu0: np.ndarray, c0: float) -> float:
-        return float(bessel.log_c(4, c0)) + c0 * float(mu0 @ means.mean(axis=0))
+        return float(sphere.log_c(4, c0)) + c0 * float(mu0 @ means.mean(axis=0))
 
     best = value(result.mu0, result.c0)
     for direction in uniform(20, 4, np.random.default_rng(1)):
@@ -85,8 +85,8 @@ def test_divergence_of_two_vmf_distributions() -> None:
     rng = np.random.default_rng(0)
     psi, mu0 = uniform(1, 5, rng), uniform(1, 5, rng)[0]
     drawn = draw_vmf(np.repeat(psi, 40_000, axis=0), 9.0, rng)
-    own = bessel.log_c(5, 9.0) + 9.0 * (drawn @ psi[0])
-    prior = bessel.log_c(5, 2.0) + 2.0 * (drawn @ mu0)
+    own = sphere.log_c(5, 9.0) + 9.0 * (drawn @ psi[0])
+    prior = sphere.log_c(5, 2.0) + 2.0 * (drawn @ mu0)
     result = vmf_divergence(psi, np.array([9.0]), mu0, 2.0)
     assert result[0] == pytest.approx(float((own - prior).mean()), abs=0.03)
     assert vmf_divergence(mu0[None], np.array([2.0]), mu0, 2.0) == pytest.approx(0.0, abs=1e-12)

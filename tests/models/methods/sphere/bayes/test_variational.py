@@ -16,7 +16,7 @@ from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import uniform
 from models.running.progress import silent
 from tests.models.methods.sphere.exact_kit import log_joints
@@ -67,7 +67,7 @@ def test_the_bound_by_its_definition(form: Any) -> None:
     q = result.estimate
     given_priors, kappas, n_features = q.priors, q.kappas, 6
     log_pi = q.log_weights
-    mean_mu = bessel.ratio(n_features, q.gamma)[:, None] * q.psi
+    mean_mu = sphere.ratio(n_features, q.gamma)[:, None] * q.psi
     joint = log_pi + kappas.log_c + (features @ mean_mu.T) * kappas.mean
     part = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
     value = (part * (kappas.log_c + (features @ mean_mu.T) * kappas.mean)).sum()
@@ -76,9 +76,9 @@ def test_the_bound_by_its_definition(form: Any) -> None:
     rho = q.proportions.rho
     value += gammaln(2 * alpha) - 2 * gammaln(alpha) + ((alpha - 1) * log_pi).sum()
     value -= gammaln(rho.sum()) - gammaln(rho).sum() + ((rho - 1) * log_pi).sum()
-    value += (bessel.log_c(6, given_priors.c0) + given_priors.c0 * mean_mu @ given_priors.mu0).sum()
+    value += (sphere.log_c(6, given_priors.c0) + given_priors.c0 * mean_mu @ given_priors.mu0).sum()
     own = np.einsum("kd,kd->k", q.psi, mean_mu)
-    value -= (bessel.log_c(6, q.gamma) + q.gamma * own).sum()
+    value -= (sphere.log_c(6, q.gamma) + q.gamma * own).sum()
     value -= kappas.divergence_from(given_priors).sum()
     assert result.objective[-1] == pytest.approx(float(value), rel=1e-10)
 
@@ -108,7 +108,7 @@ def test_clusters_and_priors_are_recovered() -> None:
     assert np.exp(q.priors.m) == pytest.approx(np.exp(np.log(kappa).mean()), rel=0.1)
     assert q.priors.sigma == pytest.approx(np.log(kappa).std(), rel=0.3)
     # They are at right angles, so their mean is of length 1/2.
-    assert bessel.ratio(12, q.priors.c0) == pytest.approx(0.5, abs=0.03)
+    assert sphere.ratio(12, q.priors.c0) == pytest.approx(0.5, abs=0.03)
 
 
 def test_a_run_resumes_from_its_checkpoint() -> None:

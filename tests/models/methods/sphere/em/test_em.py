@@ -18,7 +18,7 @@ from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.runs import Restarts
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import uniform
 from models.running.progress import silent
 from tests.models.methods.sphere.sphere_kit import (
@@ -48,7 +48,7 @@ def best(
 
 def literal(features: np.ndarray, result: Mixture, hard: bool) -> float:
     """The objective by its definition."""
-    constant = [float(bessel.log_c(features.shape[1], k)) for k in result.kappa]
+    constant = [float(sphere.log_c(features.shape[1], k)) for k in result.kappa]
     joint = result.log_weights + constant + result.kappa * (features @ result.means.T)
     return float((joint.max(axis=1) if hard else logsumexp(joint, axis=1)).sum())
 
@@ -101,9 +101,9 @@ def test_parameters_are_recovered(kappa: list[float], n_features: int) -> None:
     for cluster, own in enumerate(match):
         k, size = kappa[cluster], sizes[cluster]
         # Standard errors of a vMF's estimates; mixing makes them somewhat larger.
-        error = 1.0 / (k * np.sqrt(bessel.slope(n_features, k) * size))
+        error = 1.0 / (k * np.sqrt(sphere.slope(n_features, k) * size))
         assert result.estimate.kappa[own] == pytest.approx(k, rel=6 * error + 0.02)
-        off = np.sqrt((n_features - 1) / (size * k * bessel.ratio(n_features, k)))
+        off = np.sqrt((n_features - 1) / (size * k * sphere.ratio(n_features, k)))
         assert np.linalg.norm(result.estimate.means[own] - means[cluster]) < 3 * off
         assert np.exp(result.estimate.log_weights[own]) == pytest.approx(size / 5000, abs=0.03)
 

@@ -18,7 +18,7 @@ from models.methods.sphere.mixture.loops.constants import log_c, table
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
 from tests.models.methods.sphere.exact_kit import log_joints
@@ -177,7 +177,7 @@ def test_moments_priors_and_intervals() -> None:
             (own == cluster).sum(), abs=3
         )
     assert np.exp(q.priors.m) == pytest.approx(np.exp(np.log(kappa).mean()), rel=0.15)
-    assert bessel.ratio(10, q.priors.c0) == pytest.approx(1 / np.sqrt(3), abs=0.05)
+    assert sphere.ratio(10, q.priors.c0) == pytest.approx(1 / np.sqrt(3), abs=0.05)
     assert len(chain.trace) == 120
     assert chain.objective[0] == pytest.approx(chain.trace[60:].mean())
 

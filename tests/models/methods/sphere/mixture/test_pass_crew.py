@@ -17,8 +17,7 @@ from models.methods.sphere.mixture.pass_crew import CrewPasses, passes, piece
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.vmf import VMF
-from models.running.crew import Alone
-from models.running.progress import silent
+from models.running.progress import Alone, silent
 from tests.models.crew_kit import Scattered
 from tests.models.methods.sphere.sphere_kit import mixture
 

@@ -22,7 +22,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.nested.hierarchical import Hierarchical
 from models.methods.sphere.nested.hierarchy import Hierarchy, first_means, leaf_means
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
 from tests.models.methods.sphere.sphere_kit import (
@@ -85,7 +85,7 @@ def literal(
     q(z_i) by `part`."""
     n_features = features.shape[1]
     gamma = np.linalg.norm(theta, axis=1)
-    mean_mu = bessel.ratio(n_features, gamma)[:, None] * theta / gamma[:, None]
+    mean_mu = sphere.ratio(n_features, gamma)[:, None] * theta / gamma[:, None]
     log_pi = digamma(rho) - digamma(rho.sum())
     value, alpha = 0.0, given_priors.alpha
     for k, leaf in enumerate(tree.leaves):
@@ -97,10 +97,10 @@ def literal(
     for node, above in enumerate(tree.parent):
         if above < 0:
             c0, mu0 = given_priors.c0, given_priors.mu0
-            value += float(bessel.log_c(n_features, c0)) + c0 * mu0 @ mean_mu[node]
+            value += float(sphere.log_c(n_features, c0)) + c0 * mu0 @ mean_mu[node]
         else:
             value += kappas.log_c[above] + kappas.mean[above] * mean_mu[above] @ mean_mu[node]
-        value -= float(bessel.log_c(n_features, gamma[node])) + theta[node] @ mean_mu[node]
+        value -= float(sphere.log_c(n_features, gamma[node])) + theta[node] @ mean_mu[node]
     return float(value - kappas.divergence_from(given_priors).sum())
 
 

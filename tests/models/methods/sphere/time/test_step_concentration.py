@@ -19,7 +19,7 @@ from models.methods.sphere.time.step_concentration import (
 )
 from models.methods.sphere.time.temporal import TemporalPosterior, WeightPaths
 from models.methods.sphere.tvmf import TVMF, TVMFParams, usual_c0
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf
 
 
@@ -49,7 +49,7 @@ def posterior(pull: np.ndarray, c0: float) -> TemporalPosterior:
     for _ in range(200):
         gamma = np.linalg.norm(field, axis=2)
         psi = field / gamma[..., None]
-        mean = bessel.ratio(n_features, gamma)[..., None] * psi
+        mean = sphere.ratio(n_features, gamma)[..., None] * psi
         field = pull[:, None, :].copy()
         field[1:] += c0 * mean[:-1]
         field[:-1] += c0 * mean[1:]
@@ -98,7 +98,7 @@ def moving(
     period, own = rng.integers(n_periods, size=n_points), rng.integers(3, size=n_points)
     cosine = np.einsum("tkd,tkd->tk", paths[1:], paths[:-1]).mean()
     rows = draw_vmf(paths[period, own], kappa, rng)
-    return rows, period, float(bessel.concentration(n_features, cosine))
+    return rows, period, float(sphere.concentration(n_features, cosine))
 
 
 @pytest.mark.parametrize(

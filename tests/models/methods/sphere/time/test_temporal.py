@@ -21,7 +21,7 @@ from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts
 from models.methods.sphere.time.periods import TimedRows
 from models.methods.sphere.time.temporal import Temporal, WeightPaths
-from models.numerics import bessel
+from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform
 from models.running.progress import silent
 from tests.models.methods.sphere.sphere_kit import mixture
@@ -87,7 +87,7 @@ def literal(
     """The lower bound term by term; q(mu_tk) by gamma_tk psi_tk = theta_tk, q(z_i) by `part`."""
     n_periods, n_clusters, n_features = theta.shape
     gamma = np.linalg.norm(theta, axis=2)
-    mean_mu = (bessel.ratio(n_features, gamma) / gamma)[..., None] * theta
+    mean_mu = (sphere.ratio(n_features, gamma) / gamma)[..., None] * theta
     value = -(part[part > 0] * np.log(part[part > 0])).sum()
     size = np.zeros((n_periods, n_clusters))
     for row, t in enumerate(period):
@@ -99,8 +99,8 @@ def literal(
         for k in range(n_clusters):
             before = given_priors.mu0 if t == 0 else mean_mu[t - 1, k]
             held = given_priors.c0 if t == 0 else c0
-            value += float(bessel.log_c(n_features, held)) + held * before @ mean_mu[t, k]
-            value -= float(bessel.log_c(n_features, gamma[t, k])) + theta[t, k] @ mean_mu[t, k]
+            value += float(sphere.log_c(n_features, held)) + held * before @ mean_mu[t, k]
+            value -= float(sphere.log_c(n_features, gamma[t, k])) + theta[t, k] @ mean_mu[t, k]
     return float(value - kappas.divergence_from(given_priors).sum())
 
 

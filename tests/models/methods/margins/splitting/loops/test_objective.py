@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.methods.margins.splitting.loops import descent, objective
-from models.numerics.proximal import Penalty
+from models.numerics.descent import Penalty
 from tests.models.methods.margins.splitting.loops.hinge_kit import literal_hinge
 
 
