@@ -15,7 +15,7 @@ import pytest
 
 import models
 from tests.workers.child.process_kit import child_pool, spec
-from tests.workers.waiting_kit import until
+from tests.workers.waiting_kit import PATIENCE_S, until
 from workers.child import template
 from workers.child.compiling import keep_in
 from workers.work.sources import Source
@@ -62,23 +62,23 @@ def compiling(folder: Path) -> subprocess.Popen[str]:
 def test_a_cold_cache_is_announced_and_a_warm_one_is_not(folder: Path) -> None:
     for expected in ("compiled", "loaded"):
         process = compiling(folder)
-        assert process.communicate(timeout=60)[0].split() == [expected]
+        assert process.communicate(timeout=PATIENCE_S)[0].split() == [expected]
         assert process.returncode == 0
 
 
 def test_one_process_at_a_time_compiles(folder: Path) -> None:
-    compiling(folder).communicate(timeout=60)
+    compiling(folder).communicate(timeout=PATIENCE_S)
     (cache,) = (folder / "cache").iterdir()
     for file in cache.glob("loop*"):
         file.unlink()
     with (cache / "compiling.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = compiling(folder)
-        until((folder / "news").exists, 60.0)
+        until((folder / "news").exists)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.0)
         assert not list(cache.glob("loop*")), "it waits"
-    assert process.communicate(timeout=60)[0].split() == ["compiled"]
+    assert process.communicate(timeout=PATIENCE_S)[0].split() == ["compiled"]
 
 
 def test_code_is_kept_where_something_can_be_written(
@@ -121,7 +121,7 @@ def test_what_is_not_cached_is_left_to_the_jobs(tmp_path: Path) -> None:
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert "int32" in done.stdout
@@ -136,16 +136,16 @@ def test_a_template_compiles_little_and_a_job_the_rest(
     path = tmp_path / "logits.npy"
     np.save(path, np.eye(4, dtype=np.float32))
     job = spec(tmp_path, "l2h", Source(role="logits", kind="dataset", path=path, format="npy"))
-    with child_pool(1, threads=1) as pool:
+    with child_pool(1, threads=1, fresh=True) as pool:
         filled = pool.fill()
-        until(template.compiling, 60.0)
+        until(template.compiling)
         filled.result()
         assert not template.compiling()
 
         child = pool.take()
         child.begin(job)
         shown = []
-        while (message := child.receive(60.0)) is not None and message.outcome is None:
+        while (message := child.receive(PATIENCE_S)) is not None and message.outcome is None:
             shown.append(message.advance)
         assert message is not None
         assert message.outcome is not None
@@ -159,13 +159,13 @@ def has(pid: int | None, library: str) -> bool:
 
 
 def test_the_rest_is_loaded_into_the_template_and_new_children() -> None:
-    with child_pool(2, threads=1, memory_bytes=1 << 30) as pool:
+    with child_pool(2, threads=1, fresh=True, memory_bytes=1 << 30) as pool:
         pool._starter.submit(template.begin, 1, later=True).result()
         pool.fill().result()
         early = pool.take()
         waiting = [child.pid for child in pool._waiting]
         assert not has(template.pid(), "sklearn")
-        pool.complete().result(60.0)
+        pool.complete().result(PATIENCE_S)
         late = pool.take()
         assert late.pid not in waiting
         assert has(template.pid(), "sklearn")

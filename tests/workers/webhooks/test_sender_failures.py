@@ -62,7 +62,7 @@ KILLED = """
 
     parts = assemble(settings := WorkerSettings(), lambda *_: None)
     Sender(parts.ledger.webhooks, settings, lease_s=1.0).start()
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
