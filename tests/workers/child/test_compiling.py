@@ -5,15 +5,19 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import psutil
 import pytest
+from numba.core.caching import _CacheLocator
 
 import models
+from models.methods.logits.merging.loops import few
 from tests.workers.child.process_kit import child_pool, spec
 from tests.workers.waiting_kit import PATIENCE_S, until
 from workers.child import template
@@ -129,10 +133,22 @@ def test_what_is_not_cached_is_left_to_the_jobs(tmp_path: Path) -> None:
     assert {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")} == {"nodes"}
 
 
+def compiled_but_for(module: ModuleType, cache: Path) -> None:
+    """Copy into a cache what other tests have compiled beside the sources, without the functions of
+    a module, so that not all must be compiled again: it takes half a minute."""
+    assert module.__file__ is not None
+    for path in Path(*models.__path__).rglob("__pycache__/*.nb[ic]"):
+        if path.name.partition(".")[0] != Path(module.__file__).stem:
+            name = _CacheLocator.get_suitable_cache_subpath(str(path.parent.with_name("x.py")))
+            (cache / name).mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, cache / name)
+
+
 def test_a_template_compiles_little_and_a_job_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    compiled_but_for(few, tmp_path / "cache")
     path = tmp_path / "logits.npy"
     np.save(path, np.eye(4, dtype=np.float32))
     job = spec(tmp_path, "l2h", Source(role="logits", kind="dataset", path=path, format="npy"))

@@ -259,7 +259,7 @@ def test_an_untrusted_certificate(secure: Receiver, monkeypatch: pytest.MonkeyPa
 
 def test_tls_to_a_plain_http_server(receiver: Receiver) -> None:
     with pytest.raises(NotSent, match=r"TLS|broke off"):
-        send(f"https://127.0.0.1:{receiver.port}/", timeout_s=2.0)
+        send(f"https://127.0.0.1:{receiver.port}/", timeout_s=PATIENCE_S)
 
 
 def test_a_stalled_handshake() -> None:
