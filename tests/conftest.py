@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,10 @@ from tests.turns_kit import (  # noqa: F401
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+# Bytecode is kept, as by make: tests start many processes, and each would compile all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # The collector would take a tenth of the time: modules and collected tests are many objects.
 gc.set_threshold(20_000, 50, 100)

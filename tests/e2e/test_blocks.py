@@ -52,7 +52,7 @@ def submitted(service: Service, inputs: dict[str, Any], method: str) -> str:
 @pytest.fixture(scope="module")
 def undisturbed(service: Service, inputs: dict[str, Any]) -> Callable[[str], dict[str, Any]]:
     """The end of a method's job."""
-    return cache(lambda method: service.ended(submitted(service, inputs, method), 90.0))
+    return cache(lambda method: service.ended(submitted(service, inputs, method)))
 
 
 def as_undisturbed(service: Service, done: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -76,7 +76,7 @@ def test_a_killed_helper_costs_its_block(
     for _ in range(20):
         job = submitted(service, inputs, method)
         folder = stop_a_helper(service, job)
-        done = service.ended(job, 90.0)
+        done = service.ended(job)
         assert done["attempt"] == 1
         as_undisturbed(service, done, undisturbed(method))
         if folder is not None:
@@ -90,7 +90,7 @@ def test_after_a_killed_worker_the_next_one_goes_on_at_its_sweep(
 ) -> None:
     until(lambda: len(service.workers()) == 3)
     job = submitted(service, inputs, "rr-svm")
-    until(lambda: "sweep 4" in message(service, job), 60.0, service.log)
+    until(lambda: "sweep 4" in message(service, job), why=service.log)
     first = min(at_work(service, job), key=lambda entry: entry[1].stat().st_ctime)
     next(worker for worker in service.workers() if worker.pid == first[0]).kill()
     seen = set()

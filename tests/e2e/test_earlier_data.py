@@ -168,7 +168,7 @@ def test_every_list_keeps_its_items_in_order(earlier: Earlier) -> None:
 @pytest.mark.parametrize("earlier", [LEFT, REBUILT], indirect=True)
 def test_interrupted_jobs_resume_from_their_checkpoints(earlier: Earlier) -> None:
     for label, old in earlier.expected["interrupted"].items():
-        job = earlier.service.ended(old["job"], 60.0)
+        job = earlier.service.ended(old["job"])
         assert job["status"] == "succeeded", (label, job)
         assert earlier.newick(job) == old["newick"], label
         assert lacking(old["metrics"], job["result"]["metrics"]) == [], label

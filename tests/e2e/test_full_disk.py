@@ -65,7 +65,7 @@ def test_on_a_full_disk_reads_go_on(disk: Path) -> None:
             service.client.post("/v1/jobs", json=TRIVIAL, headers={"Idempotency-Key": "k"})
             return full_parts(service) == ["redis", "store"]
 
-        until(no_room_in_redis, 120.0, service.log)
+        until(no_room_in_redis, why=service.log)
         for _ in range(20):
             listed = service.client.get("/v1/jobs")
             assert listed.status_code == 200, listed.text
@@ -76,7 +76,7 @@ def test_on_a_full_disk_reads_go_on(disk: Path) -> None:
             assert refused.json()["type"] == "/problems/full"
             assert full_parts(service) == ["redis", "store"]
         (disk / "filler").unlink()
-        until(lambda: service.client.get("/readyz").status_code == 200, 60.0, service.log)
+        until(lambda: service.client.get("/readyz").status_code == 200, why=service.log)
         assert service.ended(service.submit(TRIVIAL))["status"] == "succeeded"
         # Once to stay while there is no room; a second time if that was taken back too early.
         assert (disk / "data" / "log").read_text().count(RESTARTED) <= 2
@@ -104,7 +104,7 @@ def test_what_is_deleted_needs_no_room_in_redis(disk: Path, tmp_path: Path) -> N
             client.post("/v1/jobs", json=TRIVIAL, headers={"Idempotency-Key": "k"})
             return client.get("/readyz").json().get("full") == ["redis"]
 
-        until(no_room_in_redis, 120.0, service.log)
+        until(no_room_in_redis, why=service.log)
         paths = [
             f"editions/{edition}",
             f"shares/{share}",
@@ -120,6 +120,6 @@ def test_what_is_deleted_needs_no_room_in_redis(disk: Path, tmp_path: Path) -> N
             assert gone.status_code == 204 or "models/" in path, f"{path}: {gone.text}"
             assert client.get(f"/v1/{path}").status_code == 404, path
         (disk / "filler").unlink()
-        until(lambda: client.get("/readyz").status_code == 200, 60.0, service.log)
-        until(lambda: (disk / reserve.NAME).exists(), 60.0, service.log)
+        until(lambda: client.get("/readyz").status_code == 200, why=service.log)
+        until(lambda: (disk / reserve.NAME).exists(), why=service.log)
         assert [each["id"] for each in client.get("/v1/jobs").json()["items"]] == jobs[:1]

@@ -29,8 +29,9 @@ from scripts.container import account, beside, mounts_below, obstacle
 from scripts.image_root import NEEDED, container, loaded
 from tests.conftest import ROOT
 from tests.e2e.client import npy
-from tests.e2e.conftest import READY_WITHIN_S, until
-from tests.e2e.topology_kit import BUCKET, TRIVIAL, free_ports, valkey, weed
+from tests.e2e.conftest import until
+from tests.e2e.topology_kit import BUCKET, TRIVIAL, valkey, weed
+from tests.workers.ports_kit import free_ports
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 COMPILED_WITHIN_S = 600.0
@@ -127,7 +128,7 @@ class Deployment:
         client = self._stack.enter_context(
             httpx.Client(base_url=address, headers=headers, timeout=120.0)
         )
-        until(lambda: answers(client, "/livez"), READY_WITHIN_S, api.log)
+        until(lambda: answers(client, "/livez"), why=api.log)
         return api, client, time.monotonic() - began
 
     def worker(
@@ -138,7 +139,7 @@ class Deployment:
         worker = self.started(name, "umbel", "worker", "--queues", "cpu", volume=volume)
         _, *check = composed("worker")["healthcheck"]["test"]
         until(lambda: worker.within(*check).returncode == 0, COMPILED_WITHIN_S, worker.log)
-        until(lambda: answers(client, "/readyz"), READY_WITHIN_S, worker.log)
+        until(lambda: answers(client, "/readyz"), why=worker.log)
         return worker, time.monotonic() - began
 
 

@@ -16,12 +16,10 @@ import numpy as np
 import psutil
 import pytest
 
-from tests.e2e.conftest import Service, command, running, until
+from tests.e2e.conftest import PATIENCE_S, Service, command, running, until
 from tests.workers.waiting_kit import gone
 
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
-BOUND_S = 120.0
-"""Longest time until a job submitted after a kill has ended, on a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +64,7 @@ def await_busy(service: Service) -> psutil.Process:
         children.extend([child] if child else [])
         return bool(children)
 
-    until(look, 40.0, service.log)
+    until(look, why=service.log)
     return children[0]
 
 
@@ -92,7 +90,7 @@ def kill_api(service: Service, child: psutil.Process) -> None:
 
 def kill_all(service: Service, child: psutil.Process) -> None:
     service.kill()
-    until(lambda: not service.processes(), 5.0)
+    until(lambda: not service.processes())
     service.start()
 
 
@@ -138,7 +136,7 @@ def kills(service: Service, kill: Kill, times: int) -> list[float]:
         kill_amid(service, kill, dataset, jobs)
         began = time.monotonic()
         jobs.append(submit_patiently(service, TRIVIAL))
-        assert service.ended(jobs[-1], BOUND_S)["status"] == "succeeded"
+        assert service.ended(jobs[-1])["status"] == "succeeded"
         recovery.append(time.monotonic() - began)
         for job in jobs:
             assert service.ended(job)["status"] == "succeeded"
@@ -163,12 +161,12 @@ def kill_amid(service: Service, kill: Kill, dataset: str, jobs: list[str]) -> No
             return False
         return True
 
-    until(killed, 60.0, service.log)
+    until(killed, why=service.log)
 
 
 def submit_patiently(service: Service, body: dict[str, Any]) -> str:
     """Submit like a client that retries while the service is unavailable."""
-    deadline = time.monotonic() + BOUND_S
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
             answer = service.client.post("/v1/jobs", json=body)
@@ -192,7 +190,7 @@ def published_once(service: Service, job: str) -> None:
     store = service.data_dir / "store"
     assert (store / "jobs" / "local" / job / "end.json").exists()
     attempts = store / "attempts" / "local" / job
-    until(lambda: len(list(attempts.iterdir())) == 1, 5.0)
+    until(lambda: len(list(attempts.iterdir())) == 1)
     (attempt,) = attempts.iterdir()
     assert (attempt / "tree.arrow").stat().st_size > 0
 
@@ -222,7 +220,7 @@ def test_no_process_is_left_whatever_is_killed_first(tmp_path: Path, part: str) 
         if part == "server":
             service.named("valkey-server")[0].kill()
         service.kill()
-        until(lambda: not service.processes(), 5.0)
+        until(lambda: not service.processes())
 
 
 def test_a_cancel_interrupts_a_c_loop(own: Service) -> None:
@@ -231,7 +229,7 @@ def test_a_cancel_interrupts_a_c_loop(own: Service) -> None:
     began = time.monotonic()
     answer = own.client.post(f"/v1/jobs/{job}/cancel")
     assert answer.json()["status"] == "cancelling"
-    assert own.ended(job, 10.0)["status"] == "cancelled"
+    assert own.ended(job)["status"] == "cancelled"
     print(f"cancelled after {time.monotonic() - began:.2f} s")
     until(lambda: gone(child.pid))
     own.submit(TRIVIAL)
@@ -246,7 +244,7 @@ def test_a_stopped_worker_gives_its_job_back_unspent(own: Service) -> None:
     until(lambda: gone(worker.pid))
     took = time.monotonic() - began
     print(f"the worker ended after {took:.2f} s")
-    done = own.ended(job, 60.0)
+    done = own.ended(job)
     assert done["status"] == "succeeded"
     assert done["attempt"] == 1
     published_once(own, job)
@@ -258,20 +256,22 @@ def test_ctrl_c_leaves_no_process_and_a_restart_keeps_everything(tmp_path: Path)
         trivial, long = service.submit(TRIVIAL), service.submit(hac(dataset))
         service.ended(trivial)
         await_busy(service)
-        began = time.monotonic()
         assert service.stop() == 0
-        assert time.monotonic() - began < 10.0
         assert service.processes() == []
         service.start()
         assert service.ended(trivial)["status"] == "succeeded"
-        assert service.ended(long, 60.0)["status"] == "succeeded"
+        assert service.ended(long)["status"] == "succeeded"
         assert service.client.get(f"/v1/datasets/{dataset}").status_code == 200
         published_once(service, long)
 
 
 def test_a_second_service_on_the_same_data_is_refused(own: Service) -> None:
     done = subprocess.run(
-        command(own.data_dir), capture_output=True, text=True, timeout=30, env=dict(os.environ)
+        command(own.data_dir),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        env=dict(os.environ),
     )
     assert done.returncode == 2
     assert "in use by another service" in done.stderr
@@ -284,7 +284,7 @@ def test_without_keys_the_service_listens_only_locally(tmp_path: Path) -> None:
         [*command(tmp_path / "data"), "--host", "0.0.0.0"],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 2
     assert "Without keys" in done.stderr
@@ -294,7 +294,10 @@ def test_without_keys_the_service_listens_only_locally(tmp_path: Path) -> None:
 def test_a_port_in_use_is_reported(own: Service, tmp_path: Path) -> None:
     port = own.url.rpartition(":")[2]
     done = subprocess.run(
-        [*command(tmp_path / "data"), "--port", port], capture_output=True, text=True, timeout=30
+        [*command(tmp_path / "data"), "--port", port],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 2
     assert "Cannot listen" in done.stderr

@@ -88,7 +88,7 @@ def test_killing_a_helper_loses_only_its_piece(service: Service) -> None:
     for _ in range(40):
         job = submit(service, values)
         folder = stop_a_helper(service, job)
-        done = service.ended(job, 60.0)
+        done = service.ended(job)
         assert done["status"] == "succeeded", done
         assert done["attempt"] == 1
         same(published(service, job), expected)
@@ -111,7 +111,7 @@ def test_every_split_job_ends_once_and_correctly_after_many_kills(service: Servi
             if workers:
                 workers[int(rng.integers(len(workers)))].kill()
         for job, n_pieces in jobs:
-            done = service.ended(job, 60.0)
+            done = service.ended(job)
             assert done["status"] == "succeeded", done
             same(published(service, job), expected[n_pieces])
 
@@ -133,7 +133,7 @@ def test_pieces_are_exchanged_over_s3(topology: Topology) -> None:
     for number in range(3):
         body = {"method": "l2h", "inputs": {"logits": upload(topology, values)}}
         job = topology.client.post("/v1/jobs", json=body).json()["id"]
-        until(lambda job=job: pieces_of(topology, job) != [], 30.0, topology.log)  # type: ignore[misc]
+        until(lambda job=job: pieces_of(topology, job) != [], why=topology.log)  # type: ignore[misc]
         if number == 2:
             topology.workers[0].kill()
         done = topology.ended(job)

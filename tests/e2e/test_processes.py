@@ -49,29 +49,27 @@ def message(service: Service, job_id: str) -> str:
 
 
 def test_several_processes_give_the_result_of_one(own: Service) -> None:
-    jobs = [own.ended(submit(own, processes=n), 90.0) for n in (1, 2)]
+    jobs = [own.ended(submit(own, processes=n)) for n in (1, 2)]
     single, double = (job["result"] for job in jobs)
     assert jobs[1]["warnings"] == jobs[0]["warnings"]
     assert double["metrics"]["cost"] == pytest.approx(single["metrics"]["cost"], rel=1e-2)
     assert double["metrics"]["objective"] == pytest.approx(single["metrics"]["objective"], rel=1e-3)
-    until(lambda: not followers(own), 5.0)
+    until(lambda: not followers(own))
 
 
 def test_a_cancel_ends_all_processes(own: Service) -> None:
     job_id = submit(own, max_iter=10**6)
-    until(lambda: ", objective " in message(own, job_id), 30.0, own.log)
+    until(lambda: ", objective " in message(own, job_id), why=own.log)
     assert len(followers(own)) == 1
-    cancelled_at = time.monotonic()
     assert own.client.post(f"/v1/jobs/{job_id}/cancel").status_code in (200, 202)
     assert own.ended(job_id)["status"] == "cancelled"
-    until(lambda: not followers(own), 5.0)
-    assert time.monotonic() - cancelled_at < 10.0
+    until(lambda: not followers(own))
 
 
 @pytest.mark.parametrize("victim", ["a follower", "the job", "the worker"])
 def test_a_lost_process_costs_an_attempt_and_the_fit_resumes(own: Service, victim: str) -> None:
     job_id = submit(own, max_iter=1500)
-    until(lambda: ", objective " in message(own, job_id), 30.0, own.log)
+    until(lambda: ", objective " in message(own, job_id), why=own.log)
     time.sleep(0.5)
     (follower,) = followers(own)
     if victim == "a follower":
@@ -81,7 +79,7 @@ def test_a_lost_process_costs_an_attempt_and_the_fit_resumes(own: Service, victi
     else:
         own.workers()[0].kill()
     until(lambda: gone(follower.pid))
-    job = own.ended(job_id, 180.0)
+    job = own.ended(job_id)
     assert (job["status"], job["attempt"]) == ("succeeded", 2)
     assert job["result"]["curves"]["objective"][-1][0] == 1500
-    until(lambda: not followers(own), 5.0)
+    until(lambda: not followers(own))

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
-from tests.e2e.conftest import READY_WITHIN_S, until
+from tests.e2e.conftest import PATIENCE_S, until
 from workers.child.compiling import COMPILING
 
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
@@ -65,7 +65,7 @@ def serving(source: Path, folder: Path) -> Iterator[tuple[str, Path]]:
             preexec_fn=_as_others,
         )
     try:
-        until((data / "url").exists, READY_WITHIN_S, log.read_text)
+        until((data / "url").exists, why=log.read_text)
         yield (data / "url").read_text().strip(), log
     finally:
         process.send_signal(signal.SIGTERM)
@@ -83,10 +83,10 @@ def test_a_service_that_can_write_its_data_alone(tmp_path: Path, source: Path) -
         compiled = _compiled(tmp_path)
         assert compiled
         job = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0], [0.0, 2.0], [1.0, 3.0]]}}
-        client = httpx.Client(base_url=url, timeout=60.0)
+        client = httpx.Client(base_url=url, timeout=PATIENCE_S)
         made = client.post("/v1/jobs", json=job)
         assert made.status_code == 202, made.text
-        until(lambda: _status(client, made.json()["id"]) == "succeeded", 60.0, log.read_text)
+        until(lambda: _status(client, made.json()["id"]) == "succeeded", why=log.read_text)
     with serving(source, tmp_path) as (_, log):
         assert COMPILING not in log.read_text().splitlines()
         again = _compiled(tmp_path)

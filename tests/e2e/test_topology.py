@@ -127,7 +127,7 @@ def await_rest(topology: Topology) -> None:
         time.sleep(1.0)
         return used() - before < 0.1
 
-    until(at_rest, 60.0, topology.log)
+    until(at_rest, why=topology.log)
 
 
 def busy(topology: Topology) -> tuple[subprocess.Popen[bytes], psutil.Process]:
@@ -151,5 +151,5 @@ def busy(topology: Topology) -> tuple[subprocess.Popen[bytes], psutil.Process]:
                     return True
         return False
 
-    until(look, 30.0, topology.log)
+    until(look, why=topology.log)
     return computing[0]

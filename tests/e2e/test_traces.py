@@ -57,7 +57,7 @@ def test_the_whole_tree(service: Service, collector: Collector) -> None:
     body = {**BODY, "webhook": f"{collector.address}/hook"}
     job_id = service.submit(body, traceparent=f"00-{TRACE}-{CALLER}-01")
     assert service.ended(job_id)["status"] == "succeeded"
-    until(lambda: {"attempt", "webhook"} <= {span.name for span in collector.of(TRACE)}, 30.0)
+    until(lambda: {"attempt", "webhook"} <= {span.name for span in collector.of(TRACE)})
     spans = collector.of(TRACE)
     request, submit = _single(spans, "POST /v1/jobs"), _single(spans, "submit")
     attempt, compute = _single(spans, "attempt"), _single(spans, "compute")
@@ -85,7 +85,7 @@ def test_log_entries_have_the_ids(service: Service, collector: Collector) -> Non
     trace = TRACE.replace("4bf", "5bf")
     job_id = service.submit(BODY, traceparent=f"00-{trace}-{CALLER}-01")
     service.ended(job_id)
-    until(lambda: "attempt" in {span.name for span in collector.of(trace)}, 30.0)
+    until(lambda: "attempt" in {span.name for span in collector.of(trace)})
     known = {span.span_id for span in collector.of(trace)}
     log = (service.data_dir / "log").read_text()
     lines = [line for line in log.splitlines() if line.startswith("{")]
@@ -100,7 +100,7 @@ def test_a_trace_that_is_not_sampled_is_not_sent(service: Service, collector: Co
     assert service.ended(job_id)["status"] == "succeeded"
     later = TRACE.replace("4bf", "7bf")
     service.ended(service.submit(BODY, traceparent=f"00-{later}-{CALLER}-01"))
-    until(lambda: "attempt" in {span.name for span in collector.of(later)}, 30.0)
+    until(lambda: "attempt" in {span.name for span in collector.of(later)})
     assert collector.of(trace) == []
 
 
@@ -122,6 +122,6 @@ def test_a_broken_collector_holds_up_no_job(how: str, tmp_path: Path) -> None:
             assert [service.ended(job_id)["attempt"] for job_id in ids] == [1] * 10
             if how == "hangs":
                 # Both processes have met it.
-                until(lambda: collector.n_requests >= 2, 30.0)
+                until(lambda: collector.n_requests >= 2)
             # A request to it may hang for 10 s; no process waits for that.
             assert service.stop() == 0

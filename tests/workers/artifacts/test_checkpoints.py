@@ -74,14 +74,18 @@ def test_checkpoints_of_ended_jobs_are_removed(store: Checkpoints, tmp_path: Pat
     assert keys(store) == []
 
 
-def test_a_checkpoint_is_saved_at_most_once_per_interval(tmp_path: Path) -> None:
+def test_a_checkpoint_is_saved_at_most_once_per_interval(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saved: list[int] = []
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     checkpoint = FileCheckpoint(None, tmp_path / "checkpoints", 0.05, saved.append)
     assert checkpoint.load() is None
     state: dict[str, Any] = {"step": np.arange(3)}
     checkpoint.save(state)
     assert saved == []
-    time.sleep(0.06)
+    clock[0] += 0.06
     checkpoint.save(state)
     checkpoint.save(state)
     assert saved == [1]

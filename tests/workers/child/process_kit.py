@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
-from multiprocessing import forkserver
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from tests.workers.waiting_kit import gone, until
+from tests.workers.waiting_kit import PATIENCE_S, gone, until
+from workers.child import template
 from workers.child.pool import Child, ChildPool
 from workers.child.process import ProcessLimits
 from workers.model import Request, now
@@ -22,19 +24,36 @@ from workers.work.sources import Source
 
 
 @contextlib.contextmanager
-def child_pool(spares: int, *, still_s: float = 60.0, **limits: Any) -> Iterator[ChildPool]:
-    """A pool with these `ProcessLimits`. If it started a template, which ends with the pool's
-    thread, the template is gone before another pool looks for one."""
-    earlier = forkserver._forkserver._forkserver_pid
+def child_pool(
+    spares: int, *, still_s: float = 60.0, fresh: bool = False, **limits: Any
+) -> Iterator[ChildPool]:
+    """A pool with these `ProcessLimits`.
+
+    Pools on one thread share a template, which takes seconds of a core to start and lives as long
+    as the tests. fresh : the pool starts its own, as do pools on more threads. A template that a
+    pool started ends with the pool's thread, and is gone before another pool looks for one.
+    """
+    if fresh or limits.get("threads") != 1:
+        end_template()
+    else:
+        template.begin(1)
+    earlier = template.pid()
     pool = ChildPool(ProcessLimits(**limits), spares=spares, still_s=still_s)
     try:
         yield pool
     finally:
         pool.close()
         pool._starter.shutdown()
-        template = forkserver._forkserver._forkserver_pid
-        if template not in (None, earlier) and sys.platform == "linux":
-            until(lambda: gone(template))
+        last = template.pid()
+        if last not in (None, earlier) and sys.platform == "linux":
+            until(lambda: gone(last))
+
+
+def end_template() -> None:
+    """The next pool starts another template."""
+    if (pid := template.pid()) is not None and not gone(pid):
+        os.kill(pid, signal.SIGKILL)
+        until(lambda: gone(pid))
 
 
 def long_job(folder: Path) -> Spec:
@@ -53,7 +72,7 @@ def spec(folder: Path, method: str, source: Source, **params: Any) -> Spec:
     return Spec(request=request, sources=(source,), folder=result)
 
 
-def outcome(child: Child, within_s: float = 20.0) -> Outcome:
+def outcome(child: Child, within_s: float = PATIENCE_S) -> Outcome:
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         message = child.receive(0.1)

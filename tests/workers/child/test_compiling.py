@@ -5,17 +5,21 @@ from __future__ import annotations
 import fcntl
 import os
 import resource
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import psutil
 import pytest
+from numba.core.caching import _CacheLocator
 
 import models
+from models.methods.logits.merging.loops import few
 from tests.workers.child.process_kit import child_pool, spec
-from tests.workers.waiting_kit import until
+from tests.workers.waiting_kit import PATIENCE_S, until
 from workers.child import template
 from workers.child.compiling import keep_in
 from workers.work.sources import Source
@@ -62,23 +66,23 @@ def compiling(folder: Path) -> subprocess.Popen[str]:
 def test_a_cold_cache_is_announced_and_a_warm_one_is_not(folder: Path) -> None:
     for expected in ("compiled", "loaded"):
         process = compiling(folder)
-        assert process.communicate(timeout=60)[0].split() == [expected]
+        assert process.communicate(timeout=PATIENCE_S)[0].split() == [expected]
         assert process.returncode == 0
 
 
 def test_one_process_at_a_time_compiles(folder: Path) -> None:
-    compiling(folder).communicate(timeout=60)
+    compiling(folder).communicate(timeout=PATIENCE_S)
     (cache,) = (folder / "cache").iterdir()
     for file in cache.glob("loop*"):
         file.unlink()
     with (cache / "compiling.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = compiling(folder)
-        until((folder / "news").exists, 60.0)
+        until((folder / "news").exists)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1.0)
         assert not list(cache.glob("loop*")), "it waits"
-    assert process.communicate(timeout=60)[0].split() == ["compiled"]
+    assert process.communicate(timeout=PATIENCE_S)[0].split() == ["compiled"]
 
 
 def test_code_is_kept_where_something_can_be_written(
@@ -121,7 +125,7 @@ def test_what_is_not_cached_is_left_to_the_jobs(tmp_path: Path) -> None:
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert "int32" in done.stdout
@@ -129,23 +133,35 @@ def test_what_is_not_cached_is_left_to_the_jobs(tmp_path: Path) -> None:
     assert {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")} == {"nodes"}
 
 
+def compiled_but_for(module: ModuleType, cache: Path) -> None:
+    """Copy into a cache what other tests have compiled beside the sources, without the functions of
+    a module, so that not all must be compiled again: it takes half a minute."""
+    assert module.__file__ is not None
+    for path in Path(*models.__path__).rglob("__pycache__/*.nb[ic]"):
+        if path.name.partition(".")[0] != Path(module.__file__).stem:
+            name = _CacheLocator.get_suitable_cache_subpath(str(path.parent.with_name("x.py")))
+            (cache / name).mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, cache / name)
+
+
 def test_a_template_compiles_little_and_a_job_the_rest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    compiled_but_for(few, tmp_path / "cache")
     path = tmp_path / "logits.npy"
     np.save(path, np.eye(4, dtype=np.float32))
     job = spec(tmp_path, "l2h", Source(role="logits", kind="dataset", path=path, format="npy"))
-    with child_pool(1, threads=1) as pool:
+    with child_pool(1, threads=1, fresh=True) as pool:
         filled = pool.fill()
-        until(template.compiling, 60.0)
+        until(template.compiling)
         filled.result()
         assert not template.compiling()
 
         child = pool.take()
         child.begin(job)
         shown = []
-        while (message := child.receive(60.0)) is not None and message.outcome is None:
+        while (message := child.receive(PATIENCE_S)) is not None and message.outcome is None:
             shown.append(message.advance)
         assert message is not None
         assert message.outcome is not None
@@ -159,13 +175,13 @@ def has(pid: int | None, library: str) -> bool:
 
 
 def test_the_rest_is_loaded_into_the_template_and_new_children() -> None:
-    with child_pool(2, threads=1, memory_bytes=1 << 30) as pool:
+    with child_pool(2, threads=1, fresh=True, memory_bytes=1 << 30) as pool:
         pool._starter.submit(template.begin, 1, later=True).result()
         pool.fill().result()
         early = pool.take()
         waiting = [child.pid for child in pool._waiting]
         assert not has(template.pid(), "sklearn")
-        pool.complete().result(60.0)
+        pool.complete().result(PATIENCE_S)
         late = pool.take()
         assert late.pid not in waiting
         assert has(template.pid(), "sklearn")

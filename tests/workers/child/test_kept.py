@@ -128,7 +128,7 @@ def test_a_job_that_is_stopped_ends_its_process(pool: ChildPool, tmp_path: Path)
 
 def test_a_long_job_ends_its_process(pool: ChildPool, tmp_path: Path) -> None:
     child = pool.begin(averages(tmp_path / "a", 12_000))
-    assert outcome(child, 60.0).error is None
+    assert outcome(child).error is None
     assert not child.stays
     child.kill()
 
@@ -218,7 +218,7 @@ from workers.child.pool import ChildPool
 from workers.child.process import ProcessLimits
 pool = ChildPool(ProcessLimits(jobs=3), spares=1)
 print(done(pool, small(Path({folder!r}) / "a")).pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 

@@ -25,7 +25,7 @@ def test_jobs_run_on_what_their_worker_was_started_with(value: str, plain: str) 
         env={**os.environ, "UMBEL_PLAIN_LOOPS": value},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=True,
     )
     assert f"jobs: {plain} None" in done.stdout

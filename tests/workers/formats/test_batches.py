@@ -74,9 +74,14 @@ def test_several_batches_are_concatenated(stored: Stored) -> None:
 def test_many_columns_take_time_in_proportion(stored: Stored) -> None:
     """Reading the schema once for each of these columns would take 8 s."""
     format, path = stored(as_table(np.ones((2, 3000))))
-    began = time.process_time()
-    assert catalogue.inspect(format, path, None).shape == (2, 3000)
-    assert time.process_time() - began < 3
+
+    def seconds() -> float:
+        began = time.process_time()
+        assert catalogue.inspect(format, path, None).shape == (2, 3000)
+        return time.process_time() - began
+
+    # On a busy machine also the processor's time varies.
+    assert any(seconds() < 3 for _ in range(4))
 
 
 def test_a_large_table_of_many_blocks(stored: Stored) -> None:

@@ -281,9 +281,9 @@ def test_one_gigabyte_in_one_megabyte_is_refused_before_it_is_unpacked(tmp_path:
     path.write_bytes(body + entry + b"x.npy" + end)
     assert path.stat().st_size < 1.1 * (1 << 20)
     tracemalloc.start()
-    started = time.perf_counter()
+    started = time.process_time()
     errors = [refused(npz.inspect, path, None), refused(load, path, None, "features")]
-    took = time.perf_counter() - started
+    took = time.process_time() - started
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert {error.code for error in errors} == {"archive-bomb"}

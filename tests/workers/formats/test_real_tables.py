@@ -141,9 +141,9 @@ def test_a_column_of_one_value_is_a_feature(tmp_path: Path) -> None:
     assert facts.warnings == ()
 
 
-def test_a_type_that_changes_at_row_one_million(tmp_path: Path) -> None:
-    content = b"a,b\n" + b"1,2.5\n" * 1_000_000 + b"1,late\n1,2\n"
+def test_a_type_that_changes_late(tmp_path: Path) -> None:
+    content = b"a,b\n" + b"1,2.5\n" * 300_000 + b"1,late\n1,2\n"
     error = refused(catalogue.inspect, "csv", put(tmp_path / "x", content), None, role="features")
-    assert error.where == {"row": 1_000_000, "column": 1, "line": 1_000_002}
+    assert error.where == {"row": 300_000, "column": 1, "line": 300_002}
     assert "'late'" in error.detail
     assert "'b'" in error.detail

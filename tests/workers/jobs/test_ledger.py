@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from models.errors import UsageError
-from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
+from tests.workers.jobs_kit import Sent, due_now, end, everything, request, result_folder
 from workers.assembly import Assembly
 from workers.errors import FatalError, Missing, StoreFull, StoreUnavailable, problem_of
 from workers.jobs import sweep
@@ -264,16 +264,16 @@ def test_what_a_lost_attempt_has_stored_is_removed(
     assert any(claim.fence in key for key in stored)
 
 
-def test_giving_back_with_a_delay(assembly: Assembly, sent: Sent) -> None:
+def test_giving_back_with_a_delay(assembly: Assembly, settings: WorkerSettings, sent: Sent) -> None:
     job = request()
     assembly.ledger.submit(job)
     claim = assembly.ledger.claim(job.id, "w")
     assert claim is not None
     sent.clear()
-    assembly.ledger.give_back(claim, spend=True, delay_s=0.2)
+    assembly.ledger.give_back(claim, spend=True, delay_s=300.0)
     assembly.ledger.sweep()
     assert sent == []
-    time.sleep(0.25)
+    due_now(assembly, settings, job.id)
     assembly.ledger.sweep()
     assert sent == [("cpu", job.id)]
 

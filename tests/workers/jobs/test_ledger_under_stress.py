@@ -16,6 +16,7 @@ import pytest
 
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import end, request, result_folder
+from tests.workers.waiting_kit import PATIENCE_S
 from workers.assembly import Assembly, assemble
 from workers.errors import TransientError
 from workers.model import Advance
@@ -175,9 +176,9 @@ class Storm:
             time.sleep(0.01)
         disturb()
         for thread in threads[:SUBMITTERS]:
-            thread.join(60)
+            thread.join(PATIENCE_S)
         ledger = self.part().ledger
-        limit = time.monotonic() + 30
+        limit = time.monotonic() + PATIENCE_S
         waiting = [job_id for job_id in self.accepted if job_id not in self.deleted]
         while waiting and time.monotonic() < limit:
             records = {job_id: ledger.get("ada", job_id) for job_id in waiting}
@@ -185,7 +186,7 @@ class Storm:
             time.sleep(0.05)
         self.over.set()
         for thread in threads:
-            thread.join(10)
+            thread.join(PATIENCE_S)
         assert self.wrong == []
         assert waiting == []
 

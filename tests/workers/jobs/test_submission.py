@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -53,13 +52,14 @@ def test_the_sweeper_sends_a_missing_hint(settings: WorkerSettings) -> None:
             raise ConnectionError("refused")
         sent.append((queue, job_id))
 
-    ledger = assemble(settings, send).ledger
+    parts = assemble(settings, send)
+    ledger = parts.ledger
     job = request(queue="gpu")
     assert ledger.submit(job).status == "queued"
     ledger.sweep()
     assert sent == []
     broken = False
-    time.sleep(settings.resend_s + 0.05)
+    due_now(parts, settings, job.id)
     assert ledger.sweep() == 1
     assert sent == [("gpu", job.id)]
     assert ledger.sweep() == 0
@@ -123,14 +123,12 @@ def test_an_unreachable_redis_leaves_nothing_half_made(
     ledger = assembly.ledger
     ledger.rebuild()
     valkey.stop()
-    before = time.monotonic()
     job = request()
     with pytest.raises(StoreUnavailable):
         ledger.submit(job)
     for call in (lambda: ledger.get("ada", job.id), lambda: ledger.sweep(), ledger.counts):
         with pytest.raises(StoreUnavailable):
             call()
-    assert time.monotonic() - before < 5
     valkey.start()
     assert ledger.needs_rebuild()
     assert ledger.get("ada", job.id) is None

@@ -20,7 +20,7 @@ from tests.app.creation.posts_kit import FIT, LEARN, Post, post_of
 from tests.workers.child.held_kit import Lease, leases
 from tests.workers.child.process_kit import child_pool
 from tests.workers.supervisor.single_kit import SingleWorker
-from tests.workers.waiting_kit import until
+from tests.workers.waiting_kit import PATIENCE_S, until
 from workers.artifacts.datasets import CONTENT
 from workers.child.pool import Child, ChildPool
 from workers.embedded import EmbeddedServer
@@ -89,7 +89,7 @@ class Killing:
             patch.setattr(pool, "begin", held)
             thread = threading.Thread(target=self.run, args=(job,))
             thread.start()
-            child, on_inputs = begun.get(timeout=60.0)
+            child, on_inputs = begun.get(timeout=PATIENCE_S)
             try:
                 until(lambda: any(lease.wanted() for lease in on_inputs) or not thread.is_alive())
                 assert self.record(job).status == "running"

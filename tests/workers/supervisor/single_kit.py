@@ -28,7 +28,7 @@ class SingleWorker:
             store_url=f"file://{folder / 'store'}",
             scratch_dir=folder / "scratch",
             key_prefix=f"{folder.name}:",
-            lease_s=more.pop("lease_s", 2.0),
+            lease_s=more.pop("lease_s", 60.0),
             heartbeat_s=0.2,
             **more,
         )

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from tests.workers.supervisor.workers_kit import Workers
-from tests.workers.waiting_kit import until
+from tests.workers.waiting_kit import PATIENCE_S, until
 from workers import processes
 from workers.stores.objects import layout
 
@@ -93,8 +93,8 @@ def test_a_cancel_ends_the_helpers_at_once(workers: Workers) -> None:
     request, _ = workers.submit(6, nap_s=30.0)
     workers.await_helpers(request, 2)
     workers.parts.ledger.cancel("t", request.id)
-    assert workers.ended(request, 5.0).status == "cancelled"
-    until(lambda: not workers.helpers(request), 5.0)
+    assert workers.ended(request).status == "cancelled"
+    until(lambda: not workers.helpers(request))
     workers.clean(request)
     # All are free again.
     workers.right(*workers.submit(2), 2)
@@ -107,7 +107,7 @@ def test_a_deleted_job_leaves_nothing(workers: Workers) -> None:
     workers.await_helpers(request, 2)
     until(lambda: bool(list(workers.parts.blobs.keys(layout.PIECES))))
     assert workers.parts.ledger.delete("t", request.id)
-    until(lambda: not workers.helpers(request), 5.0)
+    until(lambda: not workers.helpers(request))
     workers.clean(request)
     assert not list(workers.parts.blobs.keys(layout.attempts("t", request.id)))
 
@@ -175,7 +175,7 @@ def test_a_helper_that_is_stopped_gives_its_piece_back(workers: Workers) -> None
     victim = workers.await_helpers(request, 2)[0]
     worker = next(worker for worker in workers.workers if worker.pid == victim)
     worker.terminate()
-    assert worker.wait(8.0) == 0
+    assert worker.wait(PATIENCE_S) == 0
     assert workers.right(request, label, 5).attempt == 1
 
 
@@ -224,7 +224,7 @@ def test_every_job_ends_once_and_correctly_under_random_kills(workers: Workers) 
                 workers.parts.ledger.cancel("t", request.id)
         workers.fill()
         for (request, label), n_pieces in jobs:
-            record = workers.ended(request, 60.0)
+            record = workers.ended(request)
             end = workers.parts.ledger.end_of("t", request.id)
             assert end is not None
             assert end.status == record.status

@@ -363,27 +363,29 @@ def test_redis_unreachable_when_pieces_are_posted(
 
 
 def test_help_is_requested_again_while_a_piece_is_free(
-    assembly: Assembly, settings: WorkerSettings, sent: Sent
+    assembly: Assembly, settings: WorkerSettings, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claim = begun(assembly)
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     attempt = attempt_pieces(assembly, settings.model_copy(update={"resend_s": 0.05}), claim)
     assembly.ledger.workers.seen("w")
     attempt.post(cut(2))
     sent.clear()
     attempt.invite()
     assert sent == []
-    time.sleep(0.06)
+    clock[0] += 0.06
     attempt.invite()
     assert sent == [("cpu", claim.request.id)]
     # A single hint that no worker has fetched is enough.
     assembly.redis.lpush(f"{settings.key_prefix}queue:cpu", "hint")
-    time.sleep(0.06)
+    clock[0] += 0.06
     attempt.invite()
     assert len(sent) == 1
     assembly.redis.delete(f"{settings.key_prefix}queue:cpu")
     for _ in range(2):
         assert assembly.ledger.pieces.join(claim.request.id) is not None
-    time.sleep(0.06)
+    clock[0] += 0.06
     attempt.invite()
     assert len(sent) == 1
 

@@ -18,7 +18,7 @@ import pytest
 from tests.workers.child.process_kit import child_pool
 from tests.workers.phrasing.chat_kit import chatting
 from tests.workers.supervisor.single_kit import LOGITS, SingleWorker
-from tests.workers.waiting_kit import gone, until
+from tests.workers.waiting_kit import PATIENCE_S, gone, until
 from workers.child import template
 from workers.child.pool import Child, ChildPool
 from workers.embedded import EmbeddedServer
@@ -86,11 +86,11 @@ def stopped(pool: ChildPool, monkeypatch: pytest.MonkeyPatch) -> list[Child]:
 
 def ends(thread: threading.Thread) -> None:
     """Waits for a run, but not so long that a child which stands still is given up."""
-    thread.join(90.0)
+    thread.join(PATIENCE_S)
     assert not thread.is_alive()
 
 
-STILL_S = 100.0
+STILL_S = 2 * PATIENCE_S
 
 
 def test_a_job_succeeds_and_leaves_no_scratch(bench: SingleWorker) -> None:
@@ -340,7 +340,7 @@ def test_a_lost_template_costs_no_attempt(
             until(lambda: bench.record(request).status == "running")
             time.sleep(0.5)  # The starting child waits for the template's reply.
             os.kill(pid, signal.SIGKILL)
-        thread.join(90.0)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive()
         record = bench.record(request)
         assert (record.status, record.attempt) == ("succeeded", 1)
@@ -397,7 +397,7 @@ def test_a_cancel_interrupts_the_start_of_a_process(tmp_path: Path, server: Embe
             thread = bench.start(request)
             until(lambda: bench.record(request).status == "running")
             bench.parts.ledger.cancel("t", request.id)
-            thread.join(30.0)
+            thread.join(PATIENCE_S)
             assert not thread.is_alive()
             assert bench.record(request).status == "cancelled"
         finally:
@@ -461,7 +461,7 @@ def test_a_stopping_worker_gives_its_job_back_unspent(
     thread = bench.start(request)
     until(lambda: len(stopped) == 1)
     bench.supervisor.stop(0.3)
-    assert bench.supervisor.wait_idle(90.0)
+    assert bench.supervisor.wait_idle(PATIENCE_S)
     ends(thread)
     record = bench.record(request)
     assert (record.status, record.attempt) == ("queued", 0)
@@ -559,7 +559,7 @@ def test_progress_includes_the_remaining_time(bench: SingleWorker) -> None:
     )
     attempt._began -= 10.0
     heartbeat.carry(attempt._with_eta(Advance(fraction=0.25, stage="merging")))
-    until(lambda: bench.record(request).progress.stage == "merging", 3.0)
+    until(lambda: bench.record(request).progress.stage == "merging")
     heartbeat.stop()
     eta_s = bench.record(request).progress.eta_s
     assert eta_s is not None

@@ -38,7 +38,7 @@ class Workers:
             redis_url=self.server.url,
             store_url=f"file://{folder / 'store'}",
             scratch_dir=folder / "scratch",
-            lease_s=2.0,
+            lease_s=6.0,
             resend_s=0.5,
             sweep_s=0.2,
             heartbeat_s=0.3,
@@ -117,8 +117,8 @@ class Workers:
         assert record is not None
         return record
 
-    def ended(self, request: Request, within_s: float = 30.0) -> Record:
-        until(lambda: self.record(request).ended, within_s)
+    def ended(self, request: Request) -> Record:
+        until(lambda: self.record(request).ended)
         return self.record(request)
 
     def right(self, request: Request, label: np.ndarray[Any, Any], n_pieces: int) -> Record:

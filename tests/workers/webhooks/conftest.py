@@ -38,7 +38,7 @@ def sending(assembly: Assembly, settings: WorkerSettings) -> Iterator[Sending]:
     def start(apart: bool = False, **options: Any) -> Sender:
         changed = options.pop("settings", settings)
         parts = assemble(changed, lambda *_: None) if apart else assembly
-        sender_options = {"schedule_s": (0.0, 0.02, 0.02), "timeout_s": 3.0, **options}
+        sender_options = {"schedule_s": (0.0, 0.02, 0.02), "timeout_s": 60.0, **options}
         senders.append(Sender(parts.ledger.webhooks, changed, **sender_options))
         senders[-1].start()
         return senders[-1]

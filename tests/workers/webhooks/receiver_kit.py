@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tests.workers.waiting_kit import PATIENCE_S
 from workers.assembly import Assembly
 from workers.jobs.webhook_keys import encoded
 
@@ -89,14 +90,14 @@ class Receiver:
             request.send_header(name, value)
         request.end_headers()
 
-    def wait(self, count: int = 1, timeout_s: float = 10.0) -> list[ReceivedWebhook]:
+    def wait(self, count: int = 1, timeout_s: float = PATIENCE_S) -> list[ReceivedWebhook]:
         """All requests, once there are `count`."""
         until(lambda: len(self.requests) >= count, timeout_s)
         return self.requests
 
     def hang(self, _: BaseHTTPRequestHandler) -> None:
         """Never answer."""
-        self.over.wait(30.0)
+        self.over.wait(PATIENCE_S)
 
     def close(self) -> None:
         self.over.set()
@@ -113,7 +114,7 @@ def receiving() -> Iterator[Receiver]:
         receiver.close()
 
 
-def until(reached: Callable[[], object], timeout_s: float = 60.0) -> None:
+def until(reached: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
     end = time.monotonic() + timeout_s
     while not reached():
         assert time.monotonic() < end, "the condition was not reached in time"

@@ -279,7 +279,7 @@ def test_a_job_deleted_while_its_webhook_is_sent_leaves_nothing(
     assert before
     sender = sending()
     receiver.wait()
-    sender.stop(5.0)
+    sender.stop(60.0)
     assert not [key for key in everything(assembly) if job.id in key]
     assert redis_keys(assembly, settings) == {f"{settings.key_prefix}hook_counts"}
 

