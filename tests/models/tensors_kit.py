@@ -18,7 +18,7 @@ def assert_close(
     rtol: float | None = None,
     atol: float | None = None,
 ) -> None:
-    """Of one shape and type, and |found - wanted| <= atol + rtol |wanted|; NaN is not close."""
+    """Same shape and type: |found - wanted| <= atol + rtol |wanted|, so NaN is never close."""
     assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
     usual = CLOSE[wanted.dtype]
     np.testing.assert_allclose(
