@@ -20,7 +20,7 @@ def test_memory_is_the_peak_of_the_call_without_earlier_memory() -> None:
 
     def call() -> int:
         held = np.ones(48 * MIB, dtype=np.uint8)
-        time.sleep(0.2)  # long enough to be sampled on a busy machine
+        time.sleep(0.5)  # long enough to be sampled on a busy machine
         del held
         return int(earlier.sum(dtype=np.int64))
 

@@ -30,6 +30,12 @@ from models.tree.tree import Tree
 from tests.models.scales_kit import GROUP, PARAMS, ROWS, SLOW, TAKEN
 from umbel.testing.examples import Example
 
+BRIEF: dict[str, dict[str, Any]] = {
+    "deepect": {"pretrain_epochs": 2, "epochs": 4},
+    "hyphc": {"max_iter": 60},
+    "treevae": {"epochs": 2, "growth_epochs": 2, "tuning_epochs": 1},
+}
+"""Training to the end shows no more here."""
 FLAT = [example for example in TAKEN if example.method.family != "sphere"]
 SOME = np.arange(60) % 3 == 0
 
@@ -47,7 +53,7 @@ def fit(example: Example, rows: Array) -> Any:
     group = np.append(GROUP, np.full(len(rows) - 60, -1))
     if "labels" in data.values:
         data.values["labels"] = np.where(group == 2, -1, group)
-    params = dict(PARAMS.get(example.method.id, {}))
+    params = PARAMS.get(example.method.id, {}) | BRIEF.get(example.method.id, {})
     if len(rows) > 60 and "n_clusters" in example.method.example:
         params["n_clusters"] = 4
     return example.fit(data, **params)

@@ -1,29 +1,43 @@
-"""Adam against torch's."""
+"""Adam against its definition and torch's."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 
 from models.numerics.descent import Adam
+from tests.models.tensors_kit import LiteralAdam, assert_close
 
 pytestmark = pytest.mark.needs("torch")
 
 
+def test_it_moves_as_its_definition() -> None:
+    moves_alike(LiteralAdam)
+
+
+@pytest.mark.slow
 def test_it_moves_as_torchs_own() -> None:
+    """Which takes 4 s of CPU to load."""
+    moves_alike(torch.optim.Adam)
+
+
+def moves_alike(literal: Callable[..., Any]) -> None:
     generator = torch.Generator().manual_seed(0)
     start = torch.randn((7, 3), generator=generator)
     ours, theirs = start.clone(), start.clone().requires_grad_()
-    adam, reference = Adam(ours, 0.03), torch.optim.Adam([theirs], lr=0.03)
+    adam, reference = Adam(ours, 0.03), literal([theirs], lr=0.03)
     for turn in range(12):
         if turn == 6:
             adam.restart()
-            reference = torch.optim.Adam([theirs], lr=0.03)
+            reference = literal([theirs], lr=0.03)
         gradient = torch.randn((7, 3), generator=generator) * 10.0 ** (turn % 3 - 1)
         theirs.grad = gradient.clone()
         reference.step()
         adam.step(gradient)
-        torch.testing.assert_close(ours, theirs.detach(), rtol=1e-5, atol=1e-7)
+        assert_close(ours, theirs.detach(), rtol=1e-5, atol=1e-7)
 
 
 def test_a_share_of_the_rate_is_a_lower_rate() -> None:
@@ -33,7 +47,7 @@ def test_a_share_of_the_rate_is_a_lower_rate() -> None:
     for gradient in gradients:
         by_share.step(gradient, 0.25)
         by_rate.step(gradient)
-    torch.testing.assert_close(shared, lower)
+    assert_close(shared, lower)
 
 
 def test_restored_it_goes_on_as_before() -> None:

@@ -221,18 +221,18 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_hostile_sizes_end_soon() -> None:
-    deep = newick.read("(" * 1_000_000 + "a" + ")" * 1_000_000 + ";")
-    assert deep.max_depth == 1_000_000
+    deep = newick.read("(" * 200_000 + "a" + ")" * 200_000 + ";")
+    assert deep.max_depth == 200_000
     with pytest.raises(InvalidTree, match="does not end with"):
-        newick.read("(" * 1_000_000)
+        newick.read("(" * 200_000)
     with pytest.raises(InvalidTree, match="outside all brackets"):
-        newick.read("a" + ")" * 1_000_000)
-    huge = "x'" * 2_000_000
+        newick.read("a" + ")" * 200_000)
+    huge = "x'" * 1_000_000
     assert newick.read(newick.quoted(huge) + ";").name[0] == huge
     with pytest.raises(InvalidTree, match="quote is never closed"):
-        newick.read("'" + "''" * 2_000_000 + "x;")
+        newick.read("'" + "''" * 1_000_000 + "x;")
     with pytest.raises(InvalidTree, match="comment is never closed"):
-        newick.read("[" * 2_000_000)
+        newick.read("[" * 1_000_000)
 
 
 def test_a_chain_of_twenty_thousand() -> None:

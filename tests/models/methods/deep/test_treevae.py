@@ -121,21 +121,22 @@ def test_new_rows_go_where_they_belong(
 
 
 def test_images_and_rows_with_a_shape_are_the_same(images: tuple[np.ndarray, np.ndarray]) -> None:
-    as_images = fit(images[0], **BRIEF)
-    as_rows = fit(images[0].reshape(-1, 24), **BRIEF, image_shape=[4, 6])
+    some = images[0][:120]
+    as_images = fit(some, **BRIEF)
+    as_rows = fit(some.reshape(-1, 24), **BRIEF, image_shape=[4, 6])
     assert (as_rows.tree.leaf_of_point == as_images.tree.leaf_of_point).all()
     assert as_rows.metrics == as_images.metrics
     np.testing.assert_array_equal(
         as_rows.model.arrays["pictures"], as_images.model.arrays["pictures"]
     )
     # Other values draw other batches, but are the same data: so are new rows to the model.
-    as_bytes = fit((255 * images[0]).astype(np.uint8), **BRIEF)
+    as_bytes = fit((255 * some).astype(np.uint8), **BRIEF)
     assert (as_bytes.model.facts["likelihood"], as_bytes.model.facts["spread"]) == (
         "bernoulli",
         255.0,
     )
     assert as_bytes.metrics["elbo"] == pytest.approx(as_images.metrics["elbo"], rel=0.1)
-    plain = fit(images[0].reshape(-1, 24), **BRIEF)
+    plain = fit(some.reshape(-1, 24), **BRIEF)
     assert METHOD.pictures(plain.model) is None
     assert (plain.tree.leaf_of_point == as_images.tree.leaf_of_point).all()
 

@@ -489,7 +489,7 @@ before = peak()
 hac.fit(Data({"features": points}), params)
 print((peak() - before) * 1024, hac._memory({"features": points.shape}, params))
 """
-    for linkage, n_points in (("average", 4500), ("complete", 4500)):
+    for linkage, n_points in (("average", 3000), ("complete", 3000)):
         answer = subprocess.run(
             [sys.executable, "-c", code, linkage, str(n_points)],
             cwd=ROOT,

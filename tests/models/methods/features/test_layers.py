@@ -92,10 +92,10 @@ def test_bad_rows_are_refused_or_warned_of() -> None:
 
 def test_data_without_structure_have_no_layers() -> None:
     kinds: list[Callable[[np.random.Generator], Array]] = [
-        lambda rng: rng.normal(size=(150, 16)) @ rng.normal(size=(16, 16)),
-        lambda rng: rng.uniform(-1, 1, size=(150, 8)),
+        lambda rng: rng.normal(size=(100, 16)) @ rng.normal(size=(16, 16)),
+        lambda rng: rng.uniform(-1, 1, size=(100, 8)),
         # Far rows of independent columns are alike by cosine.
-        lambda rng: rng.standard_t(3, size=(150, 16)),
+        lambda rng: rng.standard_t(3, size=(100, 16)),
     ]
     with_layers = sum(
         fit(make(np.random.default_rng(seed))).metrics["n_layers"] > 0

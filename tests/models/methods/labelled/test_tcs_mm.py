@@ -66,7 +66,7 @@ def test_clusters_far_apart_leave_rows_as_they_are() -> None:
 
 
 def test_its_objective_never_falls_and_bounds_what_was_found() -> None:
-    result = fitted(overlapping(), n_clusters=2, gamma=0.1, tol=1e-6)
+    result = fitted(overlapping(), n_clusters=2, gamma=0.1, tol=1e-6, n_init=2, n_searches=3)
     rounds, objectives = zip(*result.curves["objective"], strict=True)
     assert rounds == tuple(range(1, len(rounds) + 1))
     assert len(rounds) == result.metrics["n_iter"] > 1

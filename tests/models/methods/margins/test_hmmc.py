@@ -83,7 +83,7 @@ def test_no_variant_is_as_exclusive(seed: int) -> None:
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 @pytest.mark.parametrize("regularizer", ["group+exclusive", *VARIANTS])
 def test_every_branching_with_every_regularizer(k: int, regularizer: str) -> None:
-    points, _, _ = vehicles(3, 200)
+    points, _, _ = vehicles(3, 120)
     fitted = fit(points, max_leaves=2 * k - 1, branching=k, regularizer=regularizer, n_init=2)
     tree = fitted.tree
     assert tree.n_children.tolist().count(k) == 2

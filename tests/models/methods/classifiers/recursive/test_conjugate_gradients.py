@@ -31,13 +31,15 @@ class Family:
         sums, held = np.zeros((2, 6, N_COLUMNS))
         own = inner - np.where(PARENT[:, None] >= 0, inner[PARENT], 0.0)
         value = 0.5 * float(np.square(own).sum())
-        for above, bend, mean in zip(self.below, self.bend, self.mean, strict=True):
-            best = np.linalg.solve(bend + np.eye(N_COLUMNS), bend @ mean + inner[above])
-            value += 0.5 * float((best - mean) @ bend @ (best - mean))
-            value += 0.5 * float(np.square(best - inner[above]).sum())
-            sums[above] += best - inner[above]
-            bound = np.abs(bend).sum(axis=1)
-            held[above] += bound / (1.0 + bound)
+        above = inner[self.below]
+        pulled = np.einsum("cij,cj->ci", self.bend, self.mean) + above
+        best = np.linalg.solve(self.bend + np.eye(N_COLUMNS), pulled[..., None])[..., 0]
+        away = best - self.mean
+        value += 0.5 * float(np.einsum("ci,cij,cj->", away, self.bend, away))
+        value += 0.5 * float(np.square(best - above).sum())
+        bound = np.abs(self.bend).sum(axis=2)
+        np.add.at(sums, self.below, best - above)
+        np.add.at(held, self.below, bound / (1.0 + bound))
         return value, sums, held
 
     def least(self) -> float:

@@ -24,6 +24,7 @@ from tests.models.methods.classifiers.problem_kit import (
     problem,
     tree_penalty,
 )
+from tests.pairwise_kit import pairwise
 from umbel.testing.lost_worker import MemoryCheckpoint
 
 
@@ -36,9 +37,9 @@ def loss(some: Problem, weights: np.ndarray) -> float:
     return sum(np.log1p(np.exp(-margin)) for margin in margins(some, weights))
 
 
-@pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("on", ["tree", "graph"])
+@pytest.mark.parametrize(
+    ("on", "sparse", "several"), pairwise(("tree", "graph"), (False, True), (False, True))
+)
 def test_it_reaches_the_minimum_of_the_literal_objective(
     on: str, sparse: bool, several: bool
 ) -> None:

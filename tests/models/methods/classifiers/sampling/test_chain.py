@@ -87,8 +87,8 @@ def test_two_classes_of_one_feature_against_quadrature() -> None:
     code = (x + rng.normal(size=12) > 0).astype(np.int64)
     shape, rate = 2.0, 1.0
     # Only the difference of the weights matters, which is normal with variance 2 / precision.
-    difference = np.linspace(-15.0, 15.0, 3001)[:, None]
-    precision = np.linspace(1e-3, 12.0, 1200)[None, :]
+    difference = np.linspace(-15.0, 15.0, 1501)[:, None]
+    precision = np.linspace(1e-3, 12.0, 600)[None, :]
     sign = np.where(code == 1, 1.0, -1.0)
     likelihood = -np.logaddexp(0.0, -sign * x * difference).sum(axis=1)
     prior = 0.5 * np.log(precision) - precision * difference**2 / 4.0

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from models.methods.deep.networks.autoencoder import Autoencoder, forward, n_parameters, widths_of
+from tests.models.tensors_kit import assert_close
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -42,7 +43,7 @@ def test_it_is_the_mirrored_stack_of_layers() -> None:
         linear.bias.data = torch.from_numpy(arrays[f"encoder.{number}.bias"])
         modules += [linear, torch.nn.ReLU()]
     expected = torch.nn.Sequential(*modules[:-1])(rows)
-    torch.testing.assert_close(autoencoder.encode(rows), expected)
+    assert_close(autoencoder.encode(rows), expected)
 
 
 def test_without_torch_the_layers_give_the_same() -> None:

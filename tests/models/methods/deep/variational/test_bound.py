@@ -20,6 +20,7 @@ from models.methods.deep.variational.densities import (
 from models.methods.deep.variational.network import TreeNetwork, units
 from models.methods.deep.variational.topology import ROOT
 from tests.models.methods.deep.variational.literal_kit import Literal, log_normal, small_network
+from tests.models.tensors_kit import assert_close
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -162,12 +163,12 @@ def test_divergences_are_those_of_the_distributions() -> None:
         torch.distributions.Normal(mean, variance.sqrt()),
         torch.distributions.Normal(other, other_variance.sqrt()),
     ).sum(dim=1)
-    torch.testing.assert_close(gaussian_divergence(mean, variance, other, other_variance), expected)
+    assert_close(gaussian_divergence(mean, variance, other, other_variance), expected)
     score, prior = 4.0 * torch.randn((2, 40), generator=generator, dtype=torch.float64)
     expected = torch.distributions.kl_divergence(
         torch.distributions.Bernoulli(logits=score), torch.distributions.Bernoulli(logits=prior)
     )
-    torch.testing.assert_close(decision_divergence(score, prior), expected)
+    assert_close(decision_divergence(score, prior), expected)
     assert float(decision_divergence(score, score).abs().max()) == 0.0
 
 
@@ -185,7 +186,7 @@ def test_gaussian_data_have_the_density_of_the_noise() -> None:
     rows, decoded = torch.randn((2, 6, 4), generator=generator, dtype=torch.float64)
     log_noise = torch.tensor(-1.2, dtype=torch.float64)
     expected = torch.distributions.Normal(decoded, (log_noise / 2).exp()).log_prob(rows).sum(dim=1)
-    torch.testing.assert_close(log_density(rows, decoded, "gaussian", log_noise), expected)
+    assert_close(log_density(rows, decoded, "gaussian", log_noise), expected)
 
 
 @pytest.mark.parametrize(("likelihood", "splits"), list(product(LIKELIHOODS, TREES[1:3])))
@@ -233,8 +234,8 @@ def test_rows_arrive_at_a_node_as_they_do_in_the_bound() -> None:
     )  # fmt: skip
     there = arrived(network.weights, network.topology, 4, levels, None)
     assert sorted(there.embedding) == [0, 2, 4]
-    torch.testing.assert_close(there.embedding[4], reached.embedding[4])
-    torch.testing.assert_close(there.log_probability[4], reached.log_probability[4])
+    assert_close(there.embedding[4], reached.embedding[4])
+    assert_close(there.log_probability[4], reached.log_probability[4])
     part = bounded(
         network.weights, network.architecture, network.topology, rows, levels, there,
         torch.zeros_like(kl_root), None, top=4,
@@ -242,4 +243,4 @@ def test_rows_arrive_at_a_node_as_they_do_in_the_bound() -> None:
     assert (part.reconstruction > whole.reconstruction).all(), "leaves 1 and 3 are not below 4"
     assert (part.kl_nodes < whole.kl_nodes).all()
     total = sum(reached.log_probability[leaf].exp() for leaf in network.topology.leaves(ROOT))
-    torch.testing.assert_close(total, torch.ones_like(kl_root))
+    assert_close(total, torch.ones_like(kl_root))

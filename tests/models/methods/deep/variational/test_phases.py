@@ -26,6 +26,7 @@ from models.methods.deep.variational.phases import (
     reach,
 )
 from tests.models.methods.deep.variational.literal_kit import Literal, small_network
+from tests.models.tensors_kit import assert_close
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -212,7 +213,7 @@ def test_the_posterior_of_leaves_is_the_product_of_decisions() -> None:
         assert logits[row].tolist() == pytest.approx(expected, rel=1e-9)
     assert (points_of_leaves(network, rows) == logits.argmax(dim=1).numpy()).all()
     # 0 -> (1 -> (3 -> (7, 8), 4), 2 -> (5, 6))
-    torch.testing.assert_close(reach(network, rows, 3), logits[:, [3, 4]].exp().sum(dim=1))
+    assert_close(reach(network, rows, 3), logits[:, [3, 4]].exp().sum(dim=1))
 
 
 def test_the_metrics_add_up_to_the_bound() -> None:

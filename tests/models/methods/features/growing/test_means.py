@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
 from models.methods.features.growing import means
+from tests.pairwise_kit import pairwise
 
 KINDS = ("float32", "float64")
 
@@ -85,10 +85,13 @@ NOT_IN_TYPE = {("one huge", "int32"), ("one huge", "float16"), ("far", "float16"
 HOSTILE = ("equal but two", "duplicates", "constant columns", "far", "one huge", "grid", "tiny")
 
 
-@pytest.mark.parametrize("branching", [2, 3, 7])
 @pytest.mark.parametrize(
-    ("name", "kind"),
-    sorted(set(product(HOSTILE, [*KINDS, "float16", "int32"])) - NOT_IN_TYPE),
+    ("name", "kind", "branching"),
+    [
+        case
+        for case in pairwise(HOSTILE, (*KINDS, "float16", "int32"), (2, 3, 7))
+        if case[:2] not in NOT_IN_TYPE
+    ],
 )
 def test_trees_of_hostile_points(name: str, branching: int, kind: str) -> None:
     points = hostile(name).astype(kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -52,10 +53,7 @@ class Known:
             return None
         graph = self.graph
         joined = graph is None or any(between(one, other, edge) for edge in graph)
-        across = graph is not None and any(
-            not {a, b} <= part for part in self.parts() if part & one for a in one & part
-            for b in other
-        )  # fmt: skip
+        across = any(part & one and other - part for part in self.parts())
         apart = any(between(one, other, pair) for pair in self.cannot)
         if not joined and not across:
             return 3
@@ -117,13 +115,14 @@ def merges_of(
     known: Known, apart: Apart, merge: Callable[[Rows, Rows], None] = lambda one, other: None,
     level: Callable[[Rows, Rows], int | None] | None = None,
 ) -> list[tuple[Rows, float, int]]:  # fmt: skip
-    """Each merge: its rows, its height and its level."""
+    """Each merge: its rows, its height and its level. A pair of clusters is looked at once."""
+    level, apart = cache(level or known.level), cache(apart)
     clusters, merges, top = known.groups(), [], 0.0
     while len(clusters) > 1:
         allowed = [
             (at, apart(one, other), one, other)
             for one, other in combinations(clusters, 2)
-            if (at := (level or known.level)(one, other)) is not None
+            if (at := level(one, other)) is not None
         ]
         at, distance, one, other = min(allowed, key=lambda each: each[:2])
         height = max(distance, top) if at else distance

@@ -65,8 +65,11 @@ def test_the_drawn_tree() -> None:
 
 
 @pytest.mark.parametrize("linkage", get_args(Linkage))
-@pytest.mark.parametrize("role", ["features", "distances", "similarity"])
-@given(seed=st.integers(0, 10**6), which=st.sampled_from(["m", "gc", "mct", "gmct"]))
+@given(
+    role=st.sampled_from(["features", "distances", "similarity"]),
+    seed=st.integers(0, 10**6),
+    which=st.sampled_from(["m", "gc", "mct", "gmct"]),
+)
 def test_the_order_of_rows_does_not_matter(role: str, linkage: str, seed: int, which: str) -> None:
     rng = np.random.default_rng(seed)
     n = 12

@@ -32,9 +32,9 @@ class ThreadAllReduce(AllReduce):
 
     def sum(self, tensor: torch.Tensor) -> None:
         self._sums[self.rank] = tensor.clone()
-        self._met.wait(20)
+        self._met.wait(250)
         tensor.copy_(torch.stack(list(self._sums)).sum(dim=0))
-        self._met.wait(20)
+        self._met.wait(250)
 
 
 def moved(

@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from models.methods.hyperbolic.leaves.decoding import Sphere, depth
 from models.numerics import poincare
+from tests.models.tensors_kit import assert_close
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -61,7 +62,7 @@ def test_on_a_sphere_the_short_formula_is_the_long_one(radius: float) -> None:
     y = sphere.norm * torch.stack([angle.cos(), angle.sin()], dim=1)
     assert poincare.hyperbolic_norm(x)[0, 0] == pytest.approx(radius)
     depths, _ = sphere.depths((angle / 2).sin() ** 2)
-    torch.testing.assert_close(depths, depth(x, y), rtol=1e-6, atol=1e-9)
+    assert_close(depths, depth(x, y), rtol=1e-6, atol=1e-9)
     middle = math.tanh(radius) * math.cos(0.25)
     assert float(depths[2]) == pytest.approx(math.atanh(middle))
 
@@ -73,5 +74,5 @@ def test_depths_run_from_the_radius_to_the_centre_and_their_slope_is_right() -> 
     quarter = torch.linspace(0.0, 0.99, 30).double().requires_grad_()
     depths, slope = sphere.depths(quarter)
     (literal,) = torch.autograd.grad(depths.sum(), quarter)
-    torch.testing.assert_close(slope, literal)
+    assert_close(slope, literal)
     assert (depths.diff() < 0).all()

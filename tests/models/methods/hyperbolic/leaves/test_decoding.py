@@ -21,7 +21,9 @@ def naive(directions: np.ndarray) -> list[tuple[frozenset[int], float]]:
     """
     leaves = torch.from_numpy(SPHERE.norm * directions)
     n_points = len(leaves)
-    pairs = [(float(depth(leaves[i], leaves[j])), i, j) for i in range(n_points) for j in range(i)]
+    one, other = np.tril_indices(n_points, -1)
+    deeps = depth(leaves[one], leaves[other]).tolist()
+    pairs = list(zip(deeps, one.tolist(), other.tolist(), strict=True))
     group = {point: frozenset([point]) for point in range(n_points)}
     merges = []
     for deep, i, j in sorted(pairs, reverse=True):

@@ -28,6 +28,7 @@ from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import DasguptaCost, FeatureSimilarity
 from models.running.device import computing
 from models.running.progress import Alone, silent
+from tests.models.tensors_kit import assert_close
 from umbel.testing.lost_worker import MemoryCheckpoint
 
 
@@ -101,7 +102,7 @@ def test_the_gradient_is_that_of_the_loss(
     at = directions.clone().requires_grad_()
     loss, _ = relaxed_cost(at, triples, similarity, sphere, temperature)
     (own,) = torch.autograd.grad(loss, at)
-    torch.testing.assert_close(gradient, own)
+    assert_close(gradient, own)
     # And along the sphere by differences of the definition.
     rng = np.random.default_rng(0)
     way = rng.normal(size=directions.shape)

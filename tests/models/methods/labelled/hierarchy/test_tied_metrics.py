@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -78,41 +80,43 @@ def test_the_gradient_is_that_of_differences(anchor: Anchor) -> None:
     np.testing.assert_allclose(gradient, symmetric, rtol=1e-6, atol=1e-5)
 
 
+def above(tree: KnownTree, node: int) -> list[int]:
+    """The nodes above a node, the nearest first."""
+    nodes = []
+    while (node := int(tree.parent[node])) >= 0:
+        nodes.append(node)
+    return nodes
+
+
+def rows_below(tree: KnownTree, node: int) -> list[int]:
+    own = tree.row_node.tolist()
+    return [row for row, at in enumerate(own) if node in (at, *above(tree, at))]
+
+
 def literal(
-    tree: KnownTree,
-    points: Float,
-    metrics: dict[int, Float],
-    anchor: Anchor,
-    gamma: float,
-    tie: float,
-) -> float:
-    """The objective, row by row: the nodes with two children or more are the keys of `metrics`."""
+    tree: KnownTree, points: Float, anchor: Anchor, gamma: float, tie: float
+) -> Callable[[dict[int, Float]], float]:
+    """The objective, row by row, of the metrics of the nodes with two children or more."""
+    held = [rows_below(tree, node) for node in range(len(tree.parent))]
+    start = np.eye(points.shape[1]) * (anchor == "identity")
 
-    def above(node: int) -> list[int]:
-        parent = int(tree.parent[node])
-        return [] if parent < 0 else [parent, *above(parent)]
+    def value(metrics: dict[int, Float]) -> float:
+        total = 0.0
+        for node, metric in metrics.items():
+            children = np.flatnonzero(tree.parent == node).tolist()
+            means = np.array([points[held[child]].mean(axis=0) for child in children])
+            for number, child in enumerate(children):
+                away = points[held[child]][:, None] - means
+                closeness = -np.einsum("rcd,de,rce->rc", away, metric, away) / 2
+                total -= float((closeness[:, number] - logsumexp(closeness, axis=1)).sum())
+            tied = [each for each in above(tree, node) if each in metrics]
+            if tied:
+                total += gamma * tie * float(((metric - metrics[tied[0]]) ** 2).sum())
+            else:
+                total += gamma * float(((metric - start) ** 2).sum())
+        return total
 
-    total = 0.0
-    for node, metric in metrics.items():
-        children = [int(child) for child in np.flatnonzero(tree.parent == node)]
-        path = [[own, *above(own)] for own in tree.row_node.tolist()]
-        held = {
-            child: [row for row, nodes in enumerate(path) if child in nodes] for child in children
-        }
-        for child, rows in held.items():
-            for row in rows:
-                closeness = []
-                for other in children:
-                    away = points[row] - points[held[other]].mean(axis=0)
-                    closeness.append(-away @ metric @ away / 2)
-                total -= closeness[children.index(child)] - logsumexp(closeness)
-        tied = [each for each in above(node) if each in metrics]
-        if tied:
-            total += gamma * tie * float(((metric - metrics[tied[0]]) ** 2).sum())
-        else:
-            start = np.eye(points.shape[1]) * (anchor == "identity")
-            total += gamma * float(((metric - start) ** 2).sum())
-    return total
+    return value
 
 
 def test_the_minimum_is_that_of_the_literal_objective() -> None:
@@ -121,15 +125,16 @@ def test_the_minimum_is_that_of_the_literal_objective() -> None:
     points = points[:, :2]
     fit = fitted(tree, points, anchor=anchor, gamma=0.7, tie=3.0, tol=1e-9)
     nodes = tree.supervised.tolist()
+    value = literal(tree, points, anchor, 0.7, 3.0)
 
     def objective(roots: Float) -> float:
         """By factors, of which every one gives a semidefinite matrix."""
         stack = roots.reshape(-1, 2, 2)
         metrics = {node: root @ root.T for node, root in zip(nodes, stack, strict=True)}
-        return literal(tree, points, metrics, anchor, 0.7, 3.0)
+        return value(metrics)
 
     own = {node: fit.metrics[fit.of_node[node]] for node in nodes}
-    assert literal(tree, points, own, anchor, 0.7, 3.0) == pytest.approx(fit.objectives[-1])
+    assert value(own) == pytest.approx(fit.objectives[-1])
     found = optimize.minimize(
         objective, np.tile(np.eye(2), (len(nodes), 1, 1)).ravel(), method="BFGS"
     )

@@ -64,7 +64,7 @@ def assert_right_or_open(full: LogitMatrix, at: Best, aggregation: reference.Agg
     return n_open
 
 
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @given(cases(most_classes=10, most_rows=14), st.floats(0, 1))
 def test_what_is_not_open_is_as_on_whole_rows(drawn: Case, share: float) -> None:
     full, rng = drawn.matrix, np.random.default_rng(drawn.seed)

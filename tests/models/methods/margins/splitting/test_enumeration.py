@@ -17,32 +17,32 @@ CASES = range(5)
 
 
 def drawn(case: int) -> np.ndarray:
-    """12 points in 2 to 6 dimensions about three centres that overlap."""
+    """10 points in 2 to 6 dimensions about three centres that overlap."""
     rng = np.random.default_rng(case)
     n_features = 2 + case % 5
     centre = rng.normal(size=(3, n_features))
-    return rng.normal(size=(12, n_features)) + centre[rng.integers(3, size=12)]
+    return rng.normal(size=(10, n_features)) + centre[rng.integers(3, size=10)]
 
 
 @lru_cache
 def least(case: int, alpha: float) -> float:
-    """The smallest objective of all bipartitions within the bounds: 5 to 7 points a side."""
+    """The smallest objective of all bipartitions within the bounds: 4 to 6 points a side."""
     params = HMMCParams(alpha=alpha)
     rows = drawn(case)
     problem = Problem.of(
         rows, params.terms(2, regularizer_of(params)), Ancestors.root(rows.shape[1])
     )
-    assert (problem.low, problem.high) == (5, 7)
+    assert (problem.low, problem.high) == (4, 6)
     values = []
-    for size in (5, 6):
-        for chosen in combinations(range(12), size):
-            if size == 5 or 0 in chosen:
-                cluster = np.ones(12, dtype=np.int64)
+    for size in (4, 5):
+        for chosen in combinations(range(10), size):
+            if size == 4 or 0 in chosen:
+                cluster = np.ones(10, dtype=np.int64)
                 cluster[list(chosen)] = 0
                 weights = Weights(problem)
                 weights.hinge(cluster)
                 values.append(weights.descend(cluster, 1e-5 * weights.slope(), 200)[0])
-    assert len(values) == 792 + 462
+    assert len(values) == 210 + 126
     return min(values)
 
 

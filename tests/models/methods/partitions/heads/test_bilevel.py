@@ -24,6 +24,7 @@ from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.numerics.descent import Adam
 from models.running.progress import silent
+from tests.models.tensors_kit import LiteralAdam, assert_close
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -72,7 +73,7 @@ def test_the_objective_and_its_gradient(seed: int, gamma: float) -> None:
     entropy = torch.special.entr(soft.mean(dim=1)).sum()
     (learned - gamma * entropy).backward()
     gradient = of_heads(soft.detach(), log_learned, gamma)
-    torch.testing.assert_close(gradient, z.grad, rtol=1e-9, atol=1e-12)
+    assert_close(gradient, z.grad, rtol=1e-9, atol=1e-12)
 
 
 def test_the_gradient_by_finite_differences() -> None:
@@ -101,9 +102,7 @@ def test_heads_are_torchs_weight_normalised_layers() -> None:
     directions, bias, lengths = heads.split(heads.params)
     for one, width in zip(directions, WIDTHS, strict=True):
         assert float(one.abs().max()) <= width**-0.5
-    torch.testing.assert_close(
-        lengths, torch.stack([one.norm(dim=0) for one in directions]), rtol=1e-6, atol=0
-    )
+    assert_close(lengths, torch.stack([one.norm(dim=0) for one in directions]), rtol=1e-6, atol=0)
     lengths.mul_(torch.rand(lengths.shape, generator=generator) + 0.5)
     rows, slope = features(), drawn(7, torch.float32)
     theirs = []
@@ -116,7 +115,7 @@ def test_heads_are_torchs_weight_normalised_layers() -> None:
     layer = heads.layer()
     out = scores(rows, layer, torch.empty_like(slope))
     expected = torch.stack([one(x) for one, x in zip(theirs, rows, strict=True)])
-    torch.testing.assert_close(out, expected.detach(), rtol=1e-5, atol=1e-6)
+    assert_close(out, expected.detach(), rtol=1e-5, atol=1e-6)
 
     (expected * slope).sum().backward()
     of_layer = gather(rows, slope, layer, torch.empty_like(layer.params))
@@ -126,9 +125,9 @@ def test_heads_are_torchs_weight_normalised_layers() -> None:
     for space, one in enumerate(theirs):
         parts = one.parametrizations.weight
         close = {"rtol": 1e-4, "atol": 1e-5}
-        torch.testing.assert_close(of_v[space], parts.original1.grad.T, **close)
-        torch.testing.assert_close(of_g[space], parts.original0.grad[:, 0], **close)
-        torch.testing.assert_close(of_bias[space], one.bias.grad, **close)
+        assert_close(of_v[space], parts.original1.grad.T, **close)
+        assert_close(of_g[space], parts.original0.grad[:, 0], **close)
+        assert_close(of_bias[space], one.bias.grad, **close)
 
 
 class Literal:
@@ -143,7 +142,7 @@ class Literal:
         heads = Heads(WIDTHS, N_CLUSTERS, self.generator)
         v, b, g = heads.split(heads.params.clone())
         self.heads = [[one.clone().requires_grad_() for one in part] for part in (v, b, g)]
-        self.outer = torch.optim.Adam(
+        self.outer = LiteralAdam(
             [one for part in self.heads for one in part], lr=params.learning_rate
         )
 
@@ -161,7 +160,7 @@ class Literal:
             for w, b in zip(layer.weights, layer.bias, strict=True)
         ]
         flat = [one for pair in self.classifiers for one in pair]
-        self.inner = torch.optim.Adam(flat, lr=self.params.inner_learning_rate)
+        self.inner = LiteralAdam(flat, lr=self.params.inner_learning_rate)
 
     def cross_entropy(
         self, rows: list[torch.Tensor], labels: torch.Tensor, fixed: bool
@@ -209,10 +208,8 @@ def test_training_is_that_of_the_literal_program(warm_start: bool) -> None:
     v, b, g = literal.heads
     for space in range(len(WIDTHS)):
         weights = (g[space] * v[space] / v[space].norm(dim=0)).detach()
-        torch.testing.assert_close(labelling.layer.weights[space], weights, rtol=1e-3, atol=1e-4)
-        torch.testing.assert_close(
-            labelling.layer.bias[space], b[space].detach(), rtol=1e-3, atol=1e-4
-        )
+        assert_close(labelling.layer.weights[space], weights, rtol=1e-3, atol=1e-4)
+        assert_close(labelling.layer.bias[space], b[space].detach(), rtol=1e-3, atol=1e-4)
     labels = (sum(literal.soft(rows)) / len(rows)).argmax(dim=1)
     assert (labelling.labels(rows) == labels).all()
 

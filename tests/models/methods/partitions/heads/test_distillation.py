@@ -22,6 +22,7 @@ from models.methods.partitions.heads.distillation import (
 )
 from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.running.progress import silent
+from tests.models.tensors_kit import LiteralAdam, assert_close
 
 pytestmark = pytest.mark.needs("torch")
 
@@ -70,7 +71,7 @@ def test_the_loss_and_its_gradient(seed: int, beta: float) -> None:
 
     inside = (student.exp() * teacher.exp().flip(0)).pow(beta) / share
     (-(weight[:, None] * inside.sum(dim=3).log()).mean(dim=(0, 1)).sum()).backward()
-    torch.testing.assert_close(slope, z.grad, rtol=1e-9, atol=1e-12)
+    assert_close(slope, z.grad, rtol=1e-9, atol=1e-12)
 
 
 def test_the_gradient_by_finite_differences() -> None:
@@ -151,7 +152,7 @@ def literal_training(
     students = [terms.clone().requires_grad_() for terms in start.split(n_clusters, dim=1)]
     teachers = [terms.clone() for terms in start.split(n_clusters, dim=1)]
     schedule = schedule_of(params)
-    optimizer = torch.optim.Adam(students, lr=schedule.learning_rate)
+    optimizer = LiteralAdam(students, lr=schedule.learning_rate)
     share = [torch.full((n_clusters,), 1 / n_clusters) for _ in students]
     seen, apart = [], torch.zeros(params.n_heads)
 
@@ -198,8 +199,8 @@ def test_training_is_that_of_the_literal_program() -> None:
     teachers, seen, apart = literal_training(torch.from_numpy(rows), near, N_CLUSTERS, PARAMS, seed)
     expected = teachers / PARAMS.temperature
     close = {"rtol": 1e-3, "atol": 1e-4}
-    torch.testing.assert_close(result.weights.movedim(1, 0), expected[:, :-1], **close)
-    torch.testing.assert_close(result.bias, expected[:, -1], **close)
+    assert_close(result.weights.movedim(1, 0), expected[:, :-1], **close)
+    assert_close(result.bias, expected[:, -1], **close)
     assert result.loss.tolist() == pytest.approx(seen[-1], rel=1e-4)
     assert result.apart.tolist() == pytest.approx(apart.tolist())
     assert apart.max() > 0

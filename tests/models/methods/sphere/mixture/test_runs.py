@@ -86,7 +86,7 @@ def test_the_highest_run_is_kept_and_of_equals_the_first(threads: int) -> None:
 
 
 def test_as_many_runs_at_once_as_threads() -> None:
-    together = threading.Barrier(3, timeout=20)
+    together = threading.Barrier(3, timeout=250)
     hills = Hills([0.0] * 6, lambda run: together.wait() and None)
     with passes_of(3) as passes:
         restarts(passes, 6).best(hills, 2, silent)

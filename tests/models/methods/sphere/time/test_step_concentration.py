@@ -115,7 +115,7 @@ def test_the_c0_of_known_walks_is_found(
     n_points: int, n_features: int, n_periods: int, c0: float, kappa: float
 ) -> None:
     rows, period, best = moving(n_points, n_features, n_periods, c0, kappa)
-    params = TVMFParams(n_clusters=3, n_init=2, c0="auto")
+    params = TVMFParams(n_clusters=3, n_init=1, c0="auto")
     fitted = TVMF().fit(Data({"features": rows, "timestamps": period}), params)
     # 3 (T - 1) steps of D - 1 coordinates tell C0 up to 5 % at the fewest, if paths were known.
     assert fitted.metrics["c0"] == pytest.approx(best, rel=0.1)

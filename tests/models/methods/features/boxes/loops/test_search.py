@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -37,6 +39,7 @@ def points_of(t: Grown, node: int) -> list[int]:
     return points
 
 
+@cache
 def cases() -> list[tuple[np.ndarray, int]]:
     rng = np.random.default_rng(0)
     drawn = []
