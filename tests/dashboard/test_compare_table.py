@@ -36,6 +36,7 @@ def test_a_comparison_from_form_to_table(
     page.locator('.run [data-param="n_clusters"] input').first.fill("3")
     page.get_by_role("button", name="Run the comparison").click()
     page.locator("table.comparison").wait_for()
+    page.get_by_role("button", name="Download CSV").wait_for()
     text = page.locator("table.comparison").inner_text()
     assert "500" in text  # The error of the failed run.
     heads = page.locator("thead th").all_inner_texts()

@@ -191,11 +191,17 @@ def test_a_file_is_attached(look: Open, blobs: dict[str, Any], axe: Axe) -> None
     page.get_by_role("radio", name="Rectangle").or_(
         page.get_by_role("button", name="Rectangle")
     ).first.click()
-    stage = page.locator(".tree-stage canvas").first
-    box = stage.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] - 90, box["y"] + box["height"] / 2)
-    page.locator(".tree-tip .item-note img").wait_for()
+    stage, note = page.locator(".tree-stage canvas").first, page.locator(".tree-tip .item-note img")
+
+    def is_noted() -> bool:
+        """The picture may still be drawn anew, or moved by the panels around it."""
+        box = stage.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] - 90, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(200)
+        return note.is_visible()
+
+    until(page, is_noted)
     axe(page)
 
 
