@@ -51,7 +51,7 @@ def resting(region: Locator) -> dict[str, float]:
         before.append(stage.bounding_box())
         return before[-1] is not None and all(box == before[-1] for box in before[-4:])
 
-    region.page.locator(".cut-summary strong").wait_for()
+    region.page.locator(".cut-summary strong").wait_for(state="attached")
     until(region.page, rests)
     return dict(before[-1])
 
