@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -218,9 +219,16 @@ def test_a_layout_shows_its_progress_and_the_colours_of_labels(
     open_page: Open, api: Api, tree: str
 ) -> None:
     labels = api.upload(npy(GROUP % 2), role="labels", name="parity")
-    page = open_page(f"/trees/{tree}?map=tsne&color={labels}")
+    page = open_page("/trees")
+    # However quick the layout is, the page learns of its end once its progress has been seen.
+    events, held = re.compile(r"/v1/jobs/job_\w+/events"), []
+    page.route(events, held.append)
+    page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=tsne&color={labels}")
     region = page.get_by_role("region", name="Map", exact=True)
     region.get_by_role("progressbar").wait_for()
+    page.unroute(events)
+    for route in held:
+        route.continue_()
     panel(page)
     stage = region.locator(".map-stage")
     until(page, lambda: coloured(stage) == [True, True, False, False])
