@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi check-released released sample platforms fresh release clean again
+.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi check-released released sample platforms fresh release clean again
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -64,11 +64,15 @@ node_modules/.package-lock.json: package.json package-lock.json .npmrc | node
 build/contract.d.ts: openapi/openapi.json node_modules/.package-lock.json
 	$(NODE)/openapi-typescript $< --output $@
 
-check: dev check-page check-contract  ## format, lint, types, import floors
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+check: check-types check-style check-page check-contract  ## format, lint, types, import floors
+
+check-types: dev  ## the types of the Python code
 	$(BIN)/mypy
 	$(BIN)/mypy --config-file client/pyproject.toml
+
+check-style: dev  ## format and lint of the Python code, import floors
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 
 check-page: build/contract.d.ts  ## the same of the page's JavaScript

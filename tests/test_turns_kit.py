@@ -43,7 +43,7 @@ def test_a_process_that_dies_ends_the_run(run_in: pytest.Pytester) -> None:
     dies = "import os, signal\ndef test(): os.kill(os.getpid(), signal.SIGKILL)"
     others = {f"test_other_{n}": "def test(): pass" for n in range(6)}
     run_in.makepyfile(test_dies=dies, **others)
-    run = run_in.runpytest_subprocess("-n2", timeout=60)
+    run = run_in.runpytest_subprocess("-n2", timeout=240)
     assert run.ret == 1
     run.stdout.fnmatch_lines(["*crashed while running 'test_dies.py::unopened'*"])
 

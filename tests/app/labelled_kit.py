@@ -22,7 +22,7 @@ def learn(working: Working, **fields: Any) -> dict[str, Any]:
     params = {"n_clusters": 2, "n_init": 2}
     body = {"method": "fda", "inputs": inputs, "params": params, **fields}
     job: dict[str, Any] = working.client.post(
-        "/v1/jobs", json=body, headers={"Prefer": "wait=30"}
+        "/v1/jobs", json=body, headers={"Prefer": "wait=60"}
     ).json()
     assert job["status"] == "succeeded", job
     return job

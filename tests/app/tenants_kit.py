@@ -110,7 +110,7 @@ def check_link(owner: httpx.Client, things: dict[str, list[str]]) -> None:
 
 def made(owner: httpx.Client) -> dict[str, list[str]]:
     """One thing of each kind."""
-    wait = {"Prefer": "wait=30"}
+    wait = {"Prefer": "wait=60"}
     job = owner.post("/v1/jobs", json=JOB, headers=wait).json()
     runs = {"inputs": {"features": ROWS}, "runs": [{"method": "hac"}]}
     dataset = owner.post("/v1/datasets", content="1,2\n", headers={"Content-Type": "text/csv"})

@@ -129,7 +129,7 @@ def test_a_newer_store_is_refused(
         env=env,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
     )
     assert done.returncode == 2
     assert "written by a newer version of Umbel: it has format 2" in done.stderr

@@ -36,11 +36,11 @@ def services(compose: dict[str, Any]) -> dict[str, Any]:
 
 def test_the_specification_accepts_it(tmp_path: Path) -> None:
     check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
-    done = subprocess.run([*check, str(COMPOSE)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*check, str(COMPOSE)], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stdout + done.stderr
     broken = tmp_path / "broken.yml"
     broken.write_text(COMPOSE.read_text().replace("healthcheck:", "healthchek:"))
-    done = subprocess.run([*check, str(broken)], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*check, str(broken)], capture_output=True, text=True, timeout=240)
     assert done.returncode == 1
 
 
@@ -167,4 +167,4 @@ def test_embedded_shell_is_valid(compose: dict[str, Any]) -> None:
     scripts = [services(compose)["bucket"]["entrypoint"][-1]]
     scripts.append(services(compose)["valkey"]["command"][-1].replace("$$", "$"))
     for script in scripts:
-        assert subprocess.run([shell, "-n", "-c", script], timeout=10).returncode == 0
+        assert subprocess.run([shell, "-n", "-c", script], timeout=240).returncode == 0

@@ -205,7 +205,7 @@ KUBECTL = shutil.which("kubectl") or ""
 @pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")
 def test_kustomize_builds_them() -> None:
     command = [KUBECTL, "kustomize", str(FOLDER / "everything")]
-    built = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    built = subprocess.run(command, capture_output=True, text=True, timeout=240, check=True)
     documents = list(yaml.safe_load_all(built.stdout))
     assert len(documents) == len(manifests())
     settings = next(m["data"] for m in documents if m["kind"] == "ConfigMap")

@@ -118,7 +118,7 @@ def check_changes(limited: httpx.Client, own: dict[str, list[str]]) -> None:
     job = limited.post(
         "/v1/jobs",
         json={"method": "hac", "inputs": {"features": ROWS}, "tags": ["ours"]},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     ).json()
     assert job["tags"] == ["ours"]
     # The same bytes are there twice: of somebody else, who was first, and its own.

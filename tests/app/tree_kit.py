@@ -48,7 +48,7 @@ def rows_tree(working: Working) -> dict[str, Any]:
     """Five rows of classes x, x, x, y, y; none of class z."""
     logits = [[4.0, 1, 0], [3, 1, 0], [2, 1, 0], [0, 3, 2], [0, 3.5, 2]]
     body = {"method": "l2h", "inputs": {"logits": logits, "names": ["x", "y", "z"]}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     assert job["status"] == "succeeded", job
     return {"id": job["result"]["tree"]}
 
@@ -67,7 +67,7 @@ def predict(
     options: dict[str, Any] | None = None,
     **headers: str,
 ) -> Any:
-    headers = {"Prefer": "wait=30", **headers}
+    headers = {"Prefer": "wait=60", **headers}
     body = {"inputs": inputs, **(options or {})}
     return working.client.post(f"/v1/trees/{tree['id']}/predictions", json=body, headers=headers)
 

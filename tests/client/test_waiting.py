@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -153,7 +153,7 @@ def test_a_job_whose_id_has_not_arrived_is_cancelled_too(server: FaultServer) ->
     from umbel_client._written.aio.core.connection import AsyncConnection
     from umbel_client.core.messages import Settings
 
-    service = Service()
+    service, is_cancelled = Service(), threading.Event()
 
     async def cancelled_early() -> None:
         connection = AsyncConnection(Settings(server.url))
@@ -162,6 +162,7 @@ def test_a_job_whose_id_has_not_arrived_is_cancelled_too(server: FaultServer) ->
         while not server.requests:
             await asyncio.sleep(0.005)
         task.cancel()
+        is_cancelled.set()
         with pytest.raises(asyncio.CancelledError):
             await task
         await connection.aclose()
@@ -169,7 +170,7 @@ def test_a_job_whose_id_has_not_arrived_is_cancelled_too(server: FaultServer) ->
     def answer(request: Request) -> Answer:
         reply = service(request)
         if "Prefer" in request.headers:
-            return Answer(reply.status, reply.body, before=lambda: time.sleep(0.3))
+            return Answer(reply.status, reply.body, before=lambda: is_cancelled.wait(60))
         return reply
 
     server.answer = answer

@@ -213,13 +213,13 @@ def test_errors_on_the_tree(
     panel.get_by_label("Measure").wait_for()
     settled(page)
     assert hash_of(page)["color"] == job["id"]
-    assert panel.locator(".tree-key").count() == 6
+    until(page, lambda: panel.locator(".tree-key").count() == 6)
     counted = sum(int(text) for text in panel.locator(".tree-key-size").all_inner_texts())
     assert counted == sum(row["f1"] is not None for row in tables["node"])
     before = pixels(page)
     panel.get_by_label("Draw the most frequent confusions").uncheck()
     until(page, lambda: hash_of(page).get("links") == "0")
-    assert pixels(page) != before
+    until(page, lambda: pixels(page) != before)
     panel.get_by_label("Measure").select_option("missed")
     until(page, lambda: hash_of(page).get("measure") == "missed")
     panel.locator(".tree-key", has_text="0–10 % missed").wait_for()

@@ -131,7 +131,7 @@ def test_new_rows(look: Open, api: Api, mixture: dict[str, Any]) -> None:
     expected = api.client.post(
         f"/v1/models/{model['id']}/predictions",
         json={"inputs": {"features": mixture["features"]}},
-        headers={"Prefer": "wait=20"},
+        headers={"Prefer": "wait=60"},
     ).json()["items"]
     _, path = saved(page, "Save as CSV")
     rows = list(csv.DictReader(path.read_text().splitlines()))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import until
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def test_a_comparison_from_form_to_table(
     page.locator('.run [data-param="n_clusters"] input').first.fill("3")
     page.get_by_role("button", name="Run the comparison").click()
     page.locator("table.comparison").wait_for()
+    page.get_by_role("button", name="Download CSV").wait_for()
     text = page.locator("table.comparison").inner_text()
     assert "500" in text  # The error of the failed run.
     heads = page.locator("thead th").all_inner_texts()
@@ -111,7 +113,7 @@ def test_evaluations_side_by_side(
     assert len(lines[0]) == 5
     assert lines[0][0] == "metric"
     page.get_by_role("button", name="Remove column 1").click()
-    assert page.locator("table.results thead th").count() == 4
+    until(page, lambda: page.locator("table.results thead th").count() == 4)
     page.get_by_role("button", name="Clear").click()
     page.get_by_text("Results stand here side by side").wait_for()
 
@@ -149,4 +151,4 @@ def test_an_evaluation_on_new_rows(
     assert f"new_features={features}" in page.url
     page.reload()
     chosen = page.locator("details[open] [data-role=features] select")
-    assert chosen.input_value() == features
+    until(page, lambda: chosen.input_value() == features)

@@ -1,16 +1,16 @@
-"""A service with keys: the page asks for a key, keeps it with the tab, sends it as a header."""
+"""A service with keys, where people also sign in: the page asks for a key, keeps it with the tab,
+sends it as a header."""
 
 from __future__ import annotations
 
 import re
-import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from app.http.environment_keys import new_key
+from tests.app.http.server_kit import free_port
 from tests.app.http.sign_in.issuer_kit import CLIENT, SECRET, serving
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.forms_kit import finished
@@ -24,10 +24,20 @@ KEY, LINE = new_key("garden")
 
 @pytest.fixture(scope="module")
 def keyed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    folder = tmp_path_factory.mktemp("keyed") / "data"
-    with running(folder, workers=1, UMBEL_API_KEYS=LINE) as service:
-        service.client.headers["Authorization"] = f"Bearer {KEY}"
-        yield service
+    folder, port = tmp_path_factory.mktemp("keyed") / "data", free_port()
+    with serving() as issuer:
+        settings = {
+            "UMBEL_API_KEYS": LINE,
+            "UMBEL_OIDC_ISSUER": issuer.url,
+            "UMBEL_OIDC_CLIENT_ID": CLIENT,
+            "UMBEL_OIDC_CLIENT_SECRET": SECRET,
+            "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
+            "UMBEL_OIDC_GROUPS": "lab=lab:write",
+        }
+        with running(folder, workers=1, port=port, **settings) as service:
+            service.client.headers["Authorization"] = f"Bearer {KEY}"
+            service.issuer = issuer  # type: ignore[attr-defined]
+            yield service
 
 
 @pytest.fixture
@@ -138,28 +148,17 @@ def test_every_request_has_the_header(
 
 
 def test_a_person_signs_in_and_out(
-    open_page: Open, chromium: Browser, tmp_path: Path, axe: Axe
+    open_keyed: Callable[..., Page], keyed: Service, axe: Axe
 ) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with serving() as issuer:
-        settings = {
-            "UMBEL_OIDC_ISSUER": issuer.url,
-            "UMBEL_OIDC_CLIENT_ID": CLIENT,
-            "UMBEL_OIDC_CLIENT_SECRET": SECRET,
-            "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
-            "UMBEL_OIDC_GROUPS": "lab=garden:write",
-        }
-        with running(tmp_path / "data", workers=1, port=port, **settings) as service:
-            page = open_page("/jobs", url=service.url, heading=False)
-            page.watch.expected += ["401", f"request to another host: {issuer.url}/authorize"]
-            page.get_by_role("link", name="sign in").wait_for()
-            axe(page)
-            page.get_by_role("link", name="sign in").click()
-            page.get_by_role("button", name="Sign out").wait_for()
-            page.goto(f"{service.url}/#/jobs")
-            page.get_by_text("No jobs yet.").wait_for()
-            page.get_by_role("button", name="Sign out").click()
-            page.get_by_role("dialog").wait_for()
-            assert page.get_by_role("button", name="Sign out").count() == 0
+    page = open_keyed()
+    issuer = keyed.issuer.url  # type: ignore[attr-defined]
+    page.watch.expected.append(f"request to another host: {issuer}/authorize")
+    page.get_by_role("link", name="sign in").wait_for()
+    axe(page)
+    page.get_by_role("link", name="sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for()
+    page.goto(f"{keyed.url}/#/jobs")
+    page.get_by_text("No jobs yet.").wait_for()
+    page.get_by_role("button", name="Sign out").click()
+    page.get_by_role("dialog").wait_for()
+    page.get_by_role("button", name="Sign out").wait_for(state="detached")

@@ -11,6 +11,7 @@ from app.dashboard.routes import FOLDER
 from scripts.write_metrics import PATH as METRICS
 from scripts.write_metrics import text as metrics_text
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -29,7 +30,7 @@ def places(api: Api, blobs: dict[str, Any]) -> dict[str, str]:
         "runs": [{"method": "hac"}, {"method": "kmeans", "params": {"n_clusters": 3}}],
         "seeds": 2,
     }
-    answer = api.client.post("/v1/comparisons", json=body, headers={"Prefer": "wait=30"})
+    answer = api.client.post("/v1/comparisons", json=body, headers={"Prefer": "wait=60"})
     return {
         "start": "/",
         "form": f"/?method=gmm&features={blobs['features']}&support=" + '{"replicates":5}',
@@ -118,7 +119,7 @@ def test_the_keyboard_reaches_everything(open_page: Open) -> None:
     assert width >= 2
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Turn data into a hierarchy").wait_for()
-    assert page.evaluate("document.activeElement.id") == "main"
+    page.wait_for_function("() => document.activeElement.id === 'main'")
 
 
 def test_a_press_counts_where_the_label_is_drawn_anew(open_page: Open) -> None:
@@ -157,10 +158,10 @@ def test_back_and_forward(open_page: Open, blobs: dict[str, Any]) -> None:
     page = open_page("/jobs")
     page.get_by_role("link", name="Three blobs").first.click()
     page.get_by_role("link", name="Open the tree").wait_for()
-    assert page.title() == "Three blobs · Umbel"
+    page.wait_for_function("() => document.title === 'Three blobs · Umbel'")
     page.go_back()
     page.get_by_role("heading", name="Jobs").wait_for()
-    assert page.title() == "Jobs · Umbel"
+    page.wait_for_function("() => document.title === 'Jobs · Umbel'")
     page.go_forward()
     page.get_by_role("link", name="Open the tree").wait_for()
 
@@ -168,9 +169,9 @@ def test_back_and_forward(open_page: Open, blobs: dict[str, Any]) -> None:
 def test_the_current_page_is_marked(open_page: Open, places: dict[str, str]) -> None:
     page = open_page(places["job"])
     current = page.locator("nav[aria-label=Main] [aria-current=page]")
-    assert current.all_inner_texts() == ["Jobs"]
+    until(page, lambda: current.all_inner_texts() == ["Jobs"])
     visit(page, places["new"])
-    assert current.all_inner_texts() == ["Compare"]
+    until(page, lambda: current.all_inner_texts() == ["Compare"])
 
 
 def test_an_unknown_address(open_page: Open, places: dict[str, str]) -> None:

@@ -32,7 +32,7 @@ def pair(api: Api, blobs: dict[str, Any]) -> dict[str, str]:
 def opened(open_page: Open, pair: dict[str, str], **options: Any) -> Page:
     page = open_page(f"/compare?left={pair['left']}&right={pair['right']}", **options)
     page.locator(".tangle-facts dd").first.wait_for()
-    page.wait_for_timeout(100)
+    until(page, lambda: inked(page, BASE) > 3000)
     return page
 
 
@@ -44,7 +44,6 @@ def test_two_trees_and_their_distance(look: Open, api: Api, pair: dict[str, str]
     text = page.locator(".tangle-facts").inner_text()
     assert f"{answer['entanglement']:.4g}" in text
     assert str(answer["crossings"]) in text
-    assert inked(page, BASE) > 3000
     assert "entanglement" in (page.locator(".tangle-picture").get_attribute("aria-label") or "")
     before = pixels(page, BASE)
     page.get_by_label("Turned to match").select_option("none")
@@ -85,10 +84,9 @@ def test_pointing_at_a_node_highlights_its_partner(look: Open, pair: dict[str, s
             page.mouse.move(box["x"] + box["width"] * across, box["y"] + 20 + step * 8)
             if page.locator(".tree-tip").is_visible():
                 break
-        assert "of the other tree" in page.locator(".tree-tip").inner_text()
-        assert lit(0, 0.33) > 0
-        assert lit(0.42, 0.58) > 0
-        assert lit(0.67, 1) > 0
+        until(page, lambda: "of the other tree" in page.locator(".tree-tip").inner_text())
+        for x0, x1 in ((0, 0.33), (0.42, 0.58), (0.67, 1)):
+            until(page, lambda x0=x0, x1=x1: lit(x0, x1) > 0)
         page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
         until(page, lambda: lit(0, 1) == 0)
 
@@ -101,7 +99,7 @@ def test_zoom_measures_and_files(look: Open, pair: dict[str, str]) -> None:
     page.get_by_role("button", name="Measure both").click()
     row = page.locator("tr", has_text="dendrogram purity")
     row.wait_for()
-    assert row.locator("td").nth(0).inner_text() == "1"
+    until(page, lambda: row.locator("td").nth(0).inner_text() == "1")
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(150)
     page.get_by_role("button", name="Save", exact=True).click()

@@ -79,7 +79,7 @@ def known(api: Api) -> dict[str, str]:
     answer = api.client.post(
         f"/v1/trees/{job['result']['tree']}/attachments",
         json={"items": items, "name": "Words"},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     )
     assert answer.status_code == 201, answer.text
     return {"features": features, "labels": labels}

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import until
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -46,10 +47,13 @@ def test_the_whole_tree_is_in_the_window(open_page: Open, tree: str) -> None:
     """Beside a wide panel the bar of the tree has two lines."""
     page = open_page(f"/trees/{tree}?tab=confusions", width=1440, height=900)
     panel(page)
-    box = page.locator(".tree-main").bounding_box()
-    assert box is not None
-    assert box["height"] > 600
-    assert box["y"] + box["height"] <= 900
+
+    def is_within() -> bool:
+        box = page.locator(".tree-main").bounding_box()
+        assert box is not None
+        return box["height"] > 600 and box["y"] + box["height"] <= 900
+
+    until(page, is_within)
 
 
 def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe: Axe) -> None:
@@ -62,16 +66,20 @@ def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe:
     assert float(first[2].removesuffix("\xa0%")) > 10.0
     canvas = region.locator(".matrix-canvas")
     canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
-    assert box is not None
-    # Four classes: two pairs of neighbours, each beside the diagonal.
-    texts = []
-    for row, column in ((0.125, 0.375), (0.375, 0.125), (0.625, 0.875), (0.875, 0.625)):
+
+    def is_named() -> bool:
+        """Four classes: two pairs of neighbours, each beside the diagonal."""
+        box = canvas.bounding_box()
+        assert box is not None
         left = 168.0  # The tree and the names.
         side = box["width"] - left
-        canvas.hover(position={"x": left + side * column, "y": left + side * row})
-        texts.append(region.locator(".matrix-tip").inner_text())
-    assert any("<b>cat</b> taken for dog" in text and first[2] in text for text in texts), texts
+        texts = []
+        for row, column in ((0.125, 0.375), (0.375, 0.125), (0.625, 0.875), (0.875, 0.625)):
+            canvas.hover(position={"x": left + side * column, "y": left + side * row})
+            texts.append(region.locator(".matrix-tip").inner_text())
+        return any("<b>cat</b> taken for dog" in text and first[2] in text for text in texts)
+
+    until(page, is_named)
     axe(page)
     region.locator("tbody button").first.click()
     page.locator(".tree-node").get_by_text("dog").first.wait_for()

@@ -85,7 +85,7 @@ def test_earlier_ones_are_opened_on_a_phone(open_page: Open, api: Api, tree: str
             "batch": {"inputs": {"logits": logits(even, seed).tolist()}},
             "name": f"week {seed}",
         }
-        made = api.client.post(f"/v1/trees/{tree}/drifts", json=body, headers={"Prefer": "wait=30"})
+        made = api.client.post(f"/v1/trees/{tree}/drifts", json=body, headers={"Prefer": "wait=60"})
         assert made.status_code == 201, made.text
     page = open_page(f"/trees/{tree}?tab=drift", theme="dark", width=390, height=844)
     region = panel(page)

@@ -204,7 +204,7 @@ def test_a_link_is_made_shown_and_revoked(
             shown.get_by_text("See the one in bloom.").wait_for()
             shown.locator(".node-name", has_text="in bloom").wait_for()
             shown.get_by_text("2 clusters").first.wait_for()
-            assert shown.get_by_role("button", name="Icicle", pressed=True).count() == 1
+            shown.get_by_role("button", name="Icicle", pressed=True).wait_for()
             shown.locator(".tree-mirror [role=treeitem]", has_text="in bloom").first.wait_for(
                 state="attached"
             )

@@ -48,7 +48,7 @@ def items(api: Api, blobs: dict[str, Any]) -> str:
     answer = api.client.post(
         f"/v1/trees/{blobs['tree']}/attachments",
         json={"items": dataset, "name": "Words"},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     )
     assert answer.status_code == 201, answer.text
     return str(answer.json()["id"])
@@ -119,9 +119,8 @@ def test_filters_are_combined(look: Open, blobs: dict[str, Any], items: str, axe
     ask("kind", "is", "animal", 20)
     ask("word", "contains", "WORD 2", 10)
     ask("word", "contains", "7", 1)
-    assert conditions.get_by_role("listitem").all_inner_texts() == [
-        "weight from 5", "kind is animal", "word contains WORD 2", "word contains 7"
-    ]  # fmt: skip
+    named = ["weight from 5", "kind is animal", "word contains WORD 2", "word contains 7"]
+    until(page, lambda: conditions.get_by_role("listitem").all_inner_texts() == named)
     # The same column again takes the place of its condition.
     ask("kind", "is", "stone", 0)
     axe(page)
@@ -138,7 +137,7 @@ def test_filters_are_combined(look: Open, blobs: dict[str, Any], items: str, axe
     # A link has all of them.
     page = look(address)
     card.get_by_text("2 of 60 items match").wait_for()
-    assert conditions.get_by_role("listitem").count() == 3
+    until(page, lambda: conditions.get_by_role("listitem").count() == 3)
     # No more than eight.
     card.get_by_label("Filter by").select_option(label="word")
     for number, part in enumerate(("w", "wo", "wor", "word", "ord"), start=4):
@@ -191,11 +190,17 @@ def test_a_file_is_attached(look: Open, blobs: dict[str, Any], axe: Axe) -> None
     page.get_by_role("radio", name="Rectangle").or_(
         page.get_by_role("button", name="Rectangle")
     ).first.click()
-    stage = page.locator(".tree-stage canvas").first
-    box = stage.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] - 90, box["y"] + box["height"] / 2)
-    page.locator(".tree-tip .item-note img").wait_for()
+    stage, note = page.locator(".tree-stage canvas").first, page.locator(".tree-tip .item-note img")
+
+    def is_noted() -> bool:
+        """The picture may still be drawn anew, or moved by the panels around it."""
+        box = stage.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + box["width"] - 90, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(200)
+        return note.is_visible()
+
+    until(page, is_noted)
     axe(page)
 
 

@@ -27,15 +27,15 @@ def test_a_layer_colours_the_tree_and_gives_the_cut_back(look: Open, api: Api, a
     region = page.get_by_role("region", name="Layers")
     openers = region.get_by_role("button")
     openers.first.wait_for()
-    assert openers.count() == len(layers)
+    until(page, lambda: openers.count() == len(layers))
     summary = page.locator(".cut-summary strong")
     summary.wait_for()
     before = summary.inner_text()
     openers.first.click()
     wanted = f"{layers[0]['k']} clusters"
     until(page, lambda: wanted in summary.inner_text())
-    assert openers.first.get_attribute("aria-pressed") == "true"
+    until(page, lambda: openers.first.get_attribute("aria-pressed") == "true")
     axe(page)
     openers.first.click()
     until(page, lambda: summary.inner_text() == before)
-    assert openers.first.get_attribute("aria-pressed") == "false"
+    until(page, lambda: openers.first.get_attribute("aria-pressed") == "false")

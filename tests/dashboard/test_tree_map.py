@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,10 +44,22 @@ def panel(page: Page) -> Locator:
     return region
 
 
+def resting(region: Locator) -> dict[str, float]:
+    """Where the picture is, once the panels around it have come and it moves no more."""
+    stage, before = region.locator(".map-stage"), [None] * 4
+
+    def rests() -> bool:
+        before.append(stage.bounding_box())
+        return before[-1] is not None and all(box == before[-1] for box in before[-4:])
+
+    region.page.locator(".cut-summary strong").wait_for(state="attached")
+    until(region.page, rests)
+    return dict(before[-1])
+
+
 def positions(page: Page, region: Locator) -> np.ndarray:
     """(160, 2) where the points are in the picture, in px of the page, in the order of leaves."""
-    stage = region.locator(".map-stage").bounding_box()
-    assert stage is not None
+    stage = resting(region)
     # Other tests have made other maps of the same tree.
     map_id = page.evaluate(
         """async ([tree, by]) => (await (await fetch(`/v1/trees/${tree}/maps`)).json()).items
@@ -90,6 +103,13 @@ def pointed(page: Page, region: Locator, leaf: int) -> tuple[float, float]:
     return found
 
 
+def coloured(stage: Locator) -> list[bool]:
+    """Which of `SERIES` the picture shows."""
+    picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
+    seen = {colour: n for n, colour in picture.getcolors(1 << 24)}
+    return [seen.get(colour, 0) > 200 for colour in SERIES]
+
+
 def outline(page: Page, around: np.ndarray, reach: float = 12.0) -> None:
     """Draw a box around positions."""
     (x0, y0), (x1, y1) = around.min(axis=0) - reach, around.max(axis=0) + reach
@@ -123,11 +143,11 @@ def test_an_outline_gives_the_node_that_fits(look: Open, tree: str, axe: Axe) ->
     page.locator(".tree-node", has_text="40").first.wait_for()
     page.wait_for_function("() => /map=pca/.test(location.hash) && /node=/.test(location.hash)")
     region.get_by_role("button", name="Clear").click()
-    assert fits.count() == 0
+    fits.first.wait_for(state="detached")
     region.get_by_role("button", name="In view").click()
     region.locator(".map-fits", has_text="160 points outlined").wait_for()
     page.get_by_role("combobox", name="Map", exact=True).select_option("")
-    assert not region.is_visible()
+    region.wait_for(state="hidden")
 
 
 def test_a_point_says_what_it_is_and_leads_to_its_leaf(look: Open, tree: str) -> None:
@@ -138,12 +158,12 @@ def test_a_point_says_what_it_is_and_leads_to_its_leaf(look: Open, tree: str) ->
     at = positions(page, region)
     apart = np.linalg.norm(at[:, None] - at[None], axis=2) + 1e9 * np.eye(len(at))
     lonely = int(apart.min(axis=1).argmax())
-    pointed(page, region, lonely)
+    x, y = pointed(page, region, lonely)
     tip = region.locator(".matrix-tip")
     name = tip.locator("strong").inner_text()
     assert name.startswith("<b>point</b>")
     assert tip.inner_text().splitlines()[-1] == f"Row {name.split()[-1]}"
-    page.mouse.click(*at[lonely].tolist())
+    page.mouse.click(x, y)
     page.locator(".tree-node", has_text=name).wait_for()
 
 
@@ -154,6 +174,7 @@ def test_it_fits_the_window(
 ) -> None:
     page = open_page(f"/trees/{tree}?map=pca", theme=theme, width=width, height=height)
     region = panel(page)
+    resting(region)
     picture = page.get_by_role("region", name="Picture of the tree").bounding_box()
     box = region.bounding_box()
     assert picture is not None
@@ -187,15 +208,10 @@ def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str)
     region = panel(page)
     assert ("by the processor" in region.locator(".map-facts").inner_text()) == (by == "pixels")
     stage = region.locator(".map-stage")
-    shares = []
-    for cut in ("k:4", "k:2"):
+    for cut, colours in (("k:4", [True] * 4), ("k:2", [True, True, False, False])):
         page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=pca&cut={cut}")
         page.locator(".cut-summary strong", has_text=f"{cut[2:]} clusters").wait_for()
-        page.wait_for_timeout(300)
-        picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
-        seen = {colour: n for n, colour in picture.getcolors(1 << 24)}
-        shares.append([seen.get(colour, 0) > 200 for colour in SERIES])
-    assert shares == [[True] * 4, [True, True, False, False]]
+        until(page, lambda colours=colours: coloured(stage) == colours)
 
 
 @pytest.mark.needs("openTSNE")
@@ -203,15 +219,19 @@ def test_a_layout_shows_its_progress_and_the_colours_of_labels(
     open_page: Open, api: Api, tree: str
 ) -> None:
     labels = api.upload(npy(GROUP % 2), role="labels", name="parity")
-    page = open_page(f"/trees/{tree}?map=tsne&color={labels}")
+    page = open_page("/trees")
+    # However quick the layout is, the page learns of its end once its progress has been seen.
+    events, held = re.compile(r"/v1/jobs/job_\w+/events"), []
+    page.route(events, held.append)
+    page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=tsne&color={labels}")
     region = page.get_by_role("region", name="Map", exact=True)
     region.get_by_role("progressbar").wait_for()
+    page.unroute(events)
+    for route in held:
+        route.continue_()
     panel(page)
-    page.wait_for_timeout(300)
     stage = region.locator(".map-stage")
-    picture = Image.open(io.BytesIO(stage.screenshot())).convert("RGB")
-    seen = {colour: n for n, colour in picture.getcolors(1 << 24)}
-    assert [seen.get(colour, 0) > 200 for colour in SERIES] == [True, True, False, False]
+    until(page, lambda: coloured(stage) == [True, True, False, False])
 
 
 def test_a_tree_without_features_says_what_it_needs(look: Open, api: Api) -> None:

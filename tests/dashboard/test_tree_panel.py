@@ -44,11 +44,11 @@ def test_the_facts_of_a_node(look: Open, small: str) -> None:
     assert children.all_inner_texts() == ["flowers 2 points", "trees 3 points"]
     children.get_by_role("button", name="trees").click()
     until(page, lambda: page.locator(".node-name").inner_text() == "trees")
-    assert page.locator(".node-way").inner_text() == "life › plants"
+    until(page, lambda: page.locator(".node-way").inner_text() == "life › plants")
     before = pixels(page)
     page.get_by_role("button", name="Fold").click()
     page.locator(".tree-node").get_by_role("button", name="Open").wait_for()
-    assert pixels(page) != before
+    until(page, lambda: pixels(page) != before)
     page.get_by_role("button", name="Only this part").click()
     until(page, lambda: "root" in hash_of(page))
     page.locator(".node-way").get_by_role("button", name="life").click()
@@ -95,6 +95,7 @@ def test_one_category_alone(look: Open, open_page: Open, blobs: dict[str, Any]) 
     all_coloured = pixels(page)
     page.locator(".tree-key", has_text="group 1").click()
     until(page, lambda: hash_of(page).get("only") is not None)
+    settled(page)
     alone = pixels(page)
     assert alone != all_coloured
     again = open_page(page.evaluate("location.hash.slice(1)"))
@@ -106,10 +107,10 @@ def test_one_category_alone(look: Open, open_page: Open, blobs: dict[str, Any]) 
     until(page, lambda: pixels(page) == all_coloured)
     page.get_by_label("Palette").select_option("tol-muted")
     until(page, lambda: hash_of(page).get("palette") == "tol-muted")
-    assert pixels(page) != all_coloured
+    until(page, lambda: pixels(page) != all_coloured)
     color_by(page, "Nothing")
     until(page, lambda: hash_of(page).get("color") == "none")
-    assert not page.locator(".tree-legend-place").is_visible()
+    page.locator(".tree-legend-place").wait_for(state="hidden")
 
 
 def test_labels_of_another_length(look: Open, api: Api, small: str, blobs: dict[str, Any]) -> None:

@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
-from tests.dashboard.planted import settled
+from tests.dashboard.planted import settled, until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 
 def above_the_fold(page: Page, *parts: Locator) -> None:
-    """Each part begins within the window, and ends in it."""
+    """Each part begins within the window, and ends in it, once it has its place."""
     high = page.evaluate("innerHeight")
-    for part in parts:
+
+    def is_within(part: Locator) -> bool:
         box = part.bounding_box()
-        assert box is not None, part
-        assert box["y"] >= 0, part
-        assert box["y"] + box["height"] <= high + 1, part
+        return box is not None and box["y"] >= 0 and box["y"] + box["height"] <= high + 1
+
+    for part in parts:
+        until(page, lambda part=part: is_within(part))
 
 
 def test_the_tabs_open_and_close_a_sheet(open_page: Open, blobs: dict[str, Any], axe: Axe) -> None:

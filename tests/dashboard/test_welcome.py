@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.planted import until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -64,10 +65,8 @@ def test_on_a_phone_the_start_is_one_screen(
     )
     for name in ("Choose files", re.compile(r"All \d+ methods")):
         page.get_by_role("button", name=name).wait_for()
-    high, wide = page.evaluate(
-        "() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
-    )
-    assert (high, wide) == (844, 390)
+    size = "[document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+    until(page, lambda: page.evaluate(size) == [844, 390])
 
 
 def test_the_small_tree_is_cut_by_its_slider(open_page: Open) -> None:
@@ -77,9 +76,9 @@ def test_the_small_tree_is_cut_by_its_slider(open_page: Open) -> None:
     for clusters in ("1 cluster", "11 clusters"):
         slider.press("Home" if clusters == "1 cluster" else "End")
         figure.get_by_text(clusters, exact=True).wait_for()
-    assert len(colours(page)) == 11
+    until(page, lambda: len(colours(page)) == 11)
     slider.press("Home")
-    assert len(colours(page)) == 1
+    until(page, lambda: len(colours(page)) == 1)
 
 
 def colours(page: Page) -> set[str]:

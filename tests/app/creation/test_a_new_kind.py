@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from tests.conftest import ROOT
 
 GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
@@ -38,7 +40,7 @@ SHARED = {"name": "mine", "tags": ["a"], "expires_at": "2099-01-31T00:00:00Z"}
 
 def test_it_is_used_like_every_other(working):
     tree, client = fit(working, "l2h", {"logits": LOGITS})["id"], working.client
-    at, once = f"/v1/trees/{tree}/counts", {"Prefer": "wait=30", "Idempotency-Key": "k"}
+    at, once = f"/v1/trees/{tree}/counts", {"Prefer": "wait=60", "Idempotency-Key": "k"}
     made = client.post(at, json=SHARED, headers=once)
     assert made.status_code == 201, made.text
     count = made.json()
@@ -97,6 +99,7 @@ def blocks() -> dict[str, str]:
     return {path: dedent(code) for path, code in found}
 
 
+@pytest.mark.timeout(1200)  # It is a run of many tests.
 def test_the_guide_is_enough(tmp_path: Path) -> None:
     code = blocks()
     assert set(code) == {

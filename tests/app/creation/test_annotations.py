@@ -315,7 +315,7 @@ def test_lists_are_searched_by_words(working: Working) -> None:
 def test_named_jobs_are_searched(working: Working) -> None:
     tree = fit(working, "hac", {"features": POINTS})
     made = working.client.post(
-        f"/v1/trees/{tree['id']}/maps", json={"name": "Plane"}, headers={"Prefer": "wait=30"}
+        f"/v1/trees/{tree['id']}/maps", json={"name": "Plane"}, headers={"Prefer": "wait=60"}
     ).json()
     for words, found in (("plane", [made["id"]]), ("plain", [])):
         items = working.client.get("/v1/maps", params={"q": words}).json()["items"]

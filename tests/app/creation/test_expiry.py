@@ -160,7 +160,7 @@ def test_the_address_of_an_embedded_server(tmp_path: Path) -> None:
 def test_work_on_a_tree_expires(working: Working, path: str, body: dict[str, Any]) -> None:
     tree = fit(working, "l2h", {"logits": [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]})
     at, client = f"/v1/trees/{tree['id']}/{path}", working.client
-    done = client.post(at, json={**body, "expires_at": FUTURE}, headers={"Prefer": "wait=30"})
+    done = client.post(at, json={**body, "expires_at": FUTURE}, headers={"Prefer": "wait=60"})
     assert done.status_code == 200, done.text
     [job] = [each for each in client.get("/v1/jobs").json()["items"] if each["kind"] != "fit"]
     assert job["expires_at"] == SAME
@@ -177,7 +177,7 @@ def test_work_on_a_tree_expires(working: Working, path: str, body: dict[str, Any
 def test_transformed_rows_expire_with_their_job(working: Working) -> None:
     model, client = learn(working)["result"]["model"], working.client
     at, body = f"/v1/models/{model}/transformations", {"inputs": {"features": ROWS[:4].tolist()}}
-    wait = {"Prefer": "wait=30"}
+    wait = {"Prefer": "wait=60"}
     dataset = client.post(at, json={**body, "expires_at": FUTURE}, headers=wait)
     assert dataset.status_code == 201, dataset.text
     assert dataset.json()["expires_at"] == SAME

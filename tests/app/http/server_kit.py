@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 import socket
 import threading
 import time
@@ -16,6 +17,16 @@ from app.http.server import Server
 from app.main import create_app
 from tests.app.conftest import make_settings
 from workers.embedded import EmbeddedServer
+
+
+def free_port() -> int:
+    """A port for a server that is started later. Systems give connections and servers that name no
+    port others than these, so that none of them takes it meanwhile."""
+    while True:
+        port = 20_000 + secrets.randbelow(10_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 @dataclass

@@ -101,7 +101,7 @@ def test_long_labels_beside_the_inputs_stay_out_of_this_process(
     tree = fit(working, "l2h", {"logits": [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]})
     at = f"/v1/trees/{tree['id']}/evaluations"
     labels = ["rose", "cat" * (bodies.APART_BYTES // 3), "rose"]
-    long, headers = json.dumps({"labels": labels}), {"Prefer": "wait=30"}
+    long, headers = json.dumps({"labels": labels}), {"Prefer": "wait=60"}
     assert len(long) > bodies.APART_BYTES
     apart = working.client.post(at, content=long, headers=headers)
     assert max(parsed_here) < 1000

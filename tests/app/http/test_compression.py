@@ -209,7 +209,7 @@ def test_a_packed_upload_is_bounded_by_its_content(start: Start, coding: str | N
 def test_a_bomb_is_refused_and_the_connection_goes_on(live: Live) -> None:
     bomb = zlib.compressobj(9, zlib.DEFLATED, 31)
     content = bomb.compress(b"[" * (64 << 20)) + bomb.flush()
-    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", live.port, timeout=60)
     headers = {"Content-Encoding": "gzip", "Content-Type": "application/json"}
     statuses: list[Any] = []
     for _ in range(2):

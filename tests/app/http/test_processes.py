@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -19,6 +18,7 @@ import psutil
 import pytest
 
 from app.http.processes import KeptProcess
+from tests.app.http.server_kit import free_port
 from tests.workers.waiting_kit import until
 from umbel import floors
 from workers import processes
@@ -31,9 +31,7 @@ class Apis:
     """`umbel api` with two processes, over a real Valkey and a folder."""
 
     def __init__(self, valkey: EmbeddedServer, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         self.url = f"http://127.0.0.1:{port}"
         env = {
             **os.environ,
@@ -57,7 +55,7 @@ class Apis:
 
     def get(self, path: str) -> httpx.Response:
         """The response over a new connection, which any of the processes may accept."""
-        return httpx.get(self.url + path, timeout=10)
+        return httpx.get(self.url + path, timeout=60)
 
     def alive(self) -> bool:
         with suppress(httpx.TransportError):
@@ -97,7 +95,7 @@ def test_a_process_that_is_signalled_to_end_has_not_failed() -> None:
                 assert kept.process is not None
                 if number is not None:
                     kept.signal(number)
-                kept.process.wait(5.0)
+                kept.process.wait(60.0)
             kept.keep()
             assert kept.failures == failures
         finally:
@@ -127,7 +125,7 @@ def test_they_serve_one_port_and_end_together(apis: Apis) -> None:
 
     def wait() -> None:
         headers = {"Prefer": "wait=30"}
-        answers.append(httpx.post(f"{apis.url}/v1/jobs", json=JOB, headers=headers, timeout=40))
+        answers.append(httpx.post(f"{apis.url}/v1/jobs", json=JOB, headers=headers, timeout=90))
 
     waiting = [threading.Thread(target=wait) for _ in range(4)]
     for thread in waiting:
@@ -135,10 +133,10 @@ def test_they_serve_one_port_and_end_together(apis: Apis) -> None:
     until(lambda: 'umbel_jobs{status="queued"} 4.0' in apis.text())
     family = psutil.Process(apis.process.pid).children(recursive=True)
     apis.process.terminate()
-    assert apis.process.wait(10.0) == 0
+    assert apis.process.wait(60.0) == 0
     for thread in waiting:
         thread.join()
     assert [answer.status_code for answer in answers] == [202] * 4
-    _, alive = psutil.wait_procs(family, 3.0)
+    _, alive = psutil.wait_procs(family, 30.0)
     assert alive == []
     assert not apis.alive()

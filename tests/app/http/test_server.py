@@ -21,6 +21,7 @@ from tests.app.http.server_kit import (
     skip_response,
     status_of,
 )
+from tests.workers.waiting_kit import until
 from workers.embedded import EmbeddedServer
 
 
@@ -32,6 +33,11 @@ def running(
     monkeypatch.setattr(server_module, "IDLE_S", 300.0)
     with serving(valkey, tmp_path, shutdown_s=60.0, keep_alive_s=300.0) as running:
         yield running
+
+
+def n_responding(running: Running) -> int:
+    """How many requests are being read or answered."""
+    return sum(connection._responding for connection in list(running.server._connections))
 
 
 def begin_end(running: Running) -> None:
@@ -100,9 +106,7 @@ def test_requests_that_only_wait_are_answered_at_once(running: Running) -> None:
         stream = b""
         while b"event: progress" not in stream:
             stream += following.recv(1 << 16)
-        deadline = time.monotonic() + 30
-        while not any(connection._responding for connection in running.server._connections):
-            assert time.monotonic() < deadline
+        until(lambda: n_responding(running) == 2)
         running.stop()
         assert status_of(answer_of(waiting)) == 202
         # Up to the last chunk: the stream is whole, and its client may go on elsewhere.
@@ -122,6 +126,7 @@ def test_the_end_does_not_wait_for_ever(valkey: EmbeddedServer, tmp_path: Path) 
         serving(valkey, tmp_path, shutdown_s=0.2) as running,
         running.connect(head, b"1,2\n") as connection,
     ):
+        until(lambda: n_responding(running) == 1)
         running.stop()
         running.thread.join(60)
         assert not running.thread.is_alive()

@@ -6,7 +6,6 @@ import math
 import re
 import struct
 import threading
-import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from itertools import pairwise
@@ -249,23 +248,21 @@ def test_png_does_not_depend_on_installed_fonts() -> None:
 
 def test_other_threads_run_while_a_png_is_drawn() -> None:
     picture = svg(random_tree(2000), px=4000)
-    gaps: list[float] = []
-    done = threading.Event()
+    begun, done, n_turns = threading.Event(), threading.Event(), 0
 
     def watch() -> None:
-        last = time.perf_counter()
+        nonlocal n_turns
         while not done.wait(0.005):
-            gaps.append(time.perf_counter() - last)
-            last = time.perf_counter()
+            n_turns += begun.is_set()
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    start = time.perf_counter()
+    begun.set()
     png(picture, 2000)
-    took = time.perf_counter() - start
     done.set()
     watcher.join()
-    assert max(gaps) < 0.5 * took
+    # Held up for the whole picture, it would have had one or two.
+    assert n_turns >= 10
 
 
 def test_a_picture_that_cannot_be_drawn_is_an_internal_error() -> None:

@@ -108,7 +108,7 @@ def test_an_alias_of_a_fit_is_its_job_and_its_model(working: Working) -> None:
 
     def fit(**inputs: Any) -> dict[str, Any]:
         body = {"method": "kmeans", "params": {"n_clusters": 2}, "inputs": inputs}
-        answer = client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"})
+        answer = client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"})
         assert answer.status_code < 300, answer.text
         return dict(answer.json())
 

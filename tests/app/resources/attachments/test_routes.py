@@ -49,7 +49,7 @@ def attach(working: Working, tree: dict[str, Any], items: str, **body: Any) -> A
     return working.client.post(
         f"/v1/trees/{tree['id']}/attachments",
         json={"items": items, **body},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     )
 
 
@@ -365,7 +365,7 @@ def test_wrong_conditions(working: Working, tree: dict[str, Any]) -> None:
 
 def test_rows_stand_for_themselves(working: Working, tree: dict[str, Any]) -> None:
     answer = working.client.post(
-        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=30"}
+        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=60"}
     )
     assert answer.status_code == 201, answer.text
     made = answer.json()
@@ -420,7 +420,7 @@ def test_points_that_are_images_show_them(working: Working) -> None:
     params = {"n_clusters": 2, "pretrain_epochs": 1, "epochs": 1}
     tree = fit(working, "deepect", {"features": answer.json()["id"]}, params=params)
     made = working.client.post(
-        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=30"}
+        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=60"}
     ).json()
     columns = working.client.get(f"/v1/attachments/{made['id']}/columns").json()["items"]
     assert [each["kind"] for each in columns] == ["image", "text"]
@@ -437,7 +437,7 @@ def test_points_that_are_images_show_them(working: Working) -> None:
 def test_an_imported_tree_has_names_and_no_outliers(working: Working) -> None:
     tree = post(working, NEWICK)
     made = working.client.post(
-        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=30"}
+        f"/v1/trees/{tree['id']}/attachments", json={}, headers={"Prefer": "wait=60"}
     ).json()
     assert made["result"]["basis"] is None
     answer = working.client.get(f"/v1/attachments/{made['id']}/nodes/0/outliers")

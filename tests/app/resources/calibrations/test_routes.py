@@ -199,7 +199,7 @@ def test_labels_that_look_wrong(working: Working, tree: dict[str, Any]) -> None:
     labels[4], labels[9] = "oak", "cat"
     body = {"inputs": {"logits": logits.tolist()}, "labels": labels, "temperature": 1}
     path = f"/v1/trees/{tree['id']}/calibrations"
-    made = working.client.post(path, json=body, headers={"Prefer": "wait=30"}).json()
+    made = working.client.post(path, json=body, headers={"Prefer": "wait=60"}).json()
     base = f"/v1/calibrations/{made['id']}/suspects"
     items = working.client.get(base).json()["items"]
     found = [(item["row"], item["label_name"], item["likely_name"]) for item in items]
@@ -220,7 +220,7 @@ def test_pairs_that_need_more_data(working: Working, tree: dict[str, Any]) -> No
     labels = ["cat"] * 20 + ["dog"] * 20 + ["rose", "oak"] * 10
     body = {"inputs": {"logits": logits}, "labels": labels, "temperature": 1}
     path = f"/v1/trees/{tree['id']}/calibrations"
-    made = working.client.post(path, json=body, headers={"Prefer": "wait=30"}).json()
+    made = working.client.post(path, json=body, headers={"Prefer": "wait=60"}).json()
     base = f"/v1/calibrations/{made['id']}/pairs"
     items = working.client.get(base).json()["items"]
     assert made["result"]["n_pairs"] == len(items) == 2
@@ -252,7 +252,7 @@ def test_a_classifier_and_a_partition_are_calibrated(working: Working) -> None:
     rows = rng.normal(size=(40, 2)) + np.array([[8.5, 0.5]])
     body = {"inputs": {"features": rows.tolist()}, "labels": ["cat"] * 40, "alpha": 0.2}
     path = f"/v1/trees/{tree['id']}/calibrations"
-    made = working.client.post(path, json=body, headers={"Prefer": "wait=30"})
+    made = working.client.post(path, json=body, headers={"Prefer": "wait=60"})
     assert made.status_code == 201, made.text
     assert any("2 of 3 classes have no row" in each for each in made.json()["warnings"])
     options = {"calibration": made.json()["id"], "confidence": 0.9}
@@ -262,7 +262,7 @@ def test_a_classifier_and_a_partition_are_calibrated(working: Working) -> None:
     tree = fit(working, "kmeans", {"features": features}, params={"n_clusters": 2})
     body = {"inputs": {"features": features * 5}, "labels": [0, 0, 1, 1] * 5, "temperature": 1}
     path = f"/v1/trees/{tree['id']}/calibrations"
-    made = working.client.post(path, json=body, headers={"Prefer": "wait=30"})
+    made = working.client.post(path, json=body, headers={"Prefer": "wait=60"})
     assert made.status_code == 201, made.text
 
 

@@ -36,7 +36,7 @@ def body(**changes: Any) -> dict[str, Any]:
 
 
 def compare(working: Working, **changes: Any) -> Any:
-    headers = {"Prefer": "wait=30"}
+    headers = {"Prefer": "wait=60"}
     return working.client.post("/v1/comparisons", json=body(**changes), headers=headers)
 
 
@@ -215,7 +215,7 @@ def test_comparisons_are_listed_newest_first(working: Working) -> None:
     made = [compare(working, runs=RUNS[:1], metrics=["nmi"]).json()["id"] for _ in range(3)]
     # Other jobs are not in the list.
     job = {"method": "hac", "inputs": {"features": POINTS.tolist()}}
-    working.client.post("/v1/jobs", json=job, headers={"Prefer": "wait=30"})
+    working.client.post("/v1/jobs", json=job, headers={"Prefer": "wait=60"})
     page = working.client.get("/v1/comparisons?limit=2").json()
     assert [item["id"] for item in page["items"]] == made[:0:-1]
     assert page["items"][0]["table"][0]["metrics"]["nmi"]["mean"] > 0
@@ -251,7 +251,7 @@ def test_trees_of_runs_are_kept_on_request(working: Working) -> None:
         alone = working.client.post(
             "/v1/jobs",
             json={"inputs": {"features": POINTS.tolist()}, **fields},
-            headers={"Prefer": "wait=30"},
+            headers={"Prefer": "wait=60"},
         ).json()
         trees = [f"/v1/trees/{tree}.nwk" for tree in (row["tree"], alone["result"]["tree"])]
         kept, again = (working.client.get(tree).text for tree in trees)

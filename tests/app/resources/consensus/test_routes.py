@@ -22,7 +22,7 @@ def trees(working: Working) -> list[str]:
 
 
 def agree(working: Working, **body: Any) -> Any:
-    return working.client.post("/v1/consensus", json=body, headers={"Prefer": "wait=30"})
+    return working.client.post("/v1/consensus", json=body, headers={"Prefer": "wait=60"})
 
 
 def test_the_majority_of_three(working: Working, trees: list[str]) -> None:

@@ -22,14 +22,14 @@ def tree(working: Working) -> dict[str, Any]:
 
 
 def evaluate(working: Working, tree: dict[str, Any], body: Any, **headers: str) -> Any:
-    headers = {"Prefer": "wait=30", **headers}
+    headers = {"Prefer": "wait=60", **headers}
     return working.client.post(f"/v1/trees/{tree['id']}/evaluations", json=body, headers=headers)
 
 
 def test_all_metrics_that_labels_allow(working: Working, tree: dict[str, Any]) -> None:
     answer = evaluate(working, tree, {"labels": ["soft", "soft", "wood"]})
     assert answer.status_code == 200, answer.text
-    assert answer.headers["preference-applied"] == "wait=30"
+    assert answer.headers["preference-applied"] == "wait=60"
     body = answer.json()
     assert body["metrics"]["dendrogram_purity"] == 1.0
     assert body["metrics"]["nmi"] == 1.0
@@ -313,7 +313,7 @@ def test_nodes_by_labels_or_features_alone(working: Working, tree: dict[str, Any
 
 
 def test_missing_node_reports(working: Working, tree: dict[str, Any]) -> None:
-    plain = evaluate(working, tree, {"labels": [0, 0, 1]}, Prefer="wait=30")
+    plain = evaluate(working, tree, {"labels": [0, 0, 1]}, Prefer="wait=60")
     assert plain.json()["nodes"] is None
     jobs = [item["id"] for item in working.client.get("/v1/jobs").json()["items"]]
     problem_of(nodes_of(working, f"/v1/jobs/{jobs[0]}/nodes"), 404, "not-found")

@@ -30,7 +30,7 @@ def tree(working: Working) -> dict[str, Any]:
 
 
 def ask(working: Working, tree: dict[str, Any], **body: Any) -> Any:
-    headers = {"Prefer": "wait=30"}
+    headers = {"Prefer": "wait=60"}
     return working.client.post(f"/v1/trees/{tree['id']}/heatmaps", json=body, headers=headers)
 
 

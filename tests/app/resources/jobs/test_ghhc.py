@@ -19,7 +19,7 @@ PARAMS = {"n_internal": 11, "max_iter": 200, "n_init": 2, "batch_size": 20}
 
 def fit(working: Working, **changes: Any) -> dict[str, Any]:
     body = {"method": "ghhc", "inputs": {"features": POINTS.tolist()}, "params": PARAMS, **changes}
-    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"})
+    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"})
     assert answer.status_code == 201, answer.text
     job: dict[str, Any] = answer.json()
     return job

@@ -47,7 +47,7 @@ def upload(working: Working, content: bytes | str, media: str, **query: Any) -> 
 
 def evaluate(working: Working, tree: dict[str, Any], **body: Any) -> Any:
     return working.client.post(
-        f"/v1/trees/{tree['id']}/evaluations", json=body, headers={"Prefer": "wait=30"}
+        f"/v1/trees/{tree['id']}/evaluations", json=body, headers={"Prefer": "wait=60"}
     )
 
 
@@ -133,11 +133,11 @@ def test_naming_by_several_labels_is_refused_before_the_fit(working: Working) ->
         "inputs": {"features": [[0.0], [1.0], [5.0]], "labels": ["a", ["b", "c"], "c"]},
         "name_by": "labels",
     }
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     assert job["status"] == "failed"
     assert "2 labels at row 1" in job["error"]["detail"]
     body["inputs"]["labels"] = [["a"], "a", ["c"]]
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     nodes = working.client.get(f"/v1/trees/{job['result']['tree']}").json()["nodes"]
     assert nodes[0]["name"] == "a (66%)"
 
@@ -149,7 +149,7 @@ def test_a_comparison_with_several_labels_has_the_problem_in_its_table(working: 
         "runs": [{"method": "hac"}],
         "metrics": ["nmi"],
     }
-    answer = working.client.post("/v1/comparisons", json=body, headers={"Prefer": "wait=30"})
+    answer = working.client.post("/v1/comparisons", json=body, headers={"Prefer": "wait=60"})
     assert "2 labels at row 1" in answer.json()["table"][0]["error"]["detail"]
 
 
@@ -222,7 +222,7 @@ def test_a_hierarchy_of_paths(working: Working, tree: dict[str, Any]) -> None:
             "runs": [{"method": "hac"}],
             "metrics": ["shortest_path_similarity"],
         },
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     ).json()
     assert compared["table"][0]["error"] is None
 
@@ -264,7 +264,7 @@ def test_edges_are_stored_as_pairs(working: Working) -> None:
     assert broken["problem"]["where"]["line"] == 3
     # A method that takes a matrix refuses them.
     body = {"method": "multinomial", "inputs": {"features": edges["id"]}}
-    refused = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"})
+    refused = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"})
     assert "numbers" in refused.json()["detail"]
 
 

@@ -25,7 +25,7 @@ def fitted(working: Working) -> dict[str, Any]:
         "then": "l2h",
         "name": "three",
     }
-    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"})
+    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"})
     job: dict[str, Any] = answer.json()
     assert job["status"] == "succeeded", job
     return job

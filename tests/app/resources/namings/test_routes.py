@@ -27,7 +27,7 @@ def tree(working: Working) -> dict[str, Any]:
 
 def name(working: Working, tree: dict[str, Any], **body: Any) -> Any:
     return working.client.post(
-        f"/v1/trees/{tree['id']}/namings", json=body, headers={"Prefer": "wait=30"}
+        f"/v1/trees/{tree['id']}/namings", json=body, headers={"Prefer": "wait=60"}
     )
 
 

@@ -27,7 +27,7 @@ def test_each_row_has_its_leaf_path_and_probabilities(
 ) -> None:
     answer = predict(working, tree, {"logits": LOGITS})
     assert answer.status_code == 200, answer.text
-    assert answer.headers["preference-applied"] == "wait=30"
+    assert answer.headers["preference-applied"] == "wait=60"
     parent = [node["parent"] for node in tree["nodes"]]
     items = answer.json()["items"]
     assert [tree["nodes"][item["leaf"]]["name"] for item in items] == ["0", "1", "2"]

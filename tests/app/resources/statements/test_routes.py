@@ -241,7 +241,7 @@ def test_a_method_learns_from_them(working: Working) -> None:
         [20.0 + at % 2, 1.0 * at] for at in range(6)
     ]
     body: dict[str, Any] = {"method": "hac", "inputs": {"features": features}}
-    wait = {"Prefer": "wait=20"}
+    wait = {"Prefer": "wait=60"}
     tree = working.client.post("/v1/jobs", json=body, headers=wait).json()["result"]["tree"]
     statement = {"apart": [{"rows": [0, 1, 2]}, {"rows": [3, 4, 5]}]}
     labels = label(
@@ -268,7 +268,7 @@ def test_pairs_and_none_at_all_in_a_job(working: Working) -> None:
     answer = problem_of(working.client.post("/v1/jobs", json=body), 422, "wrong-input")
     assert "all text or all numbers" in answer["detail"]
     body["inputs"] |= {"must_link": [[0, 1], [1, 2], [4, 5]], "cannot_link": [[0, 2]]}
-    wait = {"Prefer": "wait=20"}
+    wait = {"Prefer": "wait=60"}
     job = working.client.post("/v1/jobs", json=body, headers=wait).json()
     assert job["status"] == "failed"
     assert "rows 0 and 2 are apart ('cannot_link', pair 0)" in job["error"]["detail"]

@@ -25,7 +25,7 @@ def grown(working: Working, features: list[float]) -> dict[str, Any]:
         },
         "params": {"linkage": "average"},
     }
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     assert job["status"] == "succeeded", job
     return {"id": job["result"]["tree"]}
 
@@ -71,7 +71,7 @@ def test_a_reversed_tree(working: Working) -> None:
     left = rows_tree(working)
     logits = [[0.0, 1, 4], [0, 1, 3], [0, 1, 2], [2, 3, 0], [2, 3.5, 0]]
     body = {"method": "l2h", "inputs": {"logits": logits, "names": ["z", "y", "x"]}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     right = job["result"]["tree"]
     tangle = get(working, left, f"/tangle?other={right}").json()
     assert tangle["entanglement"] == 0
@@ -115,7 +115,7 @@ def test_a_class_tree_beside_a_hierarchy_of_its_classes(working: Working) -> Non
     logits = [[3.0, 2, 0, 0, 0], [2, 3, 0, 0, 0], [0, 0, 3, 2, 1], [0, 0, 2, 3, 1]]
     logits += [[0, 0, 2, 1, 3], [4, 3, 0, 0, 0]]
     body = {"method": "l2h", "inputs": {"logits": logits, "names": names}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     left = {"id": job["result"]["tree"]}
     right = post(working, "((e,d,c)many,(a,b)pair,other);")
     body = get(working, left, f"/tangle?other={right['id']}").json()

@@ -53,7 +53,7 @@ def test_json_is_flat_with_parents_first(working: Working, tree: dict[str, Any])
 def test_a_tree_of_a_job_names_its_job_and_method(working: Working) -> None:
     logits = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
     body = {"method": "l2h", "inputs": {"logits": logits, "names": ["x", "x", "y"]}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     assert job["status"] == "succeeded", job
     tree = working.client.get(f"/v1/trees/{job['result']['tree']}").json()
     assert tree["job"] == job["id"]
@@ -337,7 +337,7 @@ def test_delete(working: Working, tree: dict[str, Any]) -> None:
 
 def test_deleting_the_tree_of_a_job_keeps_the_job(working: Working) -> None:
     body = {"method": "l2h", "inputs": {"logits": [[2.0, 1.0], [0.0, 3.0]]}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=20"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     tree_id = job["result"]["tree"]
     assert working.client.delete(f"/v1/trees/{tree_id}").status_code == 204
     problem_of(working.client.get(f"/v1/trees/{tree_id}"), 404, "not-found")

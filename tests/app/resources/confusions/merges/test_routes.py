@@ -18,7 +18,7 @@ def tree(working: Working) -> dict[str, Any]:
     logits = [[9, 5, 0]] * 4 + [[5, 9, 0]] * 4 + [[0, 1, 9]] * 4
     names = ["rose", "tulip", "oak"]
     body = {"method": "l2h", "inputs": {"logits": logits, "names": names}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     return {"id": job["result"]["tree"]}
 
 
@@ -51,7 +51,7 @@ def test_the_curve_of_labels(working: Working, tree: dict[str, Any]) -> None:
 def test_by_logits_one_class_is_always_right(working: Working) -> None:
     logits = [[float((row * (c + 3)) % 7) for c in range(12)] for row in range(20)]
     body = {"method": "l2h", "inputs": {"logits": logits}}
-    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     answer = get(working, {"id": job["result"]["tree"]}, "/merges").json()
     last = answer["steps"][-1]
     assert [last[name] for name in ("n_classes", "accuracy", "accuracy_low")] == [1, 1.0, 1.0]

@@ -21,7 +21,7 @@ def tree(working: Working) -> dict[str, Any]:
 
 
 def evaluate(working: Working, tree: dict[str, Any], body: Any, **headers: str) -> Any:
-    headers = {"Prefer": "wait=30", **headers}
+    headers = {"Prefer": "wait=60", **headers}
     return working.client.post(
         f"/v1/models/{model_of(tree)}/evaluations", json=body, headers=headers
     )
@@ -31,7 +31,7 @@ def test_metrics_intervals_and_tables(working: Working, tree: dict[str, Any]) ->
     criteria = {"inputs": INPUTS, "labels": LABELS, "bootstrap": 50, "top_k": 2}
     answer = evaluate(working, tree, criteria)
     assert answer.status_code == 200, answer.text
-    assert answer.headers["preference-applied"] == "wait=30"
+    assert answer.headers["preference-applied"] == "wait=60"
     body = answer.json()
     members = {"id", "metrics", "standard_errors", "intervals", "n_rows", "tables", "warnings"}
     assert set(body) == members | {"versus"}
@@ -140,7 +140,7 @@ def test_other_jobs_have_no_tables(working: Working, tree: dict[str, Any]) -> No
     answer = working.client.post(
         f"/v1/trees/{tree['id']}/evaluations",
         json={"labels": CLASS_LABELS},
-        headers={"Prefer": "wait=30", "Idempotency-Key": "k"},
+        headers={"Prefer": "wait=60", "Idempotency-Key": "k"},
     )
     assert answer.status_code == 200
     job = working.client.get("/v1/jobs").json()["items"][0]

@@ -27,7 +27,7 @@ def tree(working: Working) -> str:
     job = working.client.post(
         "/v1/jobs",
         json={"method": "hmmc", "params": {"max_leaves": 4, "alpha": 0.01}, "inputs": inputs},
-        headers={"Prefer": "wait=20"},
+        headers={"Prefer": "wait=60"},
     ).json()
     assert job["status"] == "succeeded", job
     tree_id: str = job["result"]["tree"]

@@ -47,7 +47,7 @@ def fitted(working: Working, **body: Any) -> dict[str, Any]:
             "params": {"n_clusters": N_CLUSTERS, "n_init": 1, "max_iter": 15},
             **body,
         },
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     )
     job: dict[str, Any] = answer.json()
     assert job["status"] == "succeeded", job
@@ -161,7 +161,7 @@ def test_bins_and_numbers_without_names(working: Working) -> None:
             "inputs": {"features": points.tolist(), **inputs},
             "params": {"n_clusters": 2, "n_init": 1, "max_iter": 15, "n_periods": 2},
         },
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     ).json()
     body = get(working, job["result"]).json()
     assert (body["dated"], body["binned"], body["n_periods"]) == (False, True, 2)
@@ -221,7 +221,7 @@ def test_paths_that_are_refused(working: Working, ids: dict[str, Any]) -> None:
     unmoving = working.client.post(
         "/v1/jobs",
         json={"method": "kmeans", "inputs": {"features": points.tolist()}},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     ).json()["result"]
     for form in ("json", "csv", "svg", "png"):
         problem = problem_of(get(working, unmoving, form), 404, "not-found")

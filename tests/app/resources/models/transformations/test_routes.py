@@ -26,7 +26,7 @@ def model(working: Working) -> str:
 
 
 def transform(working: Working, model_id: str, inputs: Any, **fields: Any) -> Any:
-    headers = {"Prefer": "wait=30", **fields.pop("headers", {})}
+    headers = {"Prefer": "wait=60", **fields.pop("headers", {})}
     return working.client.post(
         f"/v1/models/{model_id}/transformations", json={"inputs": inputs, **fields}, headers=headers
     )
@@ -45,7 +45,7 @@ def expected(working: Working, model_id: str, rows: np.ndarray) -> np.ndarray:
 def test_rows_become_a_dataset(working: Working, model: str) -> None:
     answer = transform(working, model, {"features": ROWS[::5].tolist()})
     assert answer.status_code == 201, answer.text
-    assert answer.headers["preference-applied"] == "wait=30"
+    assert answer.headers["preference-applied"] == "wait=60"
     dataset = answer.json()
     assert answer.headers["location"].endswith(f"/v1/datasets/{dataset['id']}")
     assert (dataset["name"], dataset["role"]) == ("pets, transformed", "features")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from importlib.metadata import version
 
 import pytest
 
 from models.running import packages
 from tests.app.conftest import Api, Start, new_job, problem_of
+from tests.workers.waiting_kit import until
 from workers.errors import StoreFull, StoreUnavailable
 
 
@@ -161,12 +161,8 @@ def test_metrics_of_jobs_queues_and_tenants(start: Start) -> None:
         line for line in lines if 'umbel_lane_oldest_seconds{kind="short",queue="cpu"}' in line
     ]
     assert 0 < float(oldest.rsplit(" ", 1)[1]) < 60
-    for _ in range(200):
-        text = api.client.get("/metrics").text
-        if 'umbel_tenant_store_bytes{kind="requests",tenant="local"}' in text:
-            return
-        time.sleep(0.02)
-    raise AssertionError(text)
+    stored = 'umbel_tenant_store_bytes{kind="requests",tenant="local"}'
+    until(lambda: stored in api.client.get("/metrics").text)
 
 
 def test_metrics_say_that_redis_is_away(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

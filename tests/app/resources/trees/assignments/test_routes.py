@@ -212,7 +212,7 @@ def test_columns_that_a_method_adds_for_points(working: Working) -> None:
     job = working.client.post(
         "/v1/jobs",
         json={"method": "hdbscan", "inputs": {"features": points.tolist()}},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     ).json()
     assert job["status"] == "succeeded", job
     address = f"/v1/trees/{job['result']['tree']}/assignments"

@@ -175,7 +175,7 @@ def test_images_that_cannot_be_used(
         "inputs": {"features": upload(working, features)},
         "params": {**PARAMS, **params},
     }
-    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"}).json()
+    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     problem = answer if "status" in answer and answer["status"] == 422 else answer["error"]
     assert message in problem["detail"], problem
 

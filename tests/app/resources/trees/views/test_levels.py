@@ -15,7 +15,7 @@ POINTS = np.repeat(40.0 * np.eye(4), 15, axis=0) + RNG.normal(size=(60, 4))
 
 def fit(working: Working, **changes: Any) -> dict[str, Any]:
     body = {"method": "hac", "inputs": {"features": POINTS.tolist()}, **changes}
-    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=30"})
+    answer = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"})
     assert answer.status_code == 201, answer.text
     job: dict[str, Any] = answer.json()
     return job
@@ -137,7 +137,7 @@ def test_classes_have_support_by_rows(working: Working) -> None:
     job = working.client.post(
         "/v1/jobs",
         json={"method": "l2h", "inputs": {"logits": logits.tolist()}, "support": {}},
-        headers={"Prefer": "wait=30"},
+        headers={"Prefer": "wait=60"},
     ).json()
     assert job["status"] == "succeeded", job
     nodes = working.client.get(f"/v1/trees/{job['result']['tree']}").json()["nodes"]
