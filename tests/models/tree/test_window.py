@@ -194,7 +194,7 @@ def test_what_is_known_of_all_nodes_is_kept_for_the_second_view(
     tree = Tree(parent, height, sizes(parent, leaves), names, leaves)
     assert len(view(tree)) <= 500
     for name in ("sizes", "ordered_starts"):
-        monkeypatch.setattr(leaf_ranges, name, None)
+        monkeypatch.setattr(walk, name, None)
     assert len(view(tree, max_nodes=5000)) <= 5000
 
 
