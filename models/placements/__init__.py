@@ -1,6 +1,7 @@
 """Classes out of place: a tree of classes beside a hierarchy of the same classes.
 
-- `placements`: the request; the classes that both trees have, by name, and the groups of the
+- `options`: the request, without what it takes to answer it.
+- `placements`: the classes that both trees have, by name, and the groups of the
   hierarchy over them; how well each class fits where it hangs and where else, what is odd, and how
   sure that is. Start here.
 - `evidence`: how alike two classes are, by the tree and by a classifier's scores; what classes out

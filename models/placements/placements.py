@@ -33,12 +33,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-from pydantic import Field
 from scipy import stats
 
 from models.arrays import Float, Int, Mask
 from models.errors import UsageError, listed
-from models.parameters import Exact
 from models.running.progress import Progress, silent
 from models.tree.parents import under
 from models.tree.tree import Tree
@@ -327,16 +325,3 @@ def _trust(margin: Float) -> Float:
         return np.ones(len(margin))
     far = np.where(np.isfinite(margin), (margin - centre) / scale, 0.0)
     return np.maximum(1.0 / (1.0 + np.exp(np.clip(2.0 * (far - _DOUBT), -50, 50))), _LEAST)
-
-
-class PlacementTerms(Exact):
-    """How many false discoveries are accepted."""
-
-    level: float = Field(
-        0.05,
-        gt=0,
-        le=0.5,
-        allow_inf_nan=False,
-        description="The accepted rate of false discoveries among the classes, and among the "
-        "subtrees, that are called out of place.",
-    )

@@ -20,14 +20,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from models.arrays import Arrays, Float, Matrix
 from models.errors import UsageError
 from models.parameters import Whole
-from models.preprocess.documents import (
-    Stemming,
-    StopWords,
-    numbered,
-    reader,
-    vocabulary,
-    word_counts,
-)
+from models.preprocess import documents as counted
+from models.preprocess.documents import Stemming, StopWords, numbered, reader, vocabulary
 
 Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
 """Yields all rows from the first to the last, in blocks, each time it is called."""
@@ -93,7 +87,7 @@ class Words(_Step):
     def apply(self, rows: Any, learned: Arrays) -> Matrix:
         words = self.words(learned)
         read = reader(self.stop_words, self.stemming)
-        return word_counts(numbered(_documents([rows]), words, read=read), len(words))
+        return counted.word_counts(numbered(_documents([rows]), words, read=read), len(words))
 
 
 def _documents(blocks: Iterable[Any]) -> list[str]:

@@ -10,7 +10,7 @@ from pydantic import ConfigDict
 
 from models.errors import UsageError, listed
 from models.inputs.data import Data, Value
-from models.placements.placements import PlacementTerms
+from models.placements.options import PlacementTerms
 from models.registry import known
 from models.running.progress import subprogress
 from models.tree.cluster_names import cluster_names

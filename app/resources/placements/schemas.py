@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.creation.fields import Given, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
-from models.placements.placements import PlacementTerms
+from models.placements.options import PlacementTerms
 from workers.model import Record
 
 _REQUEST: dict[str, Any] = {"hierarchy": ["animal/cat", "animal/dog", "vehicle/car"], "level": 0.05}
