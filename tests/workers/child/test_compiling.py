@@ -188,10 +188,15 @@ def test_the_rest_is_loaded_into_the_template_and_new_children() -> None:
         assert has(late.pid, "sklearn")
         assert psutil.Process(template.pid()).num_threads() == 1
         assert early.alive()
-        # It may load by itself what it lacks.
+        # It may load by itself what it lacks. A process is there before its limit is.
+        until(lambda: bounded(early.pid) and bounded(late.pid))
         assert 100 < (room(early.pid) - room(late.pid)) >> 20 < 160
         early.kill()
         late.kill()
+
+
+def bounded(pid: int) -> bool:
+    return resource.prlimit(pid, resource.RLIMIT_DATA)[0] != resource.RLIM_INFINITY
 
 
 def room(pid: int) -> int:
