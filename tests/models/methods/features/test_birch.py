@@ -46,7 +46,7 @@ def in_linked_order(model: Any, at: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("threshold", "branching"), [(0.5, 3), (1.0, 10), (2.0, 50), (0.01, 2)])
 def test_subclusters_and_their_points_are_scikit_learns(threshold: float, branching: int) -> None:
-    points = blobs()
+    points = blobs(300)
     points -= points.mean(axis=0)
     fitted = fit(points, threshold=threshold, branching=branching)
     known = scikit(points, threshold, branching)
