@@ -40,7 +40,7 @@ ARGS = (
     "--disable-site-isolation-trials",
 )
 CALM = {"UMBEL_LEASE_S": "60", "UMBEL_HEARTBEAT_S": "2", "UMBEL_SWEEP_S": "1"}
-"""Of a service whose workers no test kills: slow, they keep their jobs."""
+"""Settings where no test kills a worker: slow workers keep their jobs."""
 WITHIN_MS = 60_000
 """Timeout of each wait: generous, because a busy machine is slow."""
 
