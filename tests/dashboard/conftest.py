@@ -39,6 +39,8 @@ ARGS = (
     "--renderer-process-limit=1",
     "--disable-site-isolation-trials",
 )
+CALM = {"UMBEL_LEASE_S": "60", "UMBEL_HEARTBEAT_S": "2", "UMBEL_SWEEP_S": "1"}
+"""Settings where no test kills a worker: slow workers keep their jobs."""
 WITHIN_MS = 60_000
 """Timeout of each wait: generous, because a busy machine is slow."""
 
@@ -58,7 +60,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="package")
 def service(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """One service for all tests that leave it intact; not started without a browser."""
-    with running(tmp_path_factory.mktemp("dashboard") / "data") as service:
+    with running(tmp_path_factory.mktemp("dashboard") / "data", **CALM) as service:
         yield service
 
 

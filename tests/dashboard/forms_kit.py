@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
 
 def choose(region: Locator, role: str, name: str) -> None:
@@ -19,3 +22,23 @@ def finished(page: Page) -> None:
     page.wait_for_url("**/#/trees/tr_*")
     page.go_back()
     page.get_by_role("link", name="Open the tree").wait_for()
+
+
+@contextmanager
+def held_back(page: Page, address: re.Pattern[str], method: str) -> Iterator[list[Route]]:
+    """Requests to such an address, which the page sends meanwhile, arrive when the block ends: what
+    it shows while it waits is seen on the quickest machine."""
+    held: list[Route] = []
+    is_held = True
+
+    def send(route: Route) -> None:
+        if is_held and route.request.method == method:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route(address, send)
+    yield held
+    is_held = False
+    for route in held:
+        route.continue_()

@@ -12,7 +12,7 @@ import pytest
 from app.http.environment_keys import new_key
 from tests.app.http.server_kit import free_port
 from tests.app.http.sign_in.issuer_kit import CLIENT, SECRET, serving
-from tests.dashboard.conftest import Axe, Open
+from tests.dashboard.conftest import CALM, Axe, Open
 from tests.dashboard.forms_kit import finished
 from tests.e2e.conftest import Service, running
 
@@ -34,7 +34,7 @@ def keyed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
             "UMBEL_OIDC_GROUPS": "lab=lab:write",
         }
-        with running(folder, workers=1, port=port, **settings) as service:
+        with running(folder, workers=1, port=port, **CALM, **settings) as service:
             service.client.headers["Authorization"] = f"Bearer {KEY}"
             service.issuer = issuer  # type: ignore[attr-defined]
             yield service

@@ -13,7 +13,8 @@ import openpyxl
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
-from tests.dashboard.forms_kit import finished
+from tests.dashboard.forms_kit import finished, held_back
+from tests.dashboard.planted import until
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -171,12 +172,11 @@ def test_a_run_waits_for_its_uploads(open_page: Open) -> None:
     page = open_page("/?method=hac", fresh=True)
     run = page.get_by_role("button", name="Run Agglomerative clustering")
     run.wait_for()
-    wire = page.context.new_cdp_session(page)
-    slow = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 20_000}
-    wire.send("Network.emulateNetworkConditions", slow)
-    drop(page, "points.npy", points(2000))
-    run.click()
-    page.get_by_text("Waiting for 1 upload…").wait_for()
+    with held_back(page, re.compile(r"/v1/datasets\?"), "POST") as held:
+        drop(page, "points.npy", points())
+        run.click()
+        page.get_by_text("Waiting for 1 upload…").wait_for()
+        until(page, lambda: held)
     finished(page)
 
 

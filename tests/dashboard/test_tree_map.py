@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.dashboard.conftest import Axe, Open, Pages
+from tests.dashboard.forms_kit import held_back
 from tests.dashboard.planted import SMALL, imported, until
 from tests.e2e.client import Api, npy
 from tests.e2e.conftest import Service
@@ -220,15 +221,11 @@ def test_a_layout_shows_its_progress_and_the_colours_of_labels(
 ) -> None:
     labels = api.upload(npy(GROUP % 2), role="labels", name="parity")
     page = open_page("/trees")
-    # However quick the layout is, the page learns of its end once its progress has been seen.
-    events, held = re.compile(r"/v1/jobs/job_\w+/events"), []
-    page.route(events, held.append)
-    page.evaluate("path => { location.hash = path; }", f"#/trees/{tree}?map=tsne&color={labels}")
+    address = f"#/trees/{tree}?map=tsne&color={labels}"
     region = page.get_by_role("region", name="Map", exact=True)
-    region.get_by_role("progressbar").wait_for()
-    page.unroute(events)
-    for route in held:
-        route.continue_()
+    with held_back(page, re.compile(r"/v1/jobs/job_\w+/events"), "GET"):
+        page.evaluate("path => { location.hash = path; }", address)
+        region.get_by_role("progressbar").wait_for()
     panel(page)
     stage = region.locator(".map-stage")
     until(page, lambda: coloured(stage) == [True, True, False, False])
