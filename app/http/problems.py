@@ -209,7 +209,10 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(UsageError)
     async def unusable(request: Request, error: UsageError) -> Response:
-        return respond(request_id_of(request), problem_of_usage(error))
+        body = problem_of_usage(error)
+        if error.code == "bad-cursor":
+            body["errors"] = [{"detail": error.detail, "pointer": [QUERY, "cursor"]}]
+        return respond(request_id_of(request), body, method=request.method)
 
     @app.exception_handler(OverLimit)
     async def over_limit(request: Request, error: OverLimit) -> Response:
