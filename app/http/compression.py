@@ -4,8 +4,8 @@ A request body may be packed (`Content-Encoding: gzip` or `zstd`). It is unpacke
 it arrives, so that every route reads, bounds and hashes the content itself; the header and the
 length, which is of the packed body, are taken away. Other codings are refused.
 
-Of the two codings the one with the larger weight in `Accept-Encoding` is taken, zstd of equal ones,
-none where `identity` has a larger one still. Starlette's responder compresses, large pieces in
+The coding with the larger weight in `Accept-Encoding` is taken, zstd where both have the same, none
+where `identity` has a larger one still. Starlette's responder compresses, large pieces in
 threads. Here is which responses, and the rules of RFC 9110 for ETags: each compressed form is
 another representation, with its own strong ETag, `"...-gzip"` or `"...-zstd"`, so that If-Match and
 ranges stay exact. Conditions on it are conditions on the plain
