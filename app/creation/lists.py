@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel
 
 from app.creation.annotation_schemas import LONGEST_NAME, MOST_TAGS, Tag
 from app.http.dependencies import Caller, Service, ServiceDep
-from app.http.paging import LINK_HEADER, Cursor, Limit, Page, example_page, next_link
+from app.http.paging import ByTime, Page, Words, example_page
 from app.http.problems import ANYWHERE, responses
+from workers.stores.redis.pages import Listing
 
 Stored = TypeVar("Stored")
 Item = TypeVar("Item", bound=BaseModel)
 Filters = dict[str, Any]
-ReadPage = Callable[..., tuple[Sequence[Stored], str | None]]
-"""Reads a page of what is stored for a tenant, newest first, and gives the cursor of the next.
+ReadList = Callable[..., Listing[Stored]]
+"""Gives what is stored for a tenant.
 
-Takes the tenant and, by keyword, `name`, `tags`, `words`, `limit`, `cursor`, `reach` and the
-filters of its kind alone. Blocks. Raises UsageError `bad-cursor`."""
+Takes the tenant and, by keyword, `name`, `tags`, `words`, `reach` and the filters of its kind
+alone. Blocks."""
+
+NameFilter = Annotated[
+    str | None,
+    Query(alias="name", max_length=LONGEST_NAME, description="Only those with exactly this name."),
+]
 
 
 async def _shared(
-    name: Annotated[
-        str | None,
-        Query(max_length=LONGEST_NAME, description="Only those with exactly this name."),
-    ] = None,
+    name: NameFilter = None,
     tags: Annotated[
         tuple[Tag, ...],
         Query(
@@ -38,25 +40,14 @@ async def _shared(
             description="Only those with this tag; several times: with all of the tags.",
         ),
     ] = (),
-    search: Annotated[
-        str | None,
-        Query(
-            alias="q",
-            max_length=200,
-            description="Only those that have each of these words, in any case and anywhere, in "
-            "their name, description, tags, id or method.",
-        ),
-    ] = None,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    search: Words = None,
 ) -> Filters:
-    """The query of every list.
+    """What lists of things with names and tags are filtered by.
 
     Name and words are looked for in a bounded number of entries for each page, so that a page may
     have fewer items than `limit`, even none, and a `next_cursor`.
     """
-    words = tuple((search or "").casefold().split())
-    return {"name": name, "tags": tags, "words": words, "limit": limit, "cursor": cursor}
+    return {"name": name, "tags": tags, "words": tuple((search or "").casefold().split())}
 
 
 async def _nothing() -> Filters:
@@ -70,40 +61,43 @@ def mount_list(
     model: type[Item],
     body_of: Callable[[Stored], Item],
     example: dict[str, Any],
-    pages: Callable[[Service], ReadPage[Stored]],
+    things: Callable[[Service], ReadList[Stored]],
     *,
     description: str,
     only: Callable[..., Awaitable[Filters]] = _nothing,
+    operation_id: str | None = None,
 ) -> None:
     """Add the GET of a list.
 
-    body_of : what is shown of one. pages : where they are read. only : a dependency, the filters
+    body_of : what is shown of one. things : where they are read. only : a dependency, the filters
     beside those that every list has.
     """
 
     async def listed(
-        request: Request,
         response: Response,
         service: ServiceDep,
         caller: Caller,
+        paging: ByTime,
         own: Filters = Depends(only),
         shared: Filters = Depends(_shared),
     ) -> Page[Item]:
-        page = partial(pages(service), caller.tenant, reach=caller.reach, **own, **shared)
-        stored, following = await to_thread.run_sync(page)
-        response.headers.update(next_link(request, following))
-        return Page(items=[body_of(each) for each in stored], next_cursor=following)
+        def read() -> tuple[list[Stored], str | None, int | None]:
+            listing = things(service)(caller.tenant, reach=caller.reach, **own, **shared)
+            page, following = listing.page(
+                paging.limit, paging.position, oldest=paging.sort == "oldest"
+            )
+            return page, following, listing.count() if paging.counts else None
+
+        stored, following, count = await to_thread.run_sync(read)
+        return paging.page(response, map(body_of, stored), following, count)
 
     router.add_api_route(
         path,
         listed,
         methods=["GET"],
-        operation_id=f"list_{noun}s",
+        operation_id=operation_id or f"list_{noun}s",
         summary=f"{noun.capitalize()}s, newest first",
         description=description,
         response_model=Page[model],  # type: ignore[valid-type]
-        responses={
-            200: {"headers": LINK_HEADER, **example_page(example)},
-            **responses(*ANYWHERE),
-        },
+        responses={200: example_page(example), **responses(*ANYWHERE)},
     )

@@ -3,7 +3,7 @@ of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
@@ -12,19 +12,21 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.creation import OF_TREE, Endpoint, mount_create
-from app.creation.lists import Filters, ReadPage, mount_list
+from app.creation.lists import Filters, ReadList, mount_list
 from app.creation.named_schemas import NamedJobBody
-from app.http.dependencies import Service, ServiceDep, Tenant, checked, is_id
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked, is_id
 from app.http.etags import IfMatch, answer, body_etag, etag_of, require_match
 from app.http.forms import Form, respond
-from app.http.keyring import Access
+from app.http.pointers import QUERY
 from app.http.problems import Refused, not_found, refused_at, responses
 from app.http.stored import record_of
 from app.http.streaming import Turn
 from app.http.tables import mapped
+from models.errors import shown
 from workers.kinds.kind import NamedKind
 from workers.kinds.registry import kind_of
 from workers.model import Record, Status, sibling
+from workers.stores.redis.pages import Listing
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,18 +41,29 @@ async def _with_status(status: _Status = None) -> Filters:
     return {"status": status}
 
 
+OfTreeQuery = Annotated[
+    str | None,
+    Query(
+        max_length=100,
+        description="Only what was made for this tree, also if it has been removed.",
+        examples=["tr_01kamjx5w0ahwbcuvh3mqsx4fb"],
+    ),
+]
+
+
 async def _with_tree(
-    tree: Annotated[
-        str | None,
-        Query(
-            max_length=100,
-            description="Only this tree's, also if it has been removed.",
-            examples=["tr_01kamjx5w0ahwbcuvh3mqsx4fb"],
-        ),
-    ] = None,
+    tree: OfTreeQuery = None,
     status: _Status = None,
 ) -> Filters:
     return {"tree": tree, "status": status}
+
+
+async def _of_this_tree(
+    service: ServiceDep, tenant: Tenant, tree_id: TreeId, status: _Status = None
+) -> Filters:
+    """Raises Refused `not-found` for the tree."""
+    await record_of(service, tenant, tree_id)
+    return {"tree": tree_id, "status": status}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,18 +222,37 @@ class NamedJobs(Named, Generic[Body]):
         ) -> Response:
             return answer(request, self.body.of(await self.find(service, tenant, own_id)))
 
-    async def of_tree_id(self, service: Service, caller: Access, tree_id: str) -> list[Body]:
-        """All of a tree that the caller reaches, the newest first. Raises Refused `not-found` for
-        the tree."""
-        tenant, reach = caller.tenant, caller.reach
-        await record_of(service, tenant, tree_id)
-        job_id = sibling(tree_id, "job")
-        records = await to_thread.run_sync(service.ledger.made_of, tenant, job_id, self.kind_name)
-        return [
-            self.body.of(record)
-            for record in records
-            if reach is None or reach.has(record.id, record.tags)
-        ]
+    def mount_of_tree(self, router: APIRouter, example: dict[str, Any]) -> None:
+        """Add the route of the list of one tree."""
+        self._mount_list(
+            router,
+            f"/v1/trees/{{tree_id}}/{self.noun}s",
+            example,
+            _of_this_tree,
+            operation_id=f"list_{self.noun}s_of_tree",
+            description=f"The {self.noun}s of the tree, with those that are being made and that "
+            "failed. They share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).",
+        )
+
+    def _mount_list(
+        self,
+        router: APIRouter,
+        path: str,
+        example: dict[str, Any],
+        only: Callable[..., Awaitable[Filters]],
+        **documented: Any,
+    ) -> None:
+        mount_list(
+            router,
+            path.removeprefix(router.prefix),
+            self.noun,
+            self.body,
+            self.body.of,
+            example,
+            self._listing,
+            only=only,
+            **documented,
+        )
 
     def mount(
         self,
@@ -233,17 +265,13 @@ class NamedJobs(Named, Generic[Body]):
         etags : those that one has now, in its forms.
         """
         own_id_of = self.checked_id
-        mount_list(
+        self._mount_list(
             router,
-            self.path.removeprefix(router.prefix),
-            self.noun,
-            self.body,
-            self.body.of,
+            self.path,
             example,
-            self._pages,
+            _with_tree if self.of_tree else _with_status,
             description=f"One page of the caller's {self.noun}s. They share names and tags with "
             "their jobs (`PATCH /v1/jobs/{job_id}`).",
-            only=_with_tree if self.of_tree else _with_status,
         )
 
         @router.delete(
@@ -276,15 +304,17 @@ class NamedJobs(Named, Generic[Body]):
             await to_thread.run_sync(service.ledger.delete, tenant, body.job)
             return Response(status_code=204)
 
-    def _pages(self, service: Service) -> ReadPage[Record]:
-        def read(
-            tenant: str, *, tree: str | None = None, **filters: Any
-        ) -> tuple[list[Record], str | None]:
-            """Raises Refused `invalid-request` for what is no id of a tree."""
-            if tree is not None and not is_id(tree, "tr"):
-                raise refused_at(
-                    "invalid-request", f"tree {tree!r} is not the id of a tree.", "tree"
-                )
-            return service.ledger.page(tenant, method=self.kind_name, tree=tree, **filters)
+    def _listing(self, service: Service) -> ReadList[Record]:
+        def read(tenant: str, *, tree: str | None = None, **filters: Any) -> Listing[Record]:
+            require_tree_id(tree)
+            return service.ledger.listing(tenant, method=self.kind_name, tree=tree, **filters)
 
         return read
+
+
+def require_tree_id(tree: str | None) -> None:
+    """Raises Refused `invalid-request` for what a list cannot be filtered by."""
+    if tree is not None and not is_id(tree, "tr"):
+        raise refused_at(
+            "invalid-request", f"tree {shown(tree)} is not the id of a tree.", QUERY, "tree"
+        )

@@ -1,12 +1,14 @@
-"""Text and JSON compressed by gzip for clients that accept it; packed requests unpacked.
+"""Text and JSON compressed by zstd or gzip for clients that accept it; packed requests unpacked.
 
 A request body may be packed (`Content-Encoding: gzip` or `zstd`). It is unpacked here, in pieces as
 it arrives, so that every route reads, bounds and hashes the content itself; the header and the
 length, which is of the packed body, are taken away. Other codings are refused.
 
-Starlette's responder compresses, large pieces in threads. Here is which responses, and the rules of
-RFC 9110 for ETags: the compressed form is another representation, with its own strong ETag,
-`"...-gzip"`, so that If-Match and ranges stay exact. Conditions on it are conditions on the plain
+The coding with the larger weight in `Accept-Encoding` is taken, zstd where both have the same, none
+where `identity` has a larger one still. Starlette's responder compresses, large pieces in
+threads. Here is which responses, and the rules of RFC 9110 for ETags: each compressed form is
+another representation, with its own strong ETag, `"...-gzip"` or `"...-zstd"`, so that If-Match and
+ranges stay exact. Conditions on it are conditions on the plain
 form, for every route.
 
 Events, parts by Range, images and binary forms go as they are. Lengths of compressed responses tell
@@ -20,6 +22,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any, Literal
 
 from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
@@ -28,7 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.problems import Refused, respond
 from models.errors import UsageError, shown
-from workers.formats.packed import Coding, Unpacker
+from workers.formats.packed import Coding, Unpacker, zstd_module
 
 SHORTEST = 1024
 """Bytes: a shorter response does not get shorter by more than its header gets longer."""
@@ -40,12 +44,16 @@ with level 4 it becomes 4.3 MB."""
 THREAD_BYTES = 16 << 10
 """A longer piece is compressed in a thread; here it would hold up others for more than 0.3 ms."""
 
+ZSTD_LEVEL = 3
+"""Its window is 2 MiB, below the 8 MiB of RFC 9659."""
+
+_WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 _TEXT = re.compile(r"text/(?!event-stream)|application/(.+\+)?json|image/svg\+xml")
 CODINGS: dict[str, Coding] = {"gzip": "gzip", "x-gzip": "gzip", "zstd": "zstd"}
 """What a body may be packed by."""
 
 _CONDITIONS = (b"if-match", b"if-none-match", b"if-range")
-_SUFFIX = b'-gzip"'
+_SUFFIX = re.compile(rb'-(gzip|zstd)"')
 _OF_PACKED = (b"content-encoding", b"content-length")
 
 
@@ -69,8 +77,9 @@ class Compressed:
             return
         known = _compressed_etags(headers)
         scope["headers"] = [_plain(*pair) for pair in scope["headers"]]
-        if takes_gzip(headers):
-            responder = _Responder(self.app, known)
+        chosen = coding_for(headers)
+        if chosen is not None:
+            responder = _RESPONDERS[chosen](self.app, known)
             await responder(scope, receive, send)
         else:
             await self.app(scope, receive, _varying(send))
@@ -88,9 +97,13 @@ class _Responder(GZipResponder):
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 etag, coding = headers.get("etag"), headers.get("content-encoding")
-                own = None if etag is None else f'{etag[:-1]}-gzip"'
+                own = None if etag is None else f'{etag[:-1]}-{self.content_encoding}"'
                 unchanged = message["status"] == 304 and own in self._known
-                if own is not None and self.chosen and (coding == "gzip" or unchanged):
+                if (
+                    own is not None
+                    and self.chosen
+                    and (coding == self.content_encoding or unchanged)
+                ):
                     headers["ETag"] = own
             await send(message)
 
@@ -106,6 +119,23 @@ class _Responder(GZipResponder):
             if not _TEXT.match(media_type):
                 self.exclude_content_types = (media_type,)
         await super().send_with_compression(message)
+
+
+class _ByZstd(_Responder):
+    content_encoding = "zstd"
+
+    @cached_property
+    def _by_zstd(self) -> Any:
+        return zstd_module().ZstdCompressor(level=ZSTD_LEVEL)
+
+    def _compress_body(self, body: bytes, more_body: bool) -> bytes:
+        by = self._by_zstd
+        packed: bytes = by.compress(body, by.FLUSH_BLOCK if more_body else by.FLUSH_FRAME)
+        return packed
+
+
+_RESPONDERS: dict[str, type[_Responder]] = {"zstd": _ByZstd, "gzip": _Responder}
+"""What an answer may be packed by, the preferred first."""
 
 
 def _unpacked(receive: Receive, coding: Coding) -> Receive:
@@ -149,11 +179,26 @@ def _unpacked(receive: Receive, coding: Coding) -> Receive:
 
 def takes_gzip(request: Mapping[str, str]) -> bool:
     """Whether `gzip` is among the codings of the client, and not with weight 0."""
+    return _weights(request).get("gzip", 0.0) > 0
+
+
+def coding_for(request: Mapping[str, str]) -> Literal["zstd", "gzip"] | None:
+    """The coding that a client likes best; None: none is as good as `identity`, or accepted."""
+    weights = _weights(request)
+    zstd, gzip = weights.get("zstd", 0.0), weights.get("gzip", 0.0)
+    if max(zstd, gzip) <= 0 or weights.get("identity", 0.0) > max(zstd, gzip):
+        return None
+    return "zstd" if zstd >= gzip else "gzip"
+
+
+def _weights(request: Mapping[str, str]) -> dict[str, float]:
+    """The weight of each coding that `Accept-Encoding` names; 0 for a spoilt one."""
+    weights = {}
     for part in request.get("accept-encoding", "").split(","):
-        coding, _, weight = part.partition(";")
-        if coding.strip().lower() == "gzip":
-            return re.fullmatch(r"\s*q=0(\.0*)?\s*", weight) is None
-    return False
+        coding, *parameters = (each.strip().lower() for each in part.split(";"))
+        weight = next((each[2:] for each in parameters if each.startswith("q=")), "1")
+        weights[coding] = float(weight) if _WEIGHT.fullmatch(weight) else 0.0
+    return weights
 
 
 def _varying(send: Send) -> Send:
@@ -177,12 +222,14 @@ def _media_type(headers: Mapping[str, str]) -> str:
 
 def _plain(name: bytes, value: bytes) -> tuple[bytes, bytes]:
     """A header of a request, with a condition on a compressed form put on the plain one."""
-    return (name, value.replace(_SUFFIX, b'"')) if name in _CONDITIONS else (name, value)
+    return (name, _SUFFIX.sub(b'"', value)) if name in _CONDITIONS else (name, value)
 
 
 def _compressed_etags(headers: Mapping[str, str]) -> frozenset[str]:
     etags = (etag.strip() for etag in headers.get("if-none-match", "").split(","))
-    return frozenset(etag.removeprefix("W/") for etag in etags if etag.endswith('-gzip"'))
+    return frozenset(
+        etag.removeprefix("W/") for etag in etags if etag.endswith(('-gzip"', '-zstd"'))
+    )
 
 
 def _refusal(scope: Scope, coding: str) -> ASGIApp:

@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -19,7 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
-from app.http.addresses import path_of
+from app.http.addresses import address, path_of
 from app.http.pointers import HEADER, QUERY, located
 from app.http.problem_schemas import ProblemBody
 from models.errors import UsageError, shown
@@ -209,7 +210,10 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(UsageError)
     async def unusable(request: Request, error: UsageError) -> Response:
-        return respond(request_id_of(request), problem_of_usage(error))
+        body = problem_of_usage(error)
+        if error.code == "bad-cursor":
+            body["errors"] = [{"detail": error.detail, "pointer": [QUERY, "cursor"]}]
+        return respond(request_id_of(request), body, method=request.method)
 
     @app.exception_handler(OverLimit)
     async def over_limit(request: Request, error: OverLimit) -> Response:
@@ -234,6 +238,8 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
+        if error.status_code == 404 and (place := _without_slash(request)) is not None:
+            return Response(status_code=308, headers={"Location": place})
         if error.status_code == 405:
             headers["Allow"] = _allowed(request) or headers.get("Allow", "")
         body = _problem_of_http(request, error, headers)
@@ -345,6 +351,16 @@ def place_in(value: Any, loc: tuple[str | int, ...], kind: str) -> tuple[str | i
         elif kind == "missing" and number == len(loc):
             place.append(part)
     return tuple(place)
+
+
+def _without_slash(request: Request) -> str | None:
+    """The address of a path below `/v1` that ends in slashes without them, with its query."""
+    path = path_of(request.scope)
+    plain = path.rstrip("/")
+    if plain == path or not plain.startswith("/v1/"):
+        return None
+    query = request.scope["query_string"].decode("latin-1")
+    return address(request, quote(plain, safe="/@:")) + (f"?{query}" if query else "")
 
 
 def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str]]:

@@ -10,5 +10,6 @@ other, but for `trees`; what two need stands in `app.creation`, `app.http` or `a
 - `attachments`, `maps`, `heatmaps`, `figures`: items and pictures of a tree.
 - `models`, `predictions`, `evaluations`, `calibrations`, `drifts`, `confusions`: models, and what
   they do on rows.
+- `problems`: pages that explain the types of problems.
 - `service`: health, version, usage.
 """

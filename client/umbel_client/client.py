@@ -460,7 +460,7 @@ class Umbel(Lists):
     def pauses(self) -> list[dict[str, Any]]:
         """What takes no jobs for now: `scope`, `name`, `reason` and `since` of each. For keys of
         administrators, as are the calls that follow."""
-        return list(self._connection.described("/v1/pauses", "items")["items"])
+        return self._connection.listed("/v1/pauses")
 
     def pause(self, scope: str, name: str, reason: str | None = None) -> dict[str, Any]:
         """Let the jobs of a `lane` (`cpu:fit`), a `tenant`, a `method` or a `worker` wait; a worker
@@ -476,7 +476,7 @@ class Umbel(Lists):
     def workers(self) -> list[dict[str, Any]]:
         """The workers that are alive: `id`, `status` (`active`, `draining` or `drained`), `queues`,
         `running` and `seen_at` of each."""
-        return list(self._connection.described("/v1/workers", "items")["items"])
+        return self._connection.listed("/v1/workers")
 
     def version(self) -> dict[str, str]:
         """The version of the API (`api`), of the service and of its Python."""
@@ -484,8 +484,7 @@ class Umbel(Lists):
 
     def catalogue(self) -> dict[str, dict[str, Any]]:
         """The service's methods by id: inputs, parameters and outputs."""
-        body = self._connection.described("/v1/methods", "items")
-        return {entry["id"]: entry for entry in body["items"]}
+        return {entry["id"]: entry for entry in self._connection.listed("/v1/methods")}
 
     def method(self, method_id: str) -> dict[str, Any]:
         """One method of the catalogue."""

@@ -85,7 +85,9 @@ class Dataset(Held):
         """The `statements` from which labels were made, and the `tree` that they are about.
         Raises NotFound for other datasets.
         """
-        return self._connection.described(f"{self._path}/statements", "tree", "statements")
+        path = f"{self._path}/statements"
+        about = self._connection.described(path, "tree", query={"limit": 1})
+        return {"tree": about["tree"], "statements": self._connection.listed(path)}
 
     def __repr__(self) -> str:
         lengths = " x ".join(map(str, self.dimensions or ())) or self.status

@@ -11,8 +11,8 @@ from umbel_client.comparison import Comparison
 from umbel_client.core.connection import Connection
 from umbel_client.core.fields import (
     DatasetFilters,
-    Filters,
     JobFilters,
+    MethodFilters,
     TreeFilters,
     WorkFilters,
     query_of,
@@ -40,26 +40,28 @@ class Lists:
         self._connection = connection
 
     def jobs(self, **filters: Unpack[JobFilters]) -> list[Job]:
-        """The newest jobs; filters : status, method, name, tags, words, limit."""
+        """The newest jobs; filters : status, method, reason, kind, tree, name,
+        tags, words, sort, limit."""
         return self._listed(Job, filters)
 
     def datasets(self, **filters: Unpack[DatasetFilters]) -> list[Dataset]:
-        """The newest datasets; filters : role, name, tags, words, limit."""
+        """The newest datasets; filters : role, name, tags, words, sort, limit."""
         return self._listed(Dataset, filters)
 
-    def trees(self, **filters: Unpack[Filters]) -> list[dict[str, Any]]:
+    def trees(self, **filters: Unpack[MethodFilters]) -> list[dict[str, Any]]:
         """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
-        filters : name, tags, words, limit.
+        filters : method, name, tags, words, sort, limit.
         """
         return self._connection.listed("/v1/trees", *query_of(filters))
 
     def comparisons(self, **filters: Unpack[WorkFilters]) -> list[Comparison]:
-        """The newest comparisons; filters : status, name, tags, words, limit."""
+        """The newest comparisons; filters : status, name, tags, words, sort,
+        limit."""
         return self._listed(Comparison, filters)
 
     def calibrations(self, **filters: Unpack[TreeFilters]) -> list[Calibration]:
         """The newest calibrations without curves and tables; filters : status, name, tags, words,
-        tree, limit."""
+        tree, sort, limit."""
         return self._listed(Calibration, filters)
 
     def drifts(self, **filters: Unpack[TreeFilters]) -> list[Drift]:
@@ -85,6 +87,17 @@ class Lists:
     def maps(self, **filters: Unpack[TreeFilters]) -> list[Map]:
         """The newest maps; filters as of `calibrations`."""
         return self._listed(Map, filters)
+
+    def count(self, what: str, **filters: Any) -> int | None:
+        """How many there are: `umbel.count("jobs", status="failed")`.
+
+        what : a list as its address has it, `jobs`, `trees`, `datasets`, `drifts`, .... filters :
+        as that list has them. None: so many that the service does not count them.
+        """
+        query, _ = query_of(filters)
+        wanted = {**query, "count": True, "limit": 1}
+        found = self._connection.described(f"/v1/{what}", "count", query=wanted)["count"]
+        return None if found is None else int(found)
 
     def _listed(self, kind: type[H], filters: Mapping[str, Any]) -> list[H]:
         path = f"/v1/{kind._collection}"

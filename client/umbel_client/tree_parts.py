@@ -179,18 +179,18 @@ class TreeParts:
 
     def attachments(self) -> list[Attachment]:
         """What is attached to the tree, the newest first, without columns."""
-        body = self._document("/attachments", "items")
-        return [Attachment(self._connection, each) for each in body["items"]]
+        bodies = self._connection.listed(f"{self._path}/attachments")
+        return [Attachment(self._connection, body) for body in bodies]
 
     def heatmaps(self) -> list[Heatmap]:
         """The heatmaps of the tree, the newest first, without matrices and pictures."""
-        body = self._document("/heatmaps", "items")
-        return [Heatmap(self._connection, each) for each in body["items"]]
+        bodies = self._connection.listed(f"{self._path}/heatmaps")
+        return [Heatmap(self._connection, body) for body in bodies]
 
     def maps(self) -> list[Map]:
         """The maps of the tree, the newest first; `lay_out` makes one."""
-        body = self._document("/maps", "items")
-        return [Map(self._connection, each) for each in body["items"]]
+        bodies = self._connection.listed(f"{self._path}/maps")
+        return [Map(self._connection, body) for body in bodies]
 
 
 def _numbers(values: Sequence[int] | None) -> str | None:

@@ -461,9 +461,9 @@ class TreeWork(TreeParts):
         """
         own_id = getattr(attachment, "id", attachment)
         if own_id is None:
-            body = self._connection.described(f"{self._path}/attachments", "items")
-            made = (each["id"] for each in body["items"] if each["status"] == "succeeded")
-            own_id = next(made, None)
+            path = f"{self._path}/attachments"
+            made = self._connection.listed(path, {"status": "succeeded"}, limit=1)
+            own_id = made[0]["id"] if made else None
         if own_id is None:
             raise InputError("items", "nothing is attached to the tree: tree.attach(items).")
         path = f"/v1/attachments/{own_id}/nodes/{node}/examples"

@@ -23,6 +23,7 @@ from workers.stores.objects.seals import read_model, read_sealed, sealed
 from workers.stores.objects.streams import Stored, store
 from workers.stores.reach import Reach
 from workers.stores.redis.index import Index
+from workers.stores.redis.pages import Listing
 from workers.stores.redis.records import Records, expiry_ms
 from workers.stores.redis.reserve import release
 
@@ -213,32 +214,29 @@ class Datasets:
         self._index.change(dataset_id, dataset.model_dump_json())
         return True
 
-    def page(
+    def listing(
         self,
         tenant: str,
         *,
-        limit: int = 50,
-        cursor: str | None = None,
         role: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
         reach: Reach | None = None,
-    ) -> tuple[list[Dataset], str | None]:
-        """Datasets newest first, and the next page's cursor: of this role and name, with all of
-        the tags and words, of those that `reach` has. Raises UsageError `bad-cursor`."""
+    ) -> Listing[Dataset]:
+        """Datasets of this role and name, with all of the tags and words, that `reach` has."""
         self._ensure()
-        page, after = self._index.page(
-            tenant,
-            limit=limit,
-            cursor=cursor,
-            group=role or "",
-            name=name,
-            tags=tags,
-            words=words,
-            reach=reach,
+        found = self._index.listing(
+            tenant, group=role or "", name=name, tags=tags, words=words, reach=reach
         )
-        return [Dataset.model_validate_json(facts) for facts in page], after
+        return found.made(Dataset.model_validate_json)
+
+    def page(
+        self, tenant: str, *, limit: int = 50, cursor: str | None = None, **filters: Any
+    ) -> tuple[list[Dataset], str | None]:
+        """What `listing` has, newest first, and the next page's cursor. Raises UsageError
+        `bad-cursor`."""
+        return self.listing(tenant, **filters).page(limit, cursor)
 
     def same(
         self, dataset: Dataset, made_after: datetime | None = None, reach: Reach | None = None

@@ -26,6 +26,7 @@ from workers.stores.objects.digests import Checks
 from workers.stores.objects.job_files import read_end, read_request
 from workers.stores.reach import Reach
 from workers.stores.redis.index import Index
+from workers.stores.redis.pages import Listing
 from workers.stores.redis.records import Records
 from workers.stores.redis.reserve import release
 
@@ -172,24 +173,29 @@ class Trees:
         counted_later(lambda: self._keep_bytes(tenant, model_id, without={results.MODEL}))
         return True
 
-    def page(
+    def listing(
         self,
         tenant: str,
         *,
-        limit: int = 50,
-        cursor: str | None = None,
+        method: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
         reach: Reach | None = None,
-    ) -> tuple[list[TreeRecord], str | None]:
-        """Trees newest first, and the next page's cursor: of this name, with all of the
-        tags and words, of those that `reach` has. Raises UsageError `bad-cursor`."""
+    ) -> Listing[TreeRecord]:
+        """Trees of this method and name, with all of the tags and words, that `reach` has."""
         self._ensure()
-        page, after = self._index.page(
-            tenant, limit=limit, cursor=cursor, name=name, tags=tags, words=words, reach=reach
+        found = self._index.listing(
+            tenant, method=method, name=name, tags=tags, words=words, reach=reach
         )
-        return [TreeRecord.model_validate_json(facts) for facts in page], after
+        return found.made(TreeRecord.model_validate_json)
+
+    def page(
+        self, tenant: str, *, limit: int = 50, cursor: str | None = None, **filters: Any
+    ) -> tuple[list[TreeRecord], str | None]:
+        """What `listing` has, newest first, and the next page's cursor. Raises UsageError
+        `bad-cursor`."""
+        return self.listing(tenant, **filters).page(limit, cursor)
 
     def delete(self, tenant: str, tree_id: str) -> bool:
         """Remove the tree's files and its model; the job's record stays.

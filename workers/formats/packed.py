@@ -255,7 +255,7 @@ def _decoder(coding: Coding) -> _Decoder:
         return bz2.BZ2Decompressor()
     if coding == "xz":
         return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=MOST_MEMORY)
-    zstd = _zstd()
+    zstd = zstd_module()
     options = {zstd.DecompressionParameter.window_log_max: WINDOW_BITS}
     decoder: _Decoder = zstd.ZstdDecompressor(options=options)
     return decoder
@@ -263,10 +263,10 @@ def _decoder(coding: Coding) -> _Decoder:
 
 def _errors() -> tuple[type[Exception], ...]:
     # bz2 raises OSError.
-    return (zlib.error, _zstd().ZstdError, lzma.LZMAError, OSError)
+    return (zlib.error, zstd_module().ZstdError, lzma.LZMAError, OSError)
 
 
-def _zstd() -> Any:
+def zstd_module() -> Any:
     """The module of Python 3.14, or its backport."""
     if sys.version_info >= (3, 14):
         from compression import zstd

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from models.errors import UsageError
 from workers.artifacts.annotations import Annotations
@@ -50,8 +50,8 @@ from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import publish, read_end, read_request
-from workers.stores.reach import Reach
-from workers.stores.redis.records import Records, Taken
+from workers.stores.redis.pages import Listing
+from workers.stores.redis.records import JobFilters, Records, Taken
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
 from workers.stores.redis.workers import WorkerBook
@@ -213,38 +213,23 @@ class Ledger:
         """The terminal object of an ended job, from the store."""
         return read_end(self.blobs, tenant, job_id)
 
+    def listing(self, tenant: str, **filters: Unpack[JobFilters]) -> Listing[Record]:
+        """The jobs with this status, method, kind and name, all of the tags and words, made for
+        this tree, failed for this reason, and that `reach` has."""
+        self.ensure_built()
+        return self._records.listing(tenant, **filters)
+
     def page(
         self,
         tenant: str,
         *,
-        status: str | None = None,
-        method: str | None = None,
-        name: str | None = None,
-        tags: Sequence[str] = (),
-        words: Sequence[str] = (),
-        tree: str | None = None,
-        reason: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
-        reach: Reach | None = None,
+        **filters: Unpack[JobFilters],
     ) -> tuple[list[Record], str | None]:
-        """Jobs newest first, and the cursor of the next page: those with this status, method and
-        name, all of the tags and words, made for this tree, failed for this reason, and that
-        `reach` has. Raises UsageError `bad-cursor`."""
-        self.ensure_built()
-        return self._records.page(
-            tenant,
-            status=status,
-            method=method,
-            name=name,
-            tags=tags,
-            words=words,
-            tree=tree,
-            reason=reason,
-            limit=limit,
-            cursor=cursor,
-            reach=reach,
-        )
+        """Jobs newest first, and the cursor of the next page; filters as of `listing`. Raises
+        UsageError `bad-cursor`."""
+        return self.listing(tenant, **filters).page(limit, cursor)
 
     def cancel(self, tenant: str, job_id: str) -> Record | None:
         """The record after a cancel: a queued job is cancelled, a running one cancelling, an ended

@@ -8,11 +8,12 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 
 from app.creation.creation import LOCATION
+from app.creation.named import OfTreeQuery, require_tree_id
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, Tenant, is_id
 from app.http.etags import IfMatch, answer, body_etag, changed_meanwhile, require_match
-from app.http.paging import Page, example_page
+from app.http.paging import ByName, ByTime, Page, Words, example_page, having
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.aliases.schemas import (
@@ -56,13 +57,33 @@ Name = Annotated[
     response_model=Page[AliasBody],
     responses={200: example_page(EXAMPLE), **responses(*ANYWHERE)},
 )
-async def list_aliases(service: ServiceDep, tenant: Tenant) -> Page[AliasBody]:
-    """All of them on one page: at most 100."""
+async def list_aliases(
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    paging: ByName,
+    tree: OfTreeQuery = None,
+    q: Words = None,
+) -> Page[AliasBody]:
+    """At most 100; the newest are those that were moved last."""
+    require_tree_id(tree)
 
     def read() -> list[AliasBody]:
-        return [_body(service, alias) for alias in service.aliases.of_tenant(tenant)]
+        return [
+            _body(service, alias)
+            for alias in service.aliases.of_tenant(tenant)
+            if tree in (None, alias.tree)
+            and having(q, alias.name, alias.tree, alias.moves[-1].note)
+        ]
 
-    return Page(items=await to_thread.run_sync(read), next_cursor=None)
+    return paging.cut(
+        response,
+        await to_thread.run_sync(read),
+        lambda body: body,
+        own=lambda body: body.name,
+        when=lambda body: body.moved_at,
+        name=lambda body: body.name,
+    )
 
 
 @router.get(
@@ -195,14 +216,16 @@ async def roll_back_alias(
     response_model=Page[AliasMoveBody],
     responses={200: example_page(MOVE_EXAMPLE), **responses(*ANYWHERE, "not-found")},
 )
-async def get_alias_history(service: ServiceDep, tenant: Tenant, name: Name) -> Page[AliasMoveBody]:
-    """Who moved it, when, where and why: the last 200 moves, on one page. Also of an alias that was
-    removed."""
+async def get_alias_history(
+    response: Response, service: ServiceDep, tenant: Tenant, name: Name, paging: ByTime
+) -> Page[AliasMoveBody]:
+    """Who moved it, when, where and why: the last 200 moves. Also of an alias that was removed."""
     alias = await to_thread.run_sync(service.aliases.get, tenant, name)
     if not alias.moves:
         raise not_found("alias", f"@{name}")
-    items = [AliasMoveBody.of(move) for move in reversed(alias.moves)]
-    return Page(items=items, next_cursor=None)
+    return paging.cut(
+        response, alias.moves, AliasMoveBody.of, own=lambda move: f"{move.number:09d}"
+    )
 
 
 @router.delete(

@@ -12,9 +12,10 @@ from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import Caller, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of, matches
 from app.http.forms import Form, mount, respond
+from app.http.paging import InOrder, Page, Words, example_page, having
 from app.http.pointers import QUERY
 from app.http.problems import ANYWHERE, refused_at, responses
 from app.http.queries import ONLY_KNOWN
@@ -23,7 +24,7 @@ from app.http.streaming import Turn, in_turn, turn, whole
 from app.http.tables import TABLE, documented_table
 from app.resources.attachments.forms import OF_NODES, Attached, NumberedCondition
 from app.resources.attachments.schemas import (
-    COLUMNS_EXAMPLE,
+    COLUMN_EXAMPLE,
     EXAMPLE,
     EXAMPLES_EXAMPLE,
     MATCHES_EXAMPLE,
@@ -31,8 +32,7 @@ from app.resources.attachments.schemas import (
     VALUES_EXAMPLE,
     AttachmentBody,
     AttachmentRequest,
-    AttachmentsBody,
-    ColumnsBody,
+    ColumnBody,
     ConditionQuery,
     ExamplesBody,
     ExamplesQuery,
@@ -44,6 +44,7 @@ from app.resources.attachments.schemas import (
 )
 from app.resources.attachments.submission import options_of
 from models.errors import UsageError
+from models.inputs.items import Kind
 from models.items.conditions import MOST_CONDITIONS
 from models.items.placement import of_so_many
 from workers.artifacts.trees import TreeRecord
@@ -120,19 +121,7 @@ def _require_rows(tree: TreeRecord, shape: tuple[int, ...] | None) -> None:
         raise refused_at(error.code, error.detail, "items") from None
 
 
-@router.get(
-    "/trees/{tree_id}/attachments",
-    operation_id="list_attachments_of_tree",
-    summary="The attachments of a tree",
-    response_model=AttachmentsBody,
-    responses=responses(*ANYWHERE, "not-found"),
-)
-async def list_attachments_of_tree(
-    service: ServiceDep, caller: Caller, tree_id: TreeId
-) -> AttachmentsBody:
-    """The attachments of the tree, the newest first, with those that are being made and that
-    failed."""
-    return AttachmentsBody(items=await ATTACHMENTS.of_tree_id(service, caller, tree_id))
+ATTACHMENTS.mount_of_tree(router, EXAMPLE)
 
 
 ATTACHMENTS.mount_get(
@@ -147,20 +136,29 @@ ATTACHMENTS.mount(router, EXAMPLE)
     "/attachments/{attachment_id}/columns",
     operation_id="list_attachment_columns",
     summary="The columns of items",
-    response_model=ColumnsBody,
+    response_model=Page[ColumnBody],
     response_model_exclude_unset=True,
-    responses={
-        200: {"content": {"application/json": {"example": COLUMNS_EXAMPLE}}},
-        **responses(*ANYWHERE, "not-found", "conflict"),
-    },
+    responses={200: example_page(COLUMN_EXAMPLE), **responses(*ANYWHERE, "not-found", "conflict")},
 )
 async def list_attachment_columns(
-    service: ServiceDep, tenant: Tenant, attachment_id: AttachmentId
-) -> ColumnsBody:
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    attachment_id: AttachmentId,
+    paging: InOrder,
+    kind: Annotated[Kind | None, Query(description="Only columns of this kind.")] = None,
+    q: Words = None,
+) -> Page[ColumnBody]:
     """Each column with its kind and what it holds: counts, the range of numbers and dates, the
     categories with their counts."""
     attached, own_turn = await _attached(service, tenant, attachment_id)
-    return await in_turn(lambda: ColumnsBody(items=attached().facts()), own_turn)
+    facts = await in_turn(lambda: attached().facts(), own_turn)
+    return paging.cut(
+        response,
+        (each for each in facts if kind in (None, each["kind"]) and having(q, str(each["name"]))),
+        ColumnBody.model_validate,
+        own=lambda each: f"{each['column']:09d}",
+    )
 
 
 @mount(

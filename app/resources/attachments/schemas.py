@@ -32,30 +32,16 @@ EXAMPLE: dict[str, Any] = {
     },
     "warnings": [],
 }
-COLUMNS_EXAMPLE: dict[str, Any] = {
-    "items": [
-        {
-            "column": 0,
-            "name": "group",
-            "kind": "category",
-            "n": 1200,
-            "n_missing": 0,
-            "of_nodes": True,
-            "n_categories": 2,
-            "categories": [{"text": "animal", "count": 700}, {"text": "plant", "count": 500}],
-        },
-        {
-            "column": 1,
-            "name": "weight",
-            "kind": "number",
-            "n": 1199,
-            "n_missing": 1,
-            "of_nodes": True,
-            "n_not_finite": 0,
-            "mean": 2.5,
-            "quantiles": [0.5, 1.5, 2.5, 3.5, 4.5],
-        },
-    ]
+COLUMN_EXAMPLE: dict[str, Any] = {
+    "column": 1,
+    "name": "weight",
+    "kind": "number",
+    "n": 1199,
+    "n_missing": 1,
+    "of_nodes": True,
+    "n_not_finite": 0,
+    "mean": 2.5,
+    "quantiles": [0.5, 1.5, 2.5, 3.5, 4.5],
 }
 EXAMPLES_EXAMPLE: dict[str, Any] = {
     "node": 17,
@@ -133,16 +119,6 @@ class AttachmentBody(NamedJobBody):
         }
 
 
-class AttachmentsBody(BaseModel):
-    """The attachments of a tree, the newest first."""
-
-    model_config = ConfigDict(
-        title="Attachments", json_schema_extra={"examples": [{"items": [EXAMPLE]}]}
-    )
-
-    items: list[AttachmentBody]
-
-
 class CategoryBody(BaseModel):
     """A category of a column."""
 
@@ -180,16 +156,6 @@ class ColumnBody(BaseModel):
     formats: dict[str, int] | None = Field(
         default=None, description="Images only: the number of each media type."
     )
-
-
-class ColumnsBody(BaseModel):
-    """The columns of items."""
-
-    model_config = ConfigDict(
-        title="ItemColumns", json_schema_extra={"examples": [COLUMNS_EXAMPLE]}
-    )
-
-    items: list[ColumnBody]
 
 
 class NodeValueBody(BaseModel):

@@ -260,7 +260,7 @@ mount_list(
     DatasetBody,
     DatasetBody.of,
     EXAMPLE,
-    lambda service: service.datasets.page,
+    lambda service: service.datasets.listing,
     description="One page of the caller's datasets.",
     only=_of_role,
 )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 
 from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
+from app.creation.lists import NameFilter
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import (
@@ -23,7 +24,7 @@ from app.http.dependencies import (
 )
 from app.http.etags import IfMatch, answer, changed_meanwhile, etag_of, require_match
 from app.http.keyring import Access
-from app.http.paging import LINK_HEADER, Limit, Page, example_page, next_link
+from app.http.paging import ByTime, ByTimeOrName, Page, Words, example_page, having
 from app.http.problems import ANYWHERE, Refused, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn, record_of, tree_of
@@ -144,21 +145,38 @@ async def create_edition(
     operation_id="list_editions",
     summary="The editions of a tree, newest first",
     response_model=Page[EditionBody],
-    responses={
-        200: example_page(EXAMPLE),
-        **responses(*ANYWHERE, "not-found"),
-    },
+    responses={200: example_page(EXAMPLE), **responses(*ANYWHERE, "not-found")},
 )
-async def list_editions(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Page[EditionBody]:
-    """All of them on one page: at most 100."""
+async def list_editions(
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    paging: ByTimeOrName,
+    name: NameFilter = None,
+    q: Words = None,
+) -> Page[EditionBody]:
+    """At most 100."""
     await record_of(service, tenant, tree_id)
 
-    def read() -> list[EditionBody]:
+    def read() -> list[Edition]:
         ids = service.editions.of_tree(tenant, tree_id)
         editions = (service.editions.get(tenant, edition_id) for edition_id in ids)
-        return [EditionBody.of(edition) for edition in editions if edition is not None]
+        return [
+            edition
+            for edition in editions
+            if edition is not None
+            and name in (None, edition.name)
+            and having(q, edition.id, edition.name)
+        ]
 
-    return Page(items=await to_thread.run_sync(read), next_cursor=None)
+    return paging.cut(
+        response,
+        await to_thread.run_sync(read),
+        EditionBody.of,
+        own=lambda edition: edition.id,
+        name=lambda edition: edition.name,
+    )
 
 
 @router.get(
@@ -308,31 +326,26 @@ async def change_edition(
     summary="The changes of an edition, newest first",
     response_model=Page[ChangeBody],
     responses={
-        200: {"headers": LINK_HEADER, **example_page(CHANGE_EXAMPLE)},
+        200: example_page(CHANGE_EXAMPLE),
         **responses(*ANYWHERE, "not-found"),
     },
 )
 async def get_edition_history(
-    request: Request,
     response: Response,
     service: ServiceDep,
     tenant: Tenant,
     edition_id: EditionId,
-    limit: Limit = 50,
-    cursor: Annotated[
-        str | None,
-        Query(pattern=r"^[0-9]{1,6}$", description="`next_cursor` of the previous page."),
-    ] = None,
+    paging: ByTime,
 ) -> Page[ChangeBody]:
     """Who changed what, and when; undone edits too, which `holds` tells from the others."""
     edition = await _found(service, tenant, edition_id)
-    newest = edition.revision if cursor is None else min(int(cursor), edition.revision)
-    oldest = max(0, newest - limit)
     holding = {1, *(change.number for change in edition.steps[0])}
-    changes = reversed(edition.changes[oldest:newest])
-    following = str(oldest) if oldest else None
-    response.headers.update(next_link(request, following))
-    return Page(items=[ChangeBody.of(change, holding) for change in changes], next_cursor=following)
+    return paging.cut(
+        response,
+        edition.changes,
+        lambda change: ChangeBody.of(change, holding),
+        own=lambda change: f"{change.number:06d}",
+    )
 
 
 def _edited(service: Service, caller: Access, edition: Edition, body: OperationsRequest) -> Edition:

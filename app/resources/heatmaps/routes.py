@@ -14,7 +14,7 @@ from app.creation.fit_rows import fit_rows, require_fit_rows, require_n_rows
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import Caller, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
 from app.http.picture_forms import DOCUMENTED
@@ -30,7 +30,6 @@ from app.resources.heatmaps.schemas import (
     AxesBody,
     HeatmapBody,
     HeatmapRequest,
-    HeatmapsBody,
 )
 from models.heatmaps.heatmap import OF_TREE, pooled_range, quantised, tile
 from workers.artifacts import results
@@ -98,20 +97,7 @@ async def create_heatmap(submission: SubmissionDep, tree_id: TreeId, body: Heatm
     return Work(draft)
 
 
-@router.get(
-    "/trees/{tree_id}/heatmaps",
-    operation_id="list_heatmaps_of_tree",
-    summary="The heatmaps of a tree",
-    response_model=HeatmapsBody,
-    responses=responses(*ANYWHERE, "not-found"),
-)
-async def list_heatmaps_of_tree(
-    service: ServiceDep, caller: Caller, tree_id: TreeId
-) -> HeatmapsBody:
-    """The heatmaps of the tree, the newest first, with those that are being made and that failed.
-    They share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).
-    """
-    return HeatmapsBody(items=await HEATMAPS.of_tree_id(service, caller, tree_id))
+HEATMAPS.mount_of_tree(router, EXAMPLE)
 
 
 HEATMAPS.mount(router, EXAMPLE)

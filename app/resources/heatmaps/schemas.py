@@ -116,16 +116,6 @@ class HeatmapBody(NamedJobBody):
         }
 
 
-class HeatmapsBody(BaseModel):
-    """The heatmaps of a tree, the newest first."""
-
-    model_config = ConfigDict(
-        title="Heatmaps", json_schema_extra={"examples": [{"items": [EXAMPLE]}]}
-    )
-
-    items: list[HeatmapBody]
-
-
 class HeatmapRows(BaseModel):
     """The rows from left to right in the tree, a value for each."""
 

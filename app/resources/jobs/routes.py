@@ -23,6 +23,7 @@ from app.creation.creation import (
 from app.creation.inputs import resolve
 from app.creation.job_schemas import EXAMPLE, QUEUED_EXAMPLE, JobBody
 from app.creation.lists import Filters, mount_list
+from app.creation.named import OfTreeQuery, require_tree_id
 from app.creation.step_schemas import MethodId
 from app.creation.steps import check_shapes, expected_s, image_roles, queue_of
 from app.http.aliased import require_unnamed
@@ -98,8 +99,14 @@ async def _of_jobs(
             examples=["worker-lost"],
         ),
     ] = None,
+    kind: Annotated[
+        str | None,
+        Query(pattern=r"^[a-z-]{1,40}$", description="Only jobs of this kind, such as `fit`."),
+    ] = None,
+    tree: OfTreeQuery = None,
 ) -> Filters:
-    return {"status": status, "method": method, "reason": reason}
+    require_tree_id(tree)
+    return {"status": status, "method": method, "reason": reason, "kind": kind, "tree": tree}
 
 
 mount_list(
@@ -109,7 +116,7 @@ mount_list(
     JobBody,
     JobBody.of,
     EXAMPLE,
-    lambda service: service.ledger.page,
+    lambda service: service.ledger.listing,
     description="One page of the caller's jobs.",
     only=_of_jobs,
 )

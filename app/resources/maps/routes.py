@@ -17,7 +17,7 @@ from app.creation.fit_rows import require_n_rows
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
 from app.http.bodies import StrictRoute
-from app.http.dependencies import Caller, Service, ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
 from app.http.picture_forms import DOCUMENTED
@@ -35,7 +35,6 @@ from app.resources.maps.schemas import (
     FittingNode,
     MapBody,
     MapRequest,
-    MapsBody,
     PlaceBody,
     PositionsBody,
     PositionsQuery,
@@ -97,18 +96,7 @@ async def create_map(submission: SubmissionDep, tree_id: TreeId, body: MapReques
     return Work(draft)
 
 
-@router.get(
-    "/trees/{tree_id}/maps",
-    operation_id="list_maps_of_tree",
-    summary="The maps of a tree",
-    response_model=MapsBody,
-    responses=responses(*ANYWHERE, "not-found"),
-)
-async def list_maps_of_tree(service: ServiceDep, caller: Caller, tree_id: TreeId) -> MapsBody:
-    """The maps of the tree, the newest first, with those that are being made and that failed. They
-    share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).
-    """
-    return MapsBody(items=await MAPS.of_tree_id(service, caller, tree_id))
+MAPS.mount_of_tree(router, EXAMPLE)
 
 
 MAPS.mount_get(router, EXAMPLE, "The state of a map, and what it shows once it has succeeded.")

@@ -125,14 +125,6 @@ class MapBody(NamedJobBody):
         }
 
 
-class MapsBody(BaseModel):
-    """The maps of a tree, the newest first."""
-
-    model_config = ConfigDict(title="Maps", json_schema_extra={"examples": [{"items": [EXAMPLE]}]})
-
-    items: list[MapBody]
-
-
 class PositionsQuery(SizedPictureQuery):
     """The order of the points, and how they are drawn."""
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.http.dependencies import Tenant
 from app.http.etags import answer
-from app.http.paging import Page, example_page
-from app.http.problems import not_found, responses
+from app.http.paging import Page, Paging, Words, example_page, having, paging
+from app.http.problems import Refused, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.methods.schemas import EXAMPLE, MethodBody
-from models.registry import known, methods
+from models import registry
+from models.errors import UsageError
 
 router = APIRouter(prefix="/v1/methods", tags=["methods"], dependencies=ONLY_KNOWN)
 
@@ -28,9 +30,31 @@ router = APIRouter(prefix="/v1/methods", tags=["methods"], dependencies=ONLY_KNO
         **responses("unauthenticated", "forbidden", "invalid-request"),
     },
 )
-async def list_methods(request: Request, _: Tenant) -> Response:
-    """The whole catalogue on one page: inputs, parameters and outputs of each method."""
-    return answer(request, await to_thread.run_sync(catalogue))
+async def list_methods(
+    request: Request,
+    response: Response,
+    paging: Annotated[Paging, paging("name", limit=200)],
+    family: Annotated[
+        str | None,
+        Query(pattern=r"^[a-z-]{1,60}$", description="Only methods of this family."),
+    ] = None,
+    q: Words = None,
+) -> Response:
+    """The catalogue: inputs, parameters and outputs of each method."""
+    methods = await to_thread.run_sync(catalogue)
+    page = paging.cut(
+        response,
+        (
+            method
+            for method in methods
+            if family in (None, method.family)
+            and having(q, method.id, method.title, method.description)
+        ),
+        lambda method: method,
+        own=lambda method: method.id,
+        name=lambda method: method.id,
+    )
+    return answer(request, page, headers=dict(response.headers))
 
 
 @router.get(
@@ -44,16 +68,15 @@ async def list_methods(request: Request, _: Tenant) -> Response:
     },
 )
 async def get_method(request: Request, method_id: str, _: Tenant) -> Response:
-    """One entry of the catalogue."""
-    method = await to_thread.run_sync(known, method_id)
-    if method is None:
-        raise not_found("method", method_id)
+    """One entry of the catalogue. 404 names the nearest one."""
+    try:
+        method = await to_thread.run_sync(registry.method, method_id)
+    except UsageError as error:
+        raise Refused("not-found", error.detail) from None
     return answer(request, MethodBody.of(method))
 
 
 @cache
-def catalogue() -> Page[MethodBody]:
+def catalogue() -> list[MethodBody]:
     """All methods; imports, the first time, the module of each of them."""
-    return Page[MethodBody](
-        items=[MethodBody.of(method) for method in methods().values()], next_cursor=None
-    )
+    return [MethodBody.of(method) for method in registry.methods().values()]

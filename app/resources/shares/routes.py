@@ -7,12 +7,13 @@ from fastapi import APIRouter, Request, Response
 
 from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
+from app.creation.lists import NameFilter
 from app.creation.named import Named
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, ShareId, Tenant, TreeId
 from app.http.etags import answer
-from app.http.paging import Page, example_page
+from app.http.paging import ByTimeOrName, Page, Words, example_page, having
 from app.http.problems import ANYWHERE, Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
@@ -116,16 +117,32 @@ async def create_share(
     operation_id="list_shares",
     summary="The links that show a tree, newest first",
     response_model=Page[ShareBody],
-    responses={
-        200: example_page(EXAMPLE),
-        **responses(*ANYWHERE, "not-found"),
-    },
+    responses={200: example_page(EXAMPLE), **responses(*ANYWHERE, "not-found")},
 )
-async def list_shares(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> Page[ShareBody]:
-    """All of them on one page, without their tokens; those that have ended for 30 days more."""
+async def list_shares(
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    tree_id: TreeId,
+    paging: ByTimeOrName,
+    name: NameFilter = None,
+    q: Words = None,
+) -> Page[ShareBody]:
+    """Without their tokens; those that have ended for 30 days more."""
     await record_of(service, tenant, tree_id)
     shares = await to_thread.run_sync(service.shares.of_tree, tenant, tree_id)
-    return Page(items=[ShareBody.of(share) for share in shares], next_cursor=None)
+    return paging.cut(
+        response,
+        (
+            share
+            for share in shares
+            if name in (None, share.name)
+            and having(q, share.id, share.name, share.title, share.note)
+        ),
+        ShareBody.of,
+        own=lambda share: share.id,
+        name=lambda share: share.name,
+    )
 
 
 @router.get(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import AsyncIterator
+from typing import Annotated
 
 import numpy as np
 from anyio import to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.allowances import Allowance
 from app.http.bodies import RowsRoute
@@ -22,6 +23,7 @@ from app.http.dependencies import (
     TreeId,
 )
 from app.http.keyring import Access
+from app.http.paging import LINK_HEADER, InOrder
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
@@ -29,7 +31,12 @@ from app.http.streaming import in_turn, turn
 from app.resources.datasets.routes import LOCATION, created
 from app.resources.datasets.schemas import EXAMPLE, DatasetBody
 from app.resources.datasets.submission import require_room
-from app.resources.statements.schemas import StatementsBody, StatementsRequest
+from app.resources.statements.schemas import (
+    StatementKind,
+    StatementsBody,
+    StatementsPage,
+    StatementsRequest,
+)
 from app.resources.statements.submission import labelled
 from models.inputs.pairs import Known
 from workers.artifacts.datasets import Dataset
@@ -129,19 +136,37 @@ async def label_tree(
     operation_id="get_dataset_statements",
     summary="The statements that labels were made from",
     tags=["datasets"],
-    response_model=StatementsBody,
-    response_model_exclude_none=True,
-    responses=responses(*ANYWHERE, "not-found"),
+    response_model=StatementsPage,
+    response_model_exclude_unset=True,
+    responses={200: {"headers": LINK_HEADER}, **responses(*ANYWHERE, "not-found")},
 )
 async def get_dataset_statements(
-    service: ServiceDep, tenant: Tenant, dataset_id: DatasetId
-) -> StatementsBody:
-    """The statements, and the tree that they are about. 404 for a dataset that was not made from
-    statements."""
+    response: Response,
+    service: ServiceDep,
+    tenant: Tenant,
+    dataset_id: DatasetId,
+    paging: InOrder,
+    kind: Annotated[
+        StatementKind | None, Query(description="Only statements of this kind.")
+    ] = None,
+) -> StatementsPage:
+    """The statements in their order, and the tree that they are about. 404 for a dataset that was
+    not made from statements."""
     content = await to_thread.run_sync(service.datasets.statements, tenant, dataset_id)
     if content is None:
         raise not_found("dataset made from statements", dataset_id)
-    return StatementsBody.model_validate_json(content)
+    kept = StatementsBody.model_validate_json(content)
+    page = paging.cut(
+        response,
+        (
+            (number, each)
+            for number, each in enumerate(kept.statements)
+            if kind is None or getattr(each, kind) is not None
+        ),
+        lambda numbered: numbered[1],
+        own=lambda numbered: f"{numbered[0]:09d}",
+    )
+    return StatementsPage(tree=kept.tree, **dict(page))
 
 
 async def _create(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.creation.fields import Name
+from app.http.paging import Page
 
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -72,7 +73,8 @@ class Statement(BaseModel):
         return self
 
 
-KINDS = ("known", "together", "apart")
+StatementKind = Literal["known", "together", "apart"]
+KINDS: tuple[str, ...] = get_args(StatementKind)
 
 _EXAMPLE: list[JsonValue] = [
     {"known": 17, "name": "cats"},
@@ -93,15 +95,30 @@ class StatementsRequest(BaseModel):
 
 
 class StatementsBody(BaseModel):
-    """The statements that labels were made from."""
+    """The statements that labels were made from, as they are stored."""
+
+    tree: str
+    statements: list[Statement]
+
+
+class StatementsPage(Page[Statement]):
+    """A page of the statements that labels were made from."""
 
     model_config = ConfigDict(
         title="Statements",
-        json_schema_extra={"examples": [{"tree": "tr_" + "0" * 26, "statements": _EXAMPLE}]},
+        json_schema_extra={
+            "examples": [
+                {
+                    "tree": "tr_" + "0" * 26,
+                    "items": _EXAMPLE,
+                    "next_cursor": None,
+                    "count": None,
+                }
+            ]
+        },
     )
 
     tree: str = Field(description="The tree that they are about; it may have been removed since.")
-    statements: list[Statement]
 
 
 class ContradictionBody(BaseModel):

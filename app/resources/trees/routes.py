@@ -8,7 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.annotations import mount_patch
-from app.creation.lists import mount_list
+from app.creation.lists import Filters, mount_list
 from app.http.aliased import require_unnamed
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
@@ -40,6 +40,14 @@ _HCLUST: dict[str, Any] = {
 }
 
 
+async def _of_method(
+    method: Annotated[
+        str | None, Query(pattern=r"^[a-z0-9-]{1,60}$", description="Only trees of this method.")
+    ] = None,
+) -> Filters:
+    return {"method": method}
+
+
 mount_list(
     router,
     "",
@@ -47,9 +55,11 @@ mount_list(
     TreeSummary,
     TreeSummary.of,
     TREE_EXAMPLE,
-    lambda service: service.trees.page,
+    lambda service: service.trees.listing,
     description="One page of the caller's trees, results of jobs and imported ones, without their "
-    "nodes.",
+    "nodes. `method=consensus` has what `POST /v1/consensus` made, `method=import` what was "
+    "imported.",
+    only=_of_method,
 )
 
 

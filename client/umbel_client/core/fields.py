@@ -75,11 +75,13 @@ def expiry(when: Expiry) -> str | None:
 
 class Filters(TypedDict, total=False):
     """What the things of a list have: this name, all of the tags, and each of the words in their
-    name, description, tags, id or method, in any case. limit : the newest so many; 50."""
+    name, description, tags, id or method, in any case. sort : `newest`, which it is by default, or
+    `oldest`. limit : the first so many; 50."""
 
     name: str | None
     tags: Sequence[str]
     words: str | None
+    sort: str
     limit: int
 
 
@@ -90,16 +92,25 @@ class WorkFilters(Filters, total=False):
 
 
 class JobFilters(WorkFilters, total=False):
-    """As `WorkFilters`. method : its id. reason : the type of the problem of those that failed."""
+    """As `WorkFilters`. method : its id. reason : the type of the problem of those that failed.
+    kind : `fit`, `predict`, .... tree : only what was made for this tree."""
 
     method: str | None
     reason: str | None
+    kind: str | None
+    tree: str | None
 
 
 class TreeFilters(WorkFilters, total=False):
     """As `WorkFilters`; name and tags are the jobs'. tree : only what was made for this tree."""
 
     tree: str | None
+
+
+class MethodFilters(Filters, total=False):
+    """As `Filters`. method : the id of the one that made them; `consensus` and `import` too."""
+
+    method: str | None
 
 
 class DatasetFilters(Filters, total=False):

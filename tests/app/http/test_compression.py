@@ -54,6 +54,52 @@ def test_json_is_compressed_for_those_who_accept_it(working: Working, path: str)
     assert head.headers["content-encoding"] == "gzip"
 
 
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("zstd", "zstd"),
+        ("gzip, deflate, br, zstd", "zstd"),
+        ("gzip;q=1.0, zstd;q=0.9", "gzip"),
+        ("gzip;q=0.5, ZSTD;q=0.5", "zstd"),
+        ("zstd;q=0, gzip;q=0.1", "gzip"),
+        ("zstd;q=0.000", None),
+        ("zstd;q=x, gzip;q=2", None),
+        ("identity, zstd;q=0.5", None),
+        ("identity;q=0.5, zstd", "zstd"),
+    ],
+)
+def test_the_coding_with_the_largest_weight_is_taken(
+    working: Working, accepted: str, coding: str | None
+) -> None:
+    newick = f"({','.join(f'leaf{k}:1' for k in range(500))});"
+    path = f"/v1/trees/{post(working, newick)['id']}"
+    with working.client.stream("GET", path, headers={"Accept-Encoding": accepted}) as answer:
+        content = b"".join(answer.iter_raw())
+    assert answer.headers.get("content-encoding") == coding
+    assert "Accept-Encoding" in answer.headers["vary"]
+    unpack = {"zstd": zstd.decompress, "gzip": gzip.decompress, None: bytes}[coding]
+    assert unpack(content) == working.client.get(path, headers=PLAIN).content
+
+
+def test_a_stream_by_zstd_comes_in_pieces_that_can_be_read(working: Working, path: str) -> None:
+    """What has arrived can be unpacked before the rest is there."""
+    plain = working.client.get(path, headers=PLAIN)
+    with working.client.stream("GET", path, headers={"Accept-Encoding": "zstd"}) as answer:
+        content = b"".join(answer.iter_raw())
+    assert "content-length" not in answer.headers
+    assert zstd.decompress(content) == plain.content
+    assert len(content) < len(plain.content) / 5
+    assert zstd.ZstdDecompressor().decompress(content[: len(content) // 2])
+    etag = plain.headers["etag"]
+    assert answer.headers["etag"] == f'{etag[:-1]}-zstd"'
+    known = {"Accept-Encoding": "zstd", "If-None-Match": answer.headers["etag"]}
+    unchanged = working.client.get(path, headers=known)
+    assert (unchanged.status_code, unchanged.headers["etag"]) == (304, answer.headers["etag"])
+    # A condition on one packed form is one on the thing itself.
+    matching = {"If-Match": f'{etag[:-1]}-zstd"'}
+    assert working.client.patch(path, json={"name": "x"}, headers=matching).status_code == 200
+
+
 def test_each_form_has_its_etag(working: Working, path: str) -> None:
     etag = working.client.get(path, headers=PLAIN).headers["etag"]
     packed = working.client.get(path, headers=GZIP).headers["etag"]

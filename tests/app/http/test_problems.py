@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import json
 import logging
+from typing import Any
 
 import pytest
 from fastapi import FastAPI
@@ -106,7 +107,7 @@ def test_a_large_body_is_refused(start: Start) -> None:
 
 def test_unknown_paths_and_methods(api: Api) -> None:
     problem_of(api.client.get("/v1/nothing"), 404, "not-found")
-    problem_of(api.client.get("/v1/jobs/"), 404, "not-found")
+    problem_of(api.client.get("/v1/nothing/"), 404, "not-found")
     for method in ("GET", "PATCH", "DELETE"):
         problem_of(api.client.request(method, "/v1/trees/.x"), 404, "not-found")
     wrong = api.client.put("/v1/jobs")
@@ -237,3 +238,21 @@ def test_accepted_query_parameters_are_those_of_the_document(api: Api) -> None:
             assert set(names(route.original_route)) == expected, route.path
             n_parameters += len(expected)
     assert n_parameters > 50
+
+
+def test_a_path_with_a_slash_at_its_end_is_the_one_without(api: Api) -> None:
+    def moved(method: str, path: str, **options: Any) -> str:
+        answer = api.client.request(method, path, follow_redirects=False, **options)
+        assert answer.status_code == 308, answer.text
+        return str(answer.headers["location"])
+
+    assert moved("GET", "/v1/jobs/?limit=1&tag=%C3%BC") == "/v1/jobs?limit=1&tag=%C3%BC"
+    assert moved("DELETE", "/v1/trees/x%0d%0ay//") == "/v1/trees/x%0D%0Ay"
+    # The method and the body are kept.
+    made = api.client.post("/v1/jobs/", json=new_job())
+    assert made.status_code == 202
+    assert api.client.get("/v1/jobs/").json()["items"][0]["id"] == made.json()["id"]
+    # Nowhere else, and never to another host.
+    for path in ("//evil.example/", "/nothing/", "/v1//", "//v1/jobs/"):
+        answer = api.client.get(f"http://127.0.0.1:8000{path}", follow_redirects=False)
+        assert answer.status_code != 308

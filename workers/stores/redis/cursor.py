@@ -29,8 +29,8 @@ def decode(cursor: str) -> str:
 
 def bad_cursor() -> UsageError:
     return UsageError(
-        "This cursor is not from this service; leave it out to start at the first page, then use "
-        "`next_cursor` of the answer.",
+        "This cursor is not of this list with these filters and this sort; leave it out to start "
+        "at the first page, then use `next_cursor` of the answer.",
         code="bad-cursor",
         parameter="cursor",
     )

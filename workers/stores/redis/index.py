@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import compress
 from operator import not_
 from typing import Literal, cast
@@ -14,7 +15,7 @@ from workers.model import mentions
 from workers.settings import WorkerSettings
 from workers.stores.reach import Reach
 from workers.stores.redis.client import Scripts, translated
-from workers.stores.redis.pages import page_of, rarest
+from workers.stores.redis.pages import Listing, listing_of, rarest
 
 _SEARCHED = ("id", "name", "description", "method", "role")
 """The facts in which words are looked for, beside the tags."""
@@ -108,22 +109,21 @@ class Index:
         listed, or has this revision or a later one."""
         return bool(self._scripts("annotate", self._name, own_id, revision, annotation))
 
-    def page(
+    def listing(
         self,
         tenant: str,
         *,
-        limit: int,
-        cursor: str | None,
         group: str = "",
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
+        method: str | None = None,
         reach: Reach | None = None,
-    ) -> tuple[list[str], str | None]:
-        """Facts, newest first, and the next page's cursor, as of `page_of`.
+    ) -> Listing[str]:
+        """Facts of the entries.
 
-        group, name, tags, words : those an entry must have, all of them. reach : what the reader
-        reaches; None: everything of the tenant. UsageError `bad-cursor`.
+        group, name, tags, words, method : those an entry must have, all of them. reach : what the
+        reader reaches; None: everything of the tenant.
         """
         if reach is not None:
             tags = (*tags, *reach.listed_by)
@@ -131,18 +131,16 @@ class Index:
         key = f"{base}:group:{group}" if group else base
         if tags:
             key = rarest(self._client, [f"{base}:tag:{tag}" for tag in tags])
+        filters = _Filters(group, name, tags, words, method, reach)
 
         def read(ids: Sequence[str]) -> list[str | None]:
             pipe = self._client.pipeline(transaction=False)
             for own_id in ids:
                 pipe.hmget(self._key(own_id), "group", "facts", "annotation")
             rows = cast("list[list[str | None]]", pipe.execute())
-            return [
-                _member(own_group, facts, annotation, group, name, tags, words, reach)
-                for own_group, facts, annotation in rows
-            ]
+            return [filters.member(*row) for row in rows]
 
-        return page_of(self._client, key, limit, cursor, read)
+        return listing_of(self._client, key, read, whole=not filters.of_facts)
 
     def _key(self, own_id: str) -> str:
         return f"{self._prefix}{self._name}:{own_id}"
@@ -154,27 +152,40 @@ def _annotated(facts: str | None, annotation: str | None) -> str | None:
     return json.dumps({**json.loads(facts), **json.loads(annotation)})
 
 
-def _member(
-    own_group: str | None,
-    facts: str | None,
-    annotation: str | None,
-    group: str,
-    name: str | None,
-    tags: Sequence[str],
-    words: Sequence[str],
-    reach: Reach | None,
-) -> str | None:
-    """The facts of an entry that a page is to have; None for others, and without an entry."""
-    facts = _annotated(facts, annotation)
-    if facts is None or (group and own_group != group):
-        return None
-    if name is not None or tags or words or reach is not None:
-        known = json.loads(facts)
-        own_tags = known.get("tags", ())
-        if reach is not None and not reach.has(known["id"], own_tags):
+@dataclass(frozen=True, slots=True)
+class _Filters:
+    """What the entries of a list must have."""
+
+    group: str
+    name: str | None
+    tags: Sequence[str]
+    words: Sequence[str]
+    method: str | None
+    reach: Reach | None
+
+    @property
+    def of_facts(self) -> bool:
+        """Whether the facts of an entry say if it belongs to the list."""
+        named = (self.name, self.method, self.reach) != (None, None, None)
+        return named or bool(self.tags or self.words)
+
+    def member(
+        self, own_group: str | None, facts: str | None, annotation: str | None
+    ) -> str | None:
+        """The facts of an entry that belongs to the list; None for others, and without an entry."""
+        facts = _annotated(facts, annotation)
+        if facts is None or (self.group and own_group != self.group):
             return None
-        if name not in (None, known.get("name")) or not set(tags) <= set(own_tags):
-            return None
-        if not mentions(words, *(known.get(field) for field in _SEARCHED), *own_tags):
-            return None
-    return facts
+        if self.of_facts:
+            known = json.loads(facts)
+            own_tags = known.get("tags", ())
+            if self.reach is not None and not self.reach.has(known["id"], own_tags):
+                return None
+            if self.name not in (None, known.get("name")) or not set(self.tags) <= set(own_tags):
+                return None
+            if self.method not in (None, known.get("method")):
+                return None
+            fields = (known.get(field) for field in _SEARCHED)
+            if not mentions(self.words, *fields, *own_tags):
+                return None
+        return facts

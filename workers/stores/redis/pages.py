@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from typing import TypeVar, cast
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
 
 import redis
 
@@ -12,78 +13,110 @@ from workers.stores.redis.client import translated
 from workers.stores.redis.cursor import decode, encode
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 SCANNED = 1000
 """The most entries that are read for one page."""
 
+COUNTED = 10_000
+"""The most entries that are read to count those that belong to a list."""
+
 _AT_ONCE = 200
 
+Read = Callable[[Sequence[str]], Sequence[T | None]]
+"""The items of ids; None for those that do not belong to the list, or are gone."""
 
-def page_of(
-    client: redis.Redis,
-    key: str,
-    limit: int,
-    cursor: str | None,
-    read: Callable[[Sequence[str]], Sequence[T | None]],
-) -> tuple[list[T], str | None]:
-    """The next items of the sorted set `key`, the last id first, and the next page's cursor.
 
-    read : the items of ids; None for those that do not belong to the page, or are gone.
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """What belongs to a list, in the order of ids.
 
-    Where few belong, a page ends after `SCANNED` entries: it may have fewer items than `limit`,
-    even none, and a cursor. O(limit) where all belong. UsageError `bad-cursor`.
+    following : gives so many ids beyond one, or from the first, of which the newest or the oldest
+    come first. length : the number of ids. whole : whether all of them belong.
     """
 
-    def following(last: str | None, wanted: int) -> list[str]:
-        highest = "+" if last is None else f"({last}"
-        ids = client.zrevrangebylex(key, highest, "-", start=0, num=wanted)
+    following: Callable[[str | None, int, bool], list[str]]
+    length: Callable[[], int]
+    read: Read[T]
+    whole: bool = False
+
+    def page(
+        self, limit: int, cursor: str | None, *, oldest: bool = False
+    ) -> tuple[list[T], str | None]:
+        """The next items, the last id first, or with `oldest` the first one, and the next page's
+        cursor.
+
+        Where few belong, a page ends after `SCANNED` entries: it may have fewer items than `limit`,
+        even none, and a cursor. O(limit) where all belong. UsageError `bad-cursor`.
+        """
+        items: list[T] = []
+        left = SCANNED
+        last = None if cursor is None else decode(cursor)
+        with translated():
+            while left > 0:
+                wanted = min(limit - len(items) + 1 if left == SCANNED else _AT_ONCE, left)
+                ids = self.following(last, wanted, oldest)
+                for own_id, item in zip(ids, self.read(ids), strict=True):
+                    if item is not None and len(items) == limit:
+                        return items, None if last is None else encode(last)
+                    last = own_id
+                    if item is not None:
+                        items.append(item)
+                if len(ids) < wanted:
+                    return items, None
+                left -= wanted
+        return items, None if last is None else encode(last)
+
+    def count(self) -> int | None:
+        """How many belong. O(1) where all do; else each is read, and None stands for lists of more
+        than `COUNTED` entries."""
+        with translated():
+            n_entries = self.length()
+            if self.whole:
+                return n_entries
+            if n_entries > COUNTED:
+                return None
+            n_items, last = 0, None
+            while ids := self.following(last, _AT_ONCE, False):
+                n_items += sum(item is not None for item in self.read(ids))
+                last = ids[-1]
+        return n_items
+
+    def made(self, made: Callable[[T], U]) -> Listing[U]:
+        """The same list of what is made of each item."""
+
+        def read(ids: Sequence[str]) -> list[U | None]:
+            return [None if item is None else made(item) for item in self.read(ids)]
+
+        return Listing(self.following, self.length, read, self.whole)
+
+
+def listing_of(client: redis.Redis, key: str, read: Read[T], *, whole: bool = False) -> Listing[T]:
+    """The list of the sorted set `key`."""
+
+    def following(last: str | None, wanted: int, oldest: bool) -> list[str]:
+        if oldest:
+            ids = client.zrangebylex(key, "-" if last is None else f"({last}", "+", 0, wanted)
+        else:
+            ids = client.zrevrangebylex(key, "+" if last is None else f"({last}", "-", 0, wanted)
         return cast("list[str]", ids)
 
-    return _paged(following, limit, cursor, read)
+    return Listing(following, lambda: client.zcard(key), read, whole)
 
 
-def page_of_set(
-    client: redis.Redis,
-    key: str,
-    limit: int,
-    cursor: str | None,
-    read: Callable[[Sequence[str]], Sequence[T | None]],
-) -> tuple[list[T], str | None]:
-    """As `page_of`, of a set without an order, which is read whole: O(n log n)."""
+def listing_of_set(client: redis.Redis, key: str, read: Read[T]) -> Listing[T]:
+    """The list of a set without an order, which is read whole: O(n log n)."""
     with translated():
         ascending = sorted(cast("set[str]", client.smembers(key)))
 
-    def following(last: str | None, wanted: int) -> list[str]:
+    def following(last: str | None, wanted: int, oldest: bool) -> list[str]:
+        if oldest:
+            start = 0 if last is None else bisect_right(ascending, last)
+            return ascending[start : start + wanted]
         end = len(ascending) if last is None else bisect_left(ascending, last)
         return ascending[max(0, end - wanted) : end][::-1]
 
-    return _paged(following, limit, cursor, read)
-
-
-def _paged(
-    following: Callable[[str | None, int], list[str]],
-    limit: int,
-    cursor: str | None,
-    read: Callable[[Sequence[str]], Sequence[T | None]],
-) -> tuple[list[T], str | None]:
-    """following : gives so many ids after one, or from the first."""
-    items: list[T] = []
-    left = SCANNED
-    last = None if cursor is None else decode(cursor)
-    with translated():
-        while left > 0:
-            wanted = min(limit - len(items) + 1 if left == SCANNED else _AT_ONCE, left)
-            ids = following(last, wanted)
-            for own_id, item in zip(ids, read(ids), strict=True):
-                if item is not None and len(items) == limit:
-                    return items, None if last is None else encode(last)
-                last = own_id
-                if item is not None:
-                    items.append(item)
-            if len(ids) < wanted:
-                return items, None
-            left -= wanted
-    return items, None if last is None else encode(last)
+    return Listing(following, lambda: len(ascending), read)
 
 
 def rarest(client: redis.Redis, keys: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, cast
+from typing import Literal, TypedDict, cast
 
 import redis
 
@@ -27,7 +27,7 @@ from workers.model import (
 from workers.settings import WorkerSettings
 from workers.stores.reach import Reach
 from workers.stores.redis.client import Scripts, translated
-from workers.stores.redis.pages import page_of, page_of_set, rarest
+from workers.stores.redis.pages import Listing, listing_of, listing_of_set, rarest
 from workers.stores.redis.record_fields import given_up_of, lines_of, record_of, time_of
 
 CANCEL_S = 7.0
@@ -37,6 +37,20 @@ ACCEPTED = "-"
 EVENTS_KEPT_S = 3600.0
 IDEMPOTENCY_S = 24 * 3600.0
 Released = Literal["lost", "cancelled", "exhausted", "queued"]
+
+
+class JobFilters(TypedDict, total=False):
+    """What the jobs of a list have; see `Records.listing`."""
+
+    status: str | None
+    method: str | None
+    kind: str | None
+    name: str | None
+    tags: Sequence[str]
+    words: Sequence[str]
+    tree: str | None
+    reason: str | None
+    reach: Reach | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,26 +264,25 @@ class Records:
         record, or this revision or a later one."""
         return bool(self._scripts("annotate", "job", job_id, revision, annotation))
 
-    def page(
+    def listing(
         self,
         tenant: str,
         *,
-        status: str | None,
-        method: str | None,
-        limit: int,
-        cursor: str | None,
+        status: str | None = None,
+        method: str | None = None,
+        kind: str | None = None,
         name: str | None = None,
         tags: Sequence[str] = (),
         words: Sequence[str] = (),
         tree: str | None = None,
         reason: str | None = None,
         reach: Reach | None = None,
-    ) -> tuple[list[Record], str | None]:
-        """Listed jobs, newest first, and the next page's cursor, as of `page_of`.
+    ) -> Listing[Record]:
+        """Listed jobs.
 
         reach : what the reader reaches; None: everything of the tenant.
 
-        reason : only jobs that failed with a problem of this type.
+        kind : only jobs of this kind. reason : only jobs that failed with a problem of this type.
         tree : only jobs whose options name this tree. There is a sorted set for each status, method
         and both, and one for each tag, and a set of what needs a tree's job; further tags, the name
         and words are looked for in the records.
@@ -304,6 +317,8 @@ class Records:
                 return None
             if reason is not None and (record.error or {}).get("type") != f"/problems/{reason}":
                 return None
+            if kind not in (None, record.kind):
+                return None
             if (tags or tree is not None) and (
                 status not in (None, record.status) or method not in (None, record.method)
             ):
@@ -316,8 +331,9 @@ class Records:
 
         if tree is not None:
             needing = f"{self.prefix}needed:{sibling(tree, 'job')}"
-            return page_of_set(self.client, needing, limit, cursor, read)
-        return page_of(self.client, key, limit, cursor, read)
+            return listing_of_set(self.client, needing, read)
+        filtered = (name, reason, kind, reach) != (None,) * 4 or tags or words
+        return listing_of(self.client, key, read, whole=not filtered)
 
     def claim(
         self, job_id: str, fence: str, worker: str

@@ -1,6 +1,6 @@
 // The service's methods, metrics and API schemas. Each is requested once.
 
-import { get, raw } from "../net/requests.js";
+import { get, raw, whole } from "../net/requests.js";
 
 /** @import { Method, Metric, Page, Schema } from "../net/answers.js" */
 
@@ -26,7 +26,7 @@ function once(load) {
 /** All methods. */
 export const methods = once(async () => {
   /** @type {Page<Method>} */
-  const page = await get("/v1/methods", { quiet: true });
+  const page = await whole("/v1/methods");
   return page.items;
 });
 

@@ -96,7 +96,7 @@
  * @typedef {Schemas["TangleBody"]} Tangle
  * @typedef {Schemas["ClustersBody"]} Clusters
  * @typedef {Schemas["Assignments"]} Assignments
- * @typedef {Schemas["StatementsBody"]} Statements
+ * @typedef {Schemas["StatementsPage"]} Statements
  */
 
 /**

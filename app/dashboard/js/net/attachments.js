@@ -1,7 +1,7 @@
 // What is attached to a tree: items, a row for each of its rows or leaves.
 
 import { readNpy } from "./npy.js";
-import { get, raw } from "./requests.js";
+import { get, raw, whole } from "./requests.js";
 import { treeJobs } from "./tree_jobs.js";
 
 /** @import { Attachment, ItemColumn, ItemDetails, ItemExamples, ItemOutlier } from "./answers.js" */
@@ -25,7 +25,7 @@ export function itemsSource(id, signal) {
   };
   return {
     /** @returns {Promise<ItemColumn[]>} */
-    columns: async () => (await get(`${base}/columns`, { signal, quiet: true })).items,
+    columns: async () => (await whole(`${base}/columns`, { signal })).items,
     /**
      * The value of each node in a column and, of a category, its share: by node id, NaN for none.
      *

@@ -1,6 +1,6 @@
 // Editions of a tree, and links that show it.
 
-import { get, raw, send } from "./requests.js";
+import { get, raw, send, whole } from "./requests.js";
 
 /** @import { Edited, Edition, EditionChange, EditionOperation, NewShare, Page, Share, Shared } from "./answers.js" */
 
@@ -27,7 +27,7 @@ export const editions = {
    * @param {AbortSignal} signal
    * @returns {Promise<Page<Edition>>}
    */
-  of: (tree, signal) => get(`/v1/trees/${tree}/editions`, { signal, quiet: true }),
+  of: (tree, signal) => whole(`/v1/trees/${tree}/editions`, { signal }),
   /**
    * @param {string} tree id
    * @param {{ name?: string | null, from?: string }} body
@@ -93,7 +93,7 @@ export const shares = {
    * @param {AbortSignal} signal
    * @returns {Promise<Page<Share>>}
    */
-  of: (tree, signal) => get(`/v1/trees/${tree}/shares`, { signal, quiet: true }),
+  of: (tree, signal) => whole(`/v1/trees/${tree}/shares`, { signal }),
   /**
    * Make a link. The call is not written down: its answer holds the token.
    *

@@ -1,9 +1,9 @@
 // Heatmaps of a tree: made by a job, read in tiles.
 
-import { get, raw } from "./requests.js";
+import { get, raw, whole } from "./requests.js";
 import { treeJobs } from "./tree_jobs.js";
 
-/** @import { Heatmap, HeatmapAxes } from "./answers.js" */
+/** @import { Heatmap, HeatmapAxes, Page } from "./answers.js" */
 /** @import { HeatmapTerms } from "../tree/model/heatmap.js" */
 /** @import { TreeJobs } from "./tree_jobs.js" */
 
@@ -20,8 +20,8 @@ const jobs = treeJobs("heatmap");
  * @returns {Promise<Heatmap>}
  */
 export async function heatmapOf(tree, terms, { signal, onstage }) {
-  /** @type {{ items: Heatmap[] }} */
-  const { items } = await get(`/v1/trees/${tree}/heatmaps`, { signal, quiet: true });
+  /** @type {Page<Heatmap>} */
+  const { items } = await whole(`/v1/trees/${tree}/heatmaps`, { signal });
   const { cut, ...own } = terms;
   /** @param {Heatmap} heatmap */
   const isSame = ({ status, result, cut: made }) =>

@@ -6,6 +6,7 @@ import { note } from "./log.js";
 import { aborted, AWAY, Problem } from "./problem.js";
 import { authorization, key, renewKey, signedIn } from "./session.js";
 
+/** @import { Page } from "./answers.js" */
 /** @import { Call } from "./log.js" */
 
 /**
@@ -99,6 +100,28 @@ async function json(response) {
  */
 export async function get(path, { signal, accept = "application/json", quiet } = {}) {
   return json(await raw(path, { signal, accept, quiet }));
+}
+
+/**
+ * A list over all of its pages: the first page, with the items of the others after its own.
+ *
+ * @template Item
+ * @param {string} path without a query
+ * @param {{ signal?: AbortSignal }} [options]
+ * @returns {Promise<Page<Item>>}
+ */
+export async function whole(path, { signal } = {}) {
+  /** @type {Page<Item>} */
+  const first = await get(`${path}?limit=200`, { signal, quiet: true });
+  let cursor = first.next_cursor;
+  while (cursor) {
+    const query = new URLSearchParams({ limit: "200", cursor });
+    /** @type {Page<Item>} */
+    const page = await get(`${path}?${query}`, { signal, quiet: true });
+    first.items.push(...page.items);
+    cursor = page.next_cursor;
+  }
+  return first;
 }
 
 /**

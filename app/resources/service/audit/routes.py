@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import AwareDatetime
 
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.keyring import Access
-from app.http.paging import LINK_HEADER, Cursor, Limit, Page, example_page, next_link
+from app.http.paging import Page, Paging, example_page, paging
 from app.http.problems import Refused, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.streaming import Stream, Turn
@@ -68,6 +68,7 @@ def _sees_all(caller: Access) -> bool:
 
 
 Wanted = Annotated[audit.Filter, Depends(_wanted)]
+Logged = Annotated[Paging, paging("newest", counted=False)]
 
 
 @router.get(
@@ -76,28 +77,23 @@ Wanted = Annotated[audit.Filter, Depends(_wanted)]
     summary="Who changed what",
     response_model=Page[AuditBody],
     responses={
-        200: {**example_page(EXAMPLE), "headers": LINK_HEADER},
+        200: example_page(EXAMPLE),
         **responses(*_REFUSALS),
     },
 )
 async def list_audit(
-    request: Request,
-    response: Response,
-    service: ServiceDep,
-    wanted: Wanted,
-    limit: Limit = 50,
-    cursor: Cursor = None,
+    response: Response, service: ServiceDep, wanted: Wanted, paging: Logged
 ) -> Page[AuditBody]:
     """Changes, sign-ins, removals of what has expired and uses of links, the newest first: of one
     process exactly, of several to within seconds. What other processes of the API wrote in the last
     seconds may be missing. A page may have fewer lines than `limit`, also none, and be followed by
     others. For keys of the role `admin`; a key of the settings sees its tenant's.
     """
-    after = _after(cursor)
-    page, following = await to_thread.run_sync(lambda: _page(service, wanted, limit, after))
-    cursor = None if following is None else _cursor(following)
-    response.headers.update({"Cache-Control": "no-store", **next_link(request, cursor)})
-    return Page(items=page, next_cursor=cursor)
+    after = _after(paging.position)
+    read = await to_thread.run_sync(lambda: _page(service, wanted, paging.limit, after))
+    page, following = read
+    response.headers["Cache-Control"] = "no-store"
+    return paging.page(response, page, None if following is None else _cursor(following))
 
 
 @router.get(

@@ -6,14 +6,15 @@ import re
 from typing import Annotated
 
 from anyio import to_thread
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 
 from app.creation.job_schemas import PauseBody
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Operator, Service, ServiceDep
+from app.http.paging import ByName, Page, example_page
 from app.http.problems import Refused, not_found, responses
 from app.http.queries import ONLY_KNOWN
-from app.resources.service.pauses.schemas import EXAMPLE, NewPause, PauseList
+from app.resources.service.pauses.schemas import EXAMPLE, NewPause
 from models import registry
 from workers.jobs.hints import QUEUES
 from workers.kinds.kind import LANES
@@ -41,20 +42,33 @@ NamePath = Annotated[
     "",
     operation_id="list_pauses",
     summary="What is paused",
+    response_model=Page[PauseBody],
     responses={
-        200: {"content": {"application/json": {"example": {"items": [EXAMPLE]}}}},
+        200: example_page(EXAMPLE),
         **responses("unauthenticated", "forbidden", "invalid-request", "unavailable"),
     },
 )
-async def list_pauses(service: ServiceDep, caller: Operator) -> PauseList:
-    """Everything that takes no jobs for now, by scope and name."""
+async def list_pauses(
+    response: Response,
+    service: ServiceDep,
+    caller: Operator,
+    paging: ByName,
+    scope: Annotated[Scope | None, Query(description="Only pauses of this scope.")] = None,
+) -> Page[PauseBody]:
+    """Everything that takes no jobs for now; by name: by scope and name."""
 
     def read() -> list[Pause]:
         service.ledger.ensure_built()
-        return service.ledger.pauses.all()
+        return [each for each in service.ledger.pauses.all() if scope in (None, each.scope)]
 
-    pauses = await to_thread.run_sync(read)
-    return PauseList(items=[PauseBody.model_validate(pause.model_dump()) for pause in pauses])
+    return paging.cut(
+        response,
+        await to_thread.run_sync(read),
+        lambda pause: PauseBody.model_validate(pause.model_dump()),
+        own=lambda pause: f"{pause.scope}/{pause.name}",
+        when=lambda pause: pause.since,
+        name=lambda pause: pause.scope,
+    )
 
 
 @router.put(

@@ -6,8 +6,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.creation.job_schemas import PauseBody
-
 EXAMPLE: dict[str, Any] = {
     "scope": "lane",
     "name": "cpu:fit",
@@ -24,13 +22,3 @@ class NewPause(BaseModel):
     reason: str | None = Field(
         None, max_length=1000, description="Shown to whoever reads a job that waits for it."
     )
-
-
-class PauseList(BaseModel):
-    """All pauses."""
-
-    model_config = ConfigDict(
-        title="Pauses", json_schema_extra={"examples": [{"items": [EXAMPLE]}]}
-    )
-
-    items: list[PauseBody]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from anyio import to_thread
-from fastapi import APIRouter
+from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.http.dependencies import Operator, Service, ServiceDep
+from app.http.paging import Page, Paging, example_page, paging
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 
@@ -23,13 +24,16 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
+Standing = Literal["active", "draining", "drained"]
+
+
 class WorkerBody(BaseModel):
     """A worker, as it reported last."""
 
     model_config = ConfigDict(title="Worker", json_schema_extra={"examples": [EXAMPLE]})
 
     id: str
-    status: Literal["active", "draining", "drained"] = Field(
+    status: Standing = Field(
         description="`draining` while it is paused and still at a job; then `drained`."
     )
     queues: list[str]
@@ -37,30 +41,34 @@ class WorkerBody(BaseModel):
     seen_at: str = Field(description="As RFC 3339 in UTC.")
 
 
-class WorkerList(BaseModel):
-    """The workers that are alive."""
-
-    model_config = ConfigDict(
-        title="Workers", json_schema_extra={"examples": [{"items": [EXAMPLE]}]}
-    )
-
-    items: list[WorkerBody]
-
-
 @router.get(
     "",
     operation_id="list_workers",
     summary="The workers",
+    response_model=Page[WorkerBody],
     responses={
-        200: {"content": {"application/json": {"example": {"items": [EXAMPLE]}}}},
+        200: example_page(EXAMPLE),
         **responses("unauthenticated", "forbidden", "invalid-request", "unavailable"),
     },
 )
-async def list_workers(service: ServiceDep, caller: Operator) -> WorkerList:
+async def list_workers(
+    response: Response,
+    service: ServiceDep,
+    caller: Operator,
+    paging: Annotated[Paging, paging("name")],
+    status: Annotated[Standing | None, Query(description="Only workers with this status.")] = None,
+) -> Page[WorkerBody]:
     """The workers that have reported within 15 s, by id. A worker drains while it is paused
     (`PUT /v1/pauses/worker/{name}`); once it is `drained` it can be stopped and nothing is lost.
     """
-    return WorkerList(items=await to_thread.run_sync(_workers, service))
+    workers = await to_thread.run_sync(_workers, service)
+    return paging.cut(
+        response,
+        (worker for worker in workers if status in (None, worker.status)),
+        lambda worker: worker,
+        own=lambda worker: worker.id,
+        name=lambda worker: worker.id,
+    )
 
 
 def _workers(service: Service) -> list[WorkerBody]:

@@ -88,7 +88,9 @@ class AsyncDataset(AsyncHeld):
         """The `statements` from which labels were made, and the `tree` that they are about.
         Raises NotFound for other datasets.
         """
-        return await self._connection.described(f"{self._path}/statements", "tree", "statements")
+        path = f"{self._path}/statements"
+        about = await self._connection.described(path, "tree", query={"limit": 1})
+        return {"tree": about["tree"], "statements": await self._connection.listed(path)}
 
     def __repr__(self) -> str:
         lengths = " x ".join(map(str, self.dimensions or ())) or self.status

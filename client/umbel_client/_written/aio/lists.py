@@ -22,8 +22,8 @@ from umbel_client._written.aio.naming import AsyncNaming
 from umbel_client._written.aio.placement import AsyncPlacement
 from umbel_client.core.fields import (
     DatasetFilters,
-    Filters,
     JobFilters,
+    MethodFilters,
     TreeFilters,
     WorkFilters,
     query_of,
@@ -43,26 +43,28 @@ class AsyncLists:
         self._connection = connection
 
     async def jobs(self, **filters: Unpack[JobFilters]) -> list[AsyncJob]:
-        """The newest jobs; filters : status, method, name, tags, words, limit."""
+        """The newest jobs; filters : status, method, reason, kind, tree, name,
+        tags, words, sort, limit."""
         return await self._listed(AsyncJob, filters)
 
     async def datasets(self, **filters: Unpack[DatasetFilters]) -> list[AsyncDataset]:
-        """The newest datasets; filters : role, name, tags, words, limit."""
+        """The newest datasets; filters : role, name, tags, words, sort, limit."""
         return await self._listed(AsyncDataset, filters)
 
-    async def trees(self, **filters: Unpack[Filters]) -> list[dict[str, Any]]:
+    async def trees(self, **filters: Unpack[MethodFilters]) -> list[dict[str, Any]]:
         """The newest trees as the service lists them, without their nodes; `tree(id)` gives one.
-        filters : name, tags, words, limit.
+        filters : method, name, tags, words, sort, limit.
         """
         return await self._connection.listed("/v1/trees", *query_of(filters))
 
     async def comparisons(self, **filters: Unpack[WorkFilters]) -> list[AsyncComparison]:
-        """The newest comparisons; filters : status, name, tags, words, limit."""
+        """The newest comparisons; filters : status, name, tags, words, sort,
+        limit."""
         return await self._listed(AsyncComparison, filters)
 
     async def calibrations(self, **filters: Unpack[TreeFilters]) -> list[AsyncCalibration]:
         """The newest calibrations without curves and tables; filters : status, name, tags, words,
-        tree, limit."""
+        tree, sort, limit."""
         return await self._listed(AsyncCalibration, filters)
 
     async def drifts(self, **filters: Unpack[TreeFilters]) -> list[AsyncDrift]:
@@ -88,6 +90,17 @@ class AsyncLists:
     async def maps(self, **filters: Unpack[TreeFilters]) -> list[AsyncMap]:
         """The newest maps; filters as of `calibrations`."""
         return await self._listed(AsyncMap, filters)
+
+    async def count(self, what: str, **filters: Any) -> int | None:
+        """How many there are: `umbel.count("jobs", status="failed")`.
+
+        what : a list as its address has it, `jobs`, `trees`, `datasets`, `drifts`, .... filters :
+        as that list has them. None: so many that the service does not count them.
+        """
+        query, _ = query_of(filters)
+        wanted = {**query, "count": True, "limit": 1}
+        found = (await self._connection.described(f"/v1/{what}", "count", query=wanted))["count"]
+        return None if found is None else int(found)
 
     async def _listed(self, kind: type[H], filters: Mapping[str, Any]) -> list[H]:
         path = f"/v1/{kind._collection}"

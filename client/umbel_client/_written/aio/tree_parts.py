@@ -188,18 +188,18 @@ class AsyncTreeParts:
 
     async def attachments(self) -> list[AsyncAttachment]:
         """What is attached to the tree, the newest first, without columns."""
-        body = await self._document("/attachments", "items")
-        return [AsyncAttachment(self._connection, each) for each in body["items"]]
+        bodies = await self._connection.listed(f"{self._path}/attachments")
+        return [AsyncAttachment(self._connection, body) for body in bodies]
 
     async def heatmaps(self) -> list[AsyncHeatmap]:
         """The heatmaps of the tree, the newest first, without matrices and pictures."""
-        body = await self._document("/heatmaps", "items")
-        return [AsyncHeatmap(self._connection, each) for each in body["items"]]
+        bodies = await self._connection.listed(f"{self._path}/heatmaps")
+        return [AsyncHeatmap(self._connection, body) for body in bodies]
 
     async def maps(self) -> list[AsyncMap]:
         """The maps of the tree, the newest first; `lay_out` makes one."""
-        body = await self._document("/maps", "items")
-        return [AsyncMap(self._connection, each) for each in body["items"]]
+        bodies = await self._connection.listed(f"{self._path}/maps")
+        return [AsyncMap(self._connection, body) for body in bodies]
 
 
 def _numbers(values: Sequence[int] | None) -> str | None:

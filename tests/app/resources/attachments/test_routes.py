@@ -67,7 +67,7 @@ def test_columns_examples_values_and_matches(working: Working, tree: dict[str, A
     assert made["result"] == {
         "per": "row", "n_items": 8, "n_columns": 4, "basis": "features", "kept": None
     }  # fmt: skip
-    assert get(working, tree, "/attachments").json() == {"items": [made]}
+    assert get(working, tree, "/attachments").json()["items"] == [made]
     path = f"/v1/attachments/{made['id']}"
     assert working.client.get(path).json() == made
     job = working.client.get(f"/v1/jobs/{made['job']}").json()

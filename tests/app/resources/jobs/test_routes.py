@@ -379,7 +379,11 @@ def test_pages(api: Api) -> None:
         assert page.json()["next_cursor"] in address
         assert "method=l2h" in address
     assert listed == sorted(ids, reverse=True)
-    assert api.client.get("/v1/jobs?status=failed").json() == {"items": [], "next_cursor": None}
+    assert api.client.get("/v1/jobs?status=failed").json() == {
+        "items": [],
+        "next_cursor": None,
+        "count": None,
+    }
     assert api.client.get("/v1/jobs?method=hac").json()["items"] == []
 
 

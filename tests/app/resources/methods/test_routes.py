@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from models.registry import methods
-from tests.app.conftest import Api
+from tests.app.conftest import Api, problem_of
 
 
 def test_the_catalogue_lists_every_method(api: Api) -> None:
@@ -26,3 +26,11 @@ def test_the_catalogue_lists_every_method(api: Api) -> None:
             api.client.get(f"/v1/methods/{item['id']}", headers={"If-None-Match": etag}).status_code
             == 304
         )
+
+
+def test_an_unknown_method_names_the_nearest(api: Api) -> None:
+    detail = problem_of(api.client.get("/v1/methods/kmean"), 404, "not-found")["detail"]
+    assert "Did you mean" in detail
+    assert "'kmeans'" in detail
+    for name in ("%E2%80%AE", "x" * 5000, "..", "<script>"):
+        assert api.client.get(f"/v1/methods/{name}").status_code in (404, 405, 414)

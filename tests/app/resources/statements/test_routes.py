@@ -50,7 +50,11 @@ def test_the_labels_are_a_dataset_that_remembers_the_statements(
     assert body["tree"] == tree["id"]
     assert working.client.get(f"/v1/datasets/{body['id']}").json() == body
     kept = working.client.get(f"/v1/datasets/{body['id']}/statements").json()
-    assert kept == {"tree": tree["id"], "statements": statements}
+    assert kept.pop("next_cursor") is None
+    assert kept.pop("count") is None
+    assert kept == {"tree": tree["id"], "items": statements}
+    only = working.client.get(f"/v1/datasets/{body['id']}/statements?kind=together&limit=1").json()
+    assert only["items"] == statements[1:]
     assert working.client.delete(f"/v1/datasets/{body['id']}").status_code == 204
     problem_of(working.client.get(f"/v1/datasets/{body['id']}/statements"), 404, "not-found")
     folder = f"/{body['id']}/"

@@ -3,7 +3,7 @@
 import { tablesOf } from "../../net/classifier_evaluations.js";
 import { Problem } from "../../net/problem.js";
 import { readNpy } from "../../net/npy.js";
-import { get, raw, send } from "../../net/requests.js";
+import { get, raw, send, whole } from "../../net/requests.js";
 import { errorsIn } from "./errors.js";
 import { supportIn } from "./support.js";
 
@@ -191,8 +191,8 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
       const { nodes } = await get(`${base}.json`, { signal, quiet: true });
       return supportIn(nodes);
     },
-    /** @returns {Promise<{ items: PointMap[] }>} the newest first */
-    maps: () => get(`${base}/maps`, { signal, quiet: true }),
+    /** @returns {Promise<Page<PointMap>>} the newest first */
+    maps: () => whole(`${base}/maps`, { signal }),
     /**
      * @param {MapBy} by
      * @returns {Promise<PointMap>}

@@ -1,7 +1,7 @@
 // What the user knows of the tree: nodes and points that are one cluster, or do not belong together.
 
 import { messageOf } from "../../net/problem.js";
-import { get } from "../../net/requests.js";
+import { whole } from "../../net/requests.js";
 import { button, field } from "../../ui/controls.js";
 import { toastError } from "../../ui/dialogs.js";
 import { bdi, el, focusFirst, replace, unique } from "../../ui/dom.js";
@@ -257,11 +257,11 @@ export function statementsPanel(view, runAgain) {
     if (!dataset || !model.isEmpty(draft)) return;
     try {
       /** @type {Statements} */
-      const answer = await get(`/v1/datasets/${encodeURIComponent(dataset)}/statements`, {
+      const answer = await whole(`/v1/datasets/${encodeURIComponent(dataset)}/statements`, {
         signal,
       });
       if (answer.tree !== tree || !model.isEmpty(draft)) return;
-      change({ ...draft, statements: /** @type {Statement[]} */ (answer.statements) });
+      change({ ...draft, statements: /** @type {Statement[]} */ (answer.items) });
     } catch (error) {
       if (!signal.aborted) {
         toastError(new Error(`Statements were not restored: ${messageOf(error)}`));

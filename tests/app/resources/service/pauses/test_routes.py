@@ -15,7 +15,7 @@ def test_a_job_shows_for_what_it_waits(api: Api) -> None:
     assert put.status_code == 200, put.text
     pause = put.json()
     assert (pause["scope"], pause["name"], pause["reason"]) == ("method", "l2h", "tonight")
-    assert api.client.get("/v1/pauses").json() == {"items": [pause]}
+    assert api.client.get("/v1/pauses").json()["items"] == [pause]
     job = api.client.post("/v1/jobs", json=new_job()).json()
     address = f"/v1/jobs/{job['id']}"
     shown = api.client.get(address)
