@@ -1,7 +1,8 @@
 // A comparison: its progress, then its table.
 
 import { methods, metrics } from "../forms/catalogue.js";
-import { readable, shownParams, tellingParams } from "../forms/schema.js";
+import { readable } from "../forms/parameter_names.js";
+import { shownParams, tellingParams } from "../forms/schema.js";
 import { ENDED, follow } from "../net/jobs.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
