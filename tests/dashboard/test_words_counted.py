@@ -119,3 +119,15 @@ def test_every_picture_of_the_page_has_words(open_page: Open, api: Api, n: int) 
     print(n, found)
     few = {which: count for which, count in found.items() if not FEWEST <= count <= MOST}
     assert not few, found
+
+
+def test_a_level_of_thousands_of_clusters_has_words(open_page: Open, api: Api) -> None:
+    # All below the root; none is wide enough for a name.
+    groups = ",".join(f"(left_{at},right_{at})" for at in range(5_000))
+    tree = imported(api, f"({groups});", "5,000 groups")
+    page = open_page(f"/trees/{tree}", width=1440, height=900, fresh=True)
+    page.locator(".cut-summary strong").wait_for(state="attached")
+    record(page)
+    for shape in ("Icicle", "Rectangle", "Circle"):
+        page.get_by_role("button", name=shape).click()
+        assert FEWEST <= counted(page, ".tree-stage") <= MOST, shape

@@ -78,7 +78,7 @@ def words(page: Page, selector: str) -> list[Word]:
             for x, y in corners:
                 assert -1 <= x <= wide + 1, (own, wide, high)
                 assert -1 <= y <= high + 1, (own, wide, high)
-            assert own.size >= LEAST, own
+            assert own.size >= LEAST - 0.01, own
             for other in found:
                 assert not own.overlaps(other), (own, other)
             found.append(own)
