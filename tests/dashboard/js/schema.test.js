@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { readable } from "../../../app/dashboard/js/forms/parameter_names.js";
 import * as schema from "../../../app/dashboard/js/forms/schema.js";
 
 const integer = { type: "integer", minimum: 2, maximum: 20, default: 8, nullable: false };
 const positive = { type: "number", exclusiveMinimum: 0, default: 0.5, nullable: false };
 
 test("names of parameters for people", () => {
-  assert.equal(schema.readable("n_clusters"), "Number of clusters");
-  assert.equal(schema.readable("learning_rate"), "Learning rate");
-  assert.equal(schema.readable("n_trees"), "Trees");
+  assert.equal(readable("n_clusters"), "Number of clusters");
+  assert.equal(readable("learning_rate"), "Learning rate");
+  assert.equal(readable("n_trees"), "Trees");
+  assert.equal(readable("min_samples"), "Neighbours that make a point dense");
 });
 
 test("numbers in texts", () => {

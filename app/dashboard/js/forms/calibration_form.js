@@ -14,6 +14,7 @@ import { schemaForm } from "./schema_form.js";
 
 /** @import { Calibration, Method, Model, Schema } from "../net/answers.js" */
 /** @import { Role } from "./inputs_form.js" */
+/** @import { Words } from "./schema_form.js" */
 
 /** @type {Role} */
 const LABELS = {
@@ -27,16 +28,28 @@ const LABELS = {
  * @type {Record<string, Partial<Schema>>}
  */
 const TERMS = {
-  alpha: {
-    maximum: 0.99,
-    description: "How often an answer may miss the class: 0.05 is once in twenty rows.",
-  },
+  alpha: { maximum: 0.99, description: "0.05 is once in twenty rows." },
+  per: { description: "Parts and classes with too few rows have none." },
+  answer: { description: "What is the least that holds the class." },
+};
+/** @type {Record<string, Words>} */
+const WORDS = {
+  alpha: { label: "How often an answer may miss the class" },
   per: {
-    description:
-      "For whom that holds: over `all` rows, for each `subtree` below the root, or for each `class` " +
-      "with rows enough.",
+    label: "For whom that holds",
+    choices: {
+      all: "All rows together",
+      subtree: "Each part below the root",
+      class: "Each class",
+    },
   },
-  answer: {},
+  answer: {
+    label: "An answer is",
+    choices: {
+      node: "One node, as deep as may be",
+      set: "A few nodes, as small as may be",
+    },
+  },
 };
 
 /**
@@ -60,11 +73,14 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
       files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
     },
   );
-  const terms = schemaForm({
-    properties: Object.fromEntries(
-      Object.entries(TERMS).map(([name, term]) => [name, { ...properties[name], ...term }]),
-    ),
-  });
+  const terms = schemaForm(
+    {
+      properties: Object.fromEntries(
+        Object.entries(TERMS).map(([name, term]) => [name, { ...properties[name], ...term }]),
+      ),
+    },
+    { words: WORDS },
+  );
   const results = el("div", { class: "stack", "aria-live": "polite" });
   const run = async () => {
     const { inputs: chosen, errors } = inputs.read();

@@ -1,7 +1,7 @@
 // The parts of a JSON Schema for a parameter: its title, its kind and range, and the values that a
 // text can mean. Pure.
 
-import { capitalized, number, sentence } from "../ui/format.js";
+import { capitalized, number } from "../ui/format.js";
 
 /** @import { ObjectSchema, Schema } from "../net/answers.js" */
 
@@ -15,53 +15,6 @@ import { capitalized, number, sentence } from "../ui/format.js";
  *
  * @typedef {{ low?: number, high?: number, openLow?: boolean, openHigh?: boolean, whole?: boolean }} Range
  */
-
-/** @type {Record<string, string>} */
-const NAMES = {
-  n_clusters: "Number of clusters",
-  n_init: "Restarts",
-  n_neighbors: "Neighbours",
-  k_neighbors: "Neighbours",
-  n_heads: "Heads",
-  n_folds: "Folds",
-  n_rounds: "Rounds",
-  n_classes: "Number of classes",
-  n_references: "Reference sets",
-  max_iter: "Most iterations",
-  max_leaves: "Most leaves",
-  max_clusters: "Most clusters",
-  min_clusters: "Fewest clusters",
-  min_cluster_size: "Smallest cluster",
-  max_cluster_size: "Largest cluster",
-  tol: "Tolerance",
-  reg_covar: "Covariance floor",
-  choose: "Choose the number by",
-  n: "Components",
-  n_periods: "Periods",
-  n_samples: "Sweeps kept",
-  burn_in: "Sweeps thrown away",
-  kappa: "Concentration κ",
-  max_kappa: "Largest concentration",
-  kappa_median: "Median of the concentrations",
-  kappa_sigma: "Spread of log concentrations",
-  empirical_bayes: "Estimate the priors",
-  held_out: "Share held out",
-  level: "Level of in-sample",
-  first_c0: "C0 of the first period",
-  weight_sd: "Step of log weights",
-  C: "Weight of the loss C",
-  empty_classes: "Classes without examples",
-  calibrate: "Calibrate probabilities",
-  contract: "Skip nodes with one child",
-  top_k: "Best classes",
-};
-
-/**
- * "learning_rate" -> "Learning rate".
- *
- * @param {string} name
- */
-export const readable = (name) => NAMES[name] ?? sentence(name.replace(/^n_/, ""));
 
 /**
  * Whether two values are the same as JSON.

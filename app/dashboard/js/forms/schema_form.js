@@ -3,10 +3,10 @@
 import { waitsFor } from "../net/waiting.js";
 import { asCheckbox, codeText, field, select } from "../ui/controls.js";
 import { el } from "../ui/dom.js";
+import { readable } from "./parameter_names.js";
 import {
   acceptedText,
   literalsOf,
-  readable,
   readAmount,
   readEither,
   readList,
@@ -26,6 +26,8 @@ import {
  *   control: HTMLInputElement | HTMLSelectElement,
  *   read: () => Reading,
  * }} Control
+ * @typedef {{ label: string, choices?: Record<string, string> }} Words a parameter and its values in
+ *   the words of the form, where its name would not do
  * @typedef {{ name: string, initial: unknown, row: FieldRow, read: () => Reading }} Entry
  *
  * @typedef {{
@@ -55,14 +57,19 @@ const MANY = 12;
  *   onchange?: () => unknown,
  *   skip?: string[],
  *   waiting?: WaitingValue[],
+ *   words?: Record<string, Words>,
  * }} [options] `waiting`: values that cannot be chosen, since they wait for a package
  * @returns {SchemaForm}
  */
-export function schemaForm(schema, { values = {}, onchange, skip = [], waiting } = {}) {
+export function schemaForm(schema, { values = {}, onchange, skip = [], waiting, words = {} } = {}) {
   const entries = Object.entries(schema.properties ?? {})
     .filter(([name]) => !skip.includes(name))
     .map(([name, property]) =>
-      entryOf(name, simplified(property, schema.$defs), values[name], onchange, waiting),
+      entryOf(name, simplified(property, schema.$defs), values[name], {
+        onchange,
+        waiting,
+        words: words[name],
+      }),
     );
   const required = new Set(schema.required ?? []);
   const fine = entries.length > MANY ? entries.filter((entry) => FINE.has(entry.name)) : [];
@@ -125,18 +132,17 @@ export function schemaForm(schema, { values = {}, onchange, skip = [], waiting }
  * @param {string} name
  * @param {Property} property
  * @param {unknown} given undefined: as by default
- * @param {(() => unknown) | undefined} onchange
- * @param {WaitingValue[]} [waiting]
+ * @param {{ onchange?: () => unknown, waiting?: WaitingValue[], words?: Words }} options
  * @returns {Entry}
  */
-function entryOf(name, property, given, onchange, waiting = []) {
+function entryOf(name, property, given, { onchange, waiting = [], words }) {
   const initial = property.default;
   const value = given === undefined ? initial : given;
-  const { control, read } = controlOf(name, property, value, waiting);
+  const { control, read } = controlOf(name, property, value, waiting, words?.choices);
   const accepted = acceptedText(property);
   const description = codeText(property.description);
   const help = [description, accepted && ` ${accepted}`];
-  const row = field(readable(name), control, {
+  const row = field(words?.label ?? readable(name), control, {
     help: description || accepted ? help : null,
   });
   if (isTick(property)) asCheckbox(row);
@@ -160,9 +166,10 @@ const isTick = (property) =>
  * @param {Property} property
  * @param {unknown} value
  * @param {WaitingValue[]} waiting
+ * @param {Record<string, string>} [choices]
  * @returns {Control}
  */
-function controlOf(name, property, value, waiting) {
+function controlOf(name, property, value, waiting, choices) {
   const literals = literalsOf(property);
   if (property.kinds) return typed(name, property, value, readEither);
   if (property.type === "array") {
@@ -172,7 +179,7 @@ function controlOf(name, property, value, waiting) {
   if (property.type === "object") {
     return typed(name, property, shownNumbersByName(value), readNumbersByName);
   }
-  if (literals) return choice(name, property, literals, value, waiting);
+  if (literals) return choice(name, property, literals, value, waiting, choices);
   if (isTick(property)) {
     const control = el("input", { type: "checkbox", name, checked: Boolean(value) });
     return { control, read: () => ({ value: control.checked }) };
@@ -193,13 +200,14 @@ function controlOf(name, property, value, waiting) {
  * @param {unknown[]} literals
  * @param {unknown} value
  * @param {WaitingValue[]} waiting
+ * @param {Record<string, string>} [words]
  * @returns {Control}
  */
-function choice(name, property, literals, value, waiting) {
+function choice(name, property, literals, value, waiting, words = {}) {
   /** @type {Option[]} */
   const options = literals.map((literal) => [
     JSON.stringify(literal),
-    String(literal),
+    words[String(literal)] ?? String(literal),
     waitsFor(name, literal, waiting),
   ]);
   if (property.nullable) options.unshift(["null", "none"]);

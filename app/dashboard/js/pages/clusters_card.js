@@ -1,6 +1,6 @@
 // The clusters of a fit as a table: the size of each, the method's values, its distinctive features.
 
-import { readable } from "../forms/schema.js";
+import { readable } from "../forms/parameter_names.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
 import * as router from "../router.js";

@@ -1,13 +1,15 @@
 // A comparison: its progress, then its table.
 
 import { methods, metrics } from "../forms/catalogue.js";
-import { readable, shownParams, tellingParams } from "../forms/schema.js";
+import { readable } from "../forms/parameter_names.js";
+import { shownParams, tellingParams } from "../forms/schema.js";
 import { ENDED, follow } from "../net/jobs.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { bdi, el, replace } from "../ui/dom.js";
+import { fetchedImage } from "../ui/images.js";
 import { download, fileName } from "../ui/downloads.js";
 import { ago, moment, number, seconds } from "../ui/format.js";
 import { problemBox, warningCount } from "../ui/notices.js";
@@ -17,6 +19,9 @@ import { confirmDeletion } from "./deletion.js";
 
 /** @import { Comparison, ComparisonRow, Method, Metric } from "../net/answers.js" */
 /** @import { Mounted, PageContext } from "../router.js" */
+
+/** The width of a small tree in the table, px. */
+const SMALL_PX = 176;
 
 /**
  * @typedef {{ methods: Map<string, Method>, metrics: Map<string, Metric> }} Catalogue by id
@@ -48,6 +53,30 @@ export async function mount(root, { id }) {
       path: `/v1/comparisons/${id}`,
       next: "/comparisons",
     });
+  /** @type {Promise<string>} What the small trees are coloured by: the labels, where there are any. */
+  const colour = get(`/v1/jobs/${comparison.job}`, { signal, quiet: true }).then(
+    ({ inputs }) => (inputs?.labels ? `&color_by=${inputs.labels}` : ""),
+    () => "",
+  );
+  /**
+   * A tree as a small picture, once it has come; without one where it cannot be drawn.
+   *
+   * @param {string} tree
+   * @param {string} title
+   */
+  const small = (tree, title) => {
+    const place = el("div", { class: "table-tree" });
+    const theme = document.documentElement.dataset.theme === "dark" ? "&theme=dark" : "";
+    const attributes = { alt: `The tree of ${title}`, width: `${SMALL_PX}`, loading: "lazy" };
+    colour
+      .then((by) => `/v1/trees/${tree}.svg?px=${SMALL_PX}${theme}${by}`)
+      .then((path) => fetchedImage(path, attributes, signal))
+      .then(
+        (image) => replace(place, image),
+        () => {},
+      );
+    return place;
+  };
   const save = () =>
     download(`/v1/comparisons/${id}.csv`, `${fileName(comparison.name ?? "comparison")}.csv`, {
       accept: "text/csv",
@@ -90,7 +119,7 @@ export async function mount(root, { id }) {
           { class: "notice", role: "status" },
           el("h2", { class: "notice-title" }, "Cancelled"),
         ),
-      table && comparisonTable(table, best ?? {}, catalogue),
+      table && comparisonTable(table, best ?? {}, catalogue, small),
       table && picturesOf(table, catalogue),
     );
   };
@@ -125,8 +154,9 @@ export async function mount(root, { id }) {
  * @param {ComparisonRow[]} rows
  * @param {Record<string, number>} best row of each metric
  * @param {Catalogue} catalogue
+ * @param {(tree: string, title: string) => HTMLElement} small a tree as a small picture
  */
-function comparisonTable(rows, best, catalogue) {
+function comparisonTable(rows, best, catalogue, small) {
   const ids = [...new Set(rows.flatMap((row) => Object.keys(row.metrics ?? {})))];
   const heads = ids.map((id) => {
     const metric = catalogue.metrics.get(id);
@@ -168,6 +198,7 @@ function comparisonTable(rows, best, catalogue) {
           return tableRow(row, ids, bestIds, {
             method: catalogue.methods.get(row.method),
             settings: settingsOf(row, rows, catalogue),
+            small,
           });
         }),
       ),
@@ -244,9 +275,13 @@ const treeOf = (row) => ("tree" in row && typeof row.tree === "string" ? row.tre
  * @param {ComparisonRow} row
  * @param {string[]} ids of the metrics
  * @param {Set<string>} bestIds the metrics that this row is the best of
- * @param {{ method: Method | undefined, settings: string }} texts
+ * @param {{
+ *   method: Method | undefined,
+ *   settings: string,
+ *   small: (tree: string, title: string) => HTMLElement,
+ * }} options `small`: a tree as a small picture
  */
-function tableRow(row, ids, bestIds, { method, settings }) {
+function tableRow(row, ids, bestIds, { method, settings, small }) {
   const tree = treeOf(row);
   const head = el(
     "th",
@@ -255,6 +290,7 @@ function tableRow(row, ids, bestIds, { method, settings }) {
       ? el("a", { href: router.href(`/trees/${tree}`) }, method?.title ?? row.method)
       : (method?.title ?? row.method),
     el("span", { class: "field-hint block" }, bdi(settings)),
+    tree && small(tree, `${method?.title ?? row.method}, ${settings}`),
     row.warnings.length > 0 &&
       el(
         "details",

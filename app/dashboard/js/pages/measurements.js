@@ -1,6 +1,6 @@
 // The measurements of a job: single values with their units, and curves.
 
-import { readable } from "../forms/schema.js";
+import { readable } from "../forms/parameter_names.js";
 import { lineChart } from "../ui/charts.js";
 import { el } from "../ui/dom.js";
 import { number } from "../ui/format.js";

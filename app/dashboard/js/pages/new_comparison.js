@@ -9,7 +9,7 @@ import { schemaForm } from "../forms/schema_form.js";
 import { placeOf, Problem } from "../net/problem.js";
 import { get, send } from "../net/requests.js";
 import * as router from "../router.js";
-import { button, field, select } from "../ui/controls.js";
+import { asCheckbox, button, field, select } from "../ui/controls.js";
 import { el, focusFirst, replace } from "../ui/dom.js";
 import { problemBox } from "../ui/notices.js";
 
@@ -96,6 +96,12 @@ export async function mount(root, { params }) {
     value: params.name ?? "",
   });
   const nameRow = field("Name of this comparison", name, { hint: "optional" });
+  const keeps = el("input", { type: "checkbox", checked: true });
+  const keepsRow = asCheckbox(
+    field("Keep their trees", keeps, {
+      help: "The table then shows a small tree of each run, which leads to the tree itself.",
+    }),
+  );
   const messages = el("div", { class: "stack", "aria-live": "polite" });
   const place = el("ol", { class: "runs" });
   /** @type {Run[]} */
@@ -150,6 +156,7 @@ export async function mount(root, { params }) {
       ...(truth.value ? { hierarchy: truth.value } : {}),
       ...(ids ? { metrics: ids } : {}),
       ...(name.value.trim() ? { name: name.value.trim() } : {}),
+      ...(keeps.checked ? { keep_trees: true } : {}),
     };
     return { body, first };
   }
@@ -247,6 +254,7 @@ export async function mount(root, { params }) {
       el("h2", { id: "how-title" }, "Options"),
       seeds.element,
       metricBoxes.element,
+      keepsRow,
       nameRow,
     ),
     el("div", { class: "run-bar stack" }, messages, el("div", { class: "row end" }, go)),

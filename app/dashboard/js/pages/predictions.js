@@ -6,7 +6,7 @@ import { usableDatasets } from "../forms/datasets.js";
 import { columnsFor, refusalOf } from "../forms/fitted_rows.js";
 import { showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
-import { readable } from "../forms/schema.js";
+import { readable } from "../forms/parameter_names.js";
 import { schemaForm } from "../forms/schema_form.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { fittedRows } from "../net/fitted_rows.js";

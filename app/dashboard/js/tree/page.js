@@ -227,7 +227,7 @@ function build(root, view, stage) {
   });
   const edition = editionPanel(view);
   bar.append(map.control, zoomButtons("Zoom", view));
-  stage.append(keyboard, nodeCount, tooltip(view, stage), minimap(view));
+  stage.append(keyboard, tooltip(view, stage), minimap(view));
 
   const work = el("div", { class: "tree-work" });
   const tabs = sideTabs(view, work);
@@ -330,6 +330,7 @@ function build(root, view, stage) {
         bar,
         crumbs,
         stage,
+        nodeCount,
       ),
       map,
     ),

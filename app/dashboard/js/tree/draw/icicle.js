@@ -2,7 +2,7 @@
 
 import { INNER, LEAF, REST } from "../model/scene.js";
 import { MOST_WORDS, spaced } from "./label_places.js";
-import { groupsOf, isSliver, runTitle, titleOf } from "./labels.js";
+import { groupsOf, runTitle, titleOf, namedRuns } from "./labels.js";
 import { nameOf } from "./name_runs.js";
 import { mix, on } from "./palettes.js";
 import { ABOVE, seen } from "./place.js";
@@ -94,14 +94,14 @@ function atGround(picture, store, scene, place, { theme, memory }) {
   const written = texts.map((text) => boxOf(text, family));
   const names = new Set(texts.map(({ text, whole }) => whole || text));
   const all = [];
-  for (const run of groupsOf(store, scene, { across, size: SMALL, window, memory })) {
+  const groups = groupsOf(store, scene, { across, size: SMALL, window, memory });
+  for (const run of namedRuns(scene, groups, { across, size: SMALL }).runs) {
     const { row, from, to } = run;
     const x = place.pu((from + to) / 2);
     const up = scene.parent[row];
     const top = Math.max(0, place.pv(up < 0 ? ABOVE : scene.v[up]));
     const room = bottom - top - 2 * EDGE;
     if (x < SMALL || x > picture.width - SMALL || room < SHORTEST) continue;
-    if (isSliver(store, scene, run, (to - from) * across, { size: SMALL, merged: true })) continue;
     all.push({ run, x, room });
   }
   const apart = Math.max(1.3 * SMALL, picture.width / MOST_WORDS);

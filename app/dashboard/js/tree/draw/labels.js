@@ -26,6 +26,8 @@ const FEWEST_INNER = 8;
 /** Distance of a circle's labels from the edges of the picture, px. */
 const EDGE = 4;
 const LARGEST = 12.5;
+/** With fewer names, folded tips that are narrower than a name have theirs. */
+const FEWEST_WORDS = 15;
 /** The most labels whose widths decide how much room there is. */
 const MEASURED = 400;
 const whole = new Intl.NumberFormat("en");
@@ -118,10 +120,8 @@ export function roomFor(store, scene, { size, most, family, merged = false, acro
     if (text) wide.push(Math.min(most, width(fitted(text, size, most, family), size, family)));
   };
   if (merged) {
-    for (const run of groupsOf(store, scene, { across, size }).slice(0, MEASURED)) {
-      const px = (run.to - run.from) * across;
-      if (!isSliver(store, scene, run, px, { size, merged })) measure(runTitle(store, scene, run));
-    }
+    const { runs } = namedRuns(scene, groupsOf(store, scene, { across, size }), { across, size });
+    for (const run of runs.slice(0, MEASURED)) measure(runTitle(store, scene, run));
   } else {
     const order = ranked(scene);
     for (let at = 0; at < order.length && wide.length < MEASURED; at += 1) {
@@ -185,16 +185,9 @@ export function tips(
     ? place.across + gap * (place.angle(1) - place.angle(0))
     : place.across;
   const half = (place.round && !merged ? 0.47 : 0.55) * size;
-  const runs = merged
-    ? groupsOf(store, scene, { across, size, window, memory })
-    : visibleTips(scene, place, size).map((row) => ({
-        row,
-        rows: 1,
-        from: scene.left[row],
-        to: scene.right[row],
-        leaves: scene.leaves[row],
-        name: "",
-      }));
+  const { runs, wide } = merged
+    ? namedRuns(scene, groupsOf(store, scene, { across, size, window, memory }), { across, size })
+    : single(store, scene, place, { across, size });
   const shown = new Set();
   // A flag for each px of the visible ground.
   const [low, high] = extent(window.spans);
@@ -203,13 +196,14 @@ export function tips(
   if (!(length > 0)) return 0;
   const taken = new Uint8Array(Math.min(length, 400_000) + 1);
   let written = 0;
-  for (const run of runs) {
+  for (const [rank, run] of runs.entries()) {
     const { row, from, to } = run;
     const middle = run.rows === 1 && !isGroup(scene, run) ? scene.u[row] : (from + to) / 2;
     const at = middle * across - base;
-    const start = Math.ceil(at - half);
-    const stop = Math.floor(at + half);
-    if (isSliver(store, scene, run, (to - from) * across, { size, merged })) continue;
+    // Narrow ones, which are many, are spread over all of it.
+    const reach = rank < wide ? half : Math.max(half, length / (2 * MOST_WORDS));
+    const start = Math.ceil(at - reach);
+    const stop = Math.floor(at + reach);
     if (merged && written >= MOST_WORDS) break;
     if (stop < 0 || start > taken.length || occupied(taken, start, stop)) continue;
     const title = merged ? runTitle(store, scene, run) : titleOf(store, scene, row);
@@ -229,19 +223,43 @@ export function tips(
 }
 
 /**
- * Whether a tip is too narrow for its label to say anything: the number of its leaves, or, where
- * labels are merged, what is folded in it.
+ * The runs of a crowded scene that have names, and how many of them are wide enough for one each: folded
+ * tips that are narrower have theirs only where there would be hardly a word.
  *
- * @param {Named} store
  * @param {Drawn} scene
- * @param {Run} run
- * @param {number} wide px
- * @param {{ size: number, merged: boolean }} options
+ * @param {Run[]} runs in the order of their rank
+ * @param {{ across: number, size: number }} options
+ * @returns {{ runs: Run[], wide: number }}
  */
-export function isSliver(store, scene, { row, rows }, wide, { size, merged }) {
-  if (wide >= size) return false;
-  if (merged) return rows > 1 || scene.kind[row] > LEAF;
-  return scene.kind[row] === UNSEEN && store.name[scene.slot[row]] === null;
+export function namedRuns(scene, runs, { across, size }) {
+  /** @param {Run} run */
+  const isSliver = ({ row, rows, from, to }) =>
+    (to - from) * across < size && (rows > 1 || scene.kind[row] > LEAF);
+  const wide = runs.filter((run) => !isSliver(run));
+  if (wide.length >= FEWEST_WORDS) return { runs: wide, wide: wide.length };
+  const narrow = runs.filter((run) => isSliver(run) && run.name && scene.kind[run.row] !== REST);
+  return { runs: [...wide, ...narrow], wide: wide.length };
+}
+
+/**
+ * The visible tips as runs; narrow ones without a name have only the number of their leaves, and none.
+ *
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {{ across: number, size: number }} options
+ * @returns {{ runs: Run[], wide: number }}
+ */
+function single(store, scene, place, { across, size }) {
+  const { kind, slot, left, right, leaves } = scene;
+  const runs = [];
+  for (const row of visibleTips(scene, place, size)) {
+    const [from, to] = [left[row], right[row]];
+    const isNarrow = (to - from) * across < size;
+    if (isNarrow && kind[row] === UNSEEN && store.name[slot[row]] === null) continue;
+    runs.push({ row, rows: 1, from, to, leaves: leaves[row], name: "" });
+  }
+  return { runs, wide: runs.length };
 }
 
 /**

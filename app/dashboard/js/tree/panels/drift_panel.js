@@ -52,7 +52,18 @@ export function driftPanel(view, { onchoose, form, onknown = () => {} }) {
   /** @type {Drift[]} */
   let known = [];
   const chosen = el("select", { onchange: () => draw() });
-  const chosenRow = field("Comparison", chosen);
+  const time = el("input", { type: "range", min: "0", step: "1" });
+  time.addEventListener("input", () => {
+    chosen.value = inTime()[Number(time.value)]?.id ?? chosen.value;
+    draw();
+  });
+  const timeRow = field("In time", time, { help: "From the first comparison to the newest." });
+  const chosenRow = el(
+    "div",
+    { class: "grid inputs", hidden: true },
+    field("Comparison", chosen),
+    timeRow,
+  );
   const body = el("div", { class: "stack" });
   const picture = el("div", {
     class: "drift-picture",
@@ -66,6 +77,9 @@ export function driftPanel(view, { onchoose, form, onknown = () => {} }) {
     element.scrollIntoView({ block: "start" });
   });
   const current = () => known.find(({ id }) => id === chosen.value);
+  /** The oldest first. */
+  const inTime = () =>
+    [...known].sort((a, b) => String(a.created_at).localeCompare(String(b.created_at)));
   /** @param {string} file */
   const save = (file) =>
     download(
@@ -89,6 +103,10 @@ export function driftPanel(view, { onchoose, form, onknown = () => {} }) {
   );
   const draw = () => {
     const drift = current();
+    time.value = String(inTime().findIndex(({ id }) => id === drift?.id));
+    if (drift) {
+      time.setAttribute("aria-valuetext", `${labelOf(drift)}, ${moment(drift.created_at)}`);
+    }
     onknown(drift?.result ? findingText(drift.result) : null);
     replace(body, drift ? contents(drift, onchoose) : el("p", { class: "quiet" }, NONE));
     drawPicture();
@@ -115,6 +133,7 @@ export function driftPanel(view, { onchoose, form, onknown = () => {} }) {
     }));
     replace(chosen, optionElements(distinct(options)));
     chosenRow.hidden = known.length < 2;
+    time.max = String(known.length - 1);
     saving.hidden = known.length === 0;
     draw();
   };

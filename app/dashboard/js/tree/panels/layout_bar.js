@@ -43,7 +43,7 @@ export function layoutBar(view) {
   const buttons = BUTTONS.map(([value, label, path]) =>
     el(
       "button",
-      { type: "button", class: "segment", onclick: () => reshape(value) },
+      { type: "button", class: "segment", title: label, onclick: () => reshape(value) },
       drawnIcon(path),
       el("span", {}, label),
     ),
