@@ -256,10 +256,8 @@ export function statementsPanel(view, runAgain) {
     run.start(head, draft.job);
     if (!dataset || !model.isEmpty(draft)) return;
     try {
-      /** @type {Statements} */
-      const answer = await whole(`/v1/datasets/${encodeURIComponent(dataset)}/statements`, {
-        signal,
-      });
+      const path = `/v1/datasets/${encodeURIComponent(dataset)}/statements`;
+      const answer = /** @type {Statements} */ (await whole(path, { signal }));
       if (answer.tree !== tree || !model.isEmpty(draft)) return;
       change({ ...draft, statements: /** @type {Statement[]} */ (answer.items) });
     } catch (error) {
