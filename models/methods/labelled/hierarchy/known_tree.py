@@ -12,7 +12,7 @@ from models.errors import UsageError, listed
 from models.inputs.data import Data
 from models.inputs.label_nodes import label_nodes, with_own_leaves
 from models.inputs.label_sets import LabelSets
-from models.methods.labelled.supervision.known import read_single
+from models.methods.labelled.supervision.inputs import read_single
 from models.tree import class_paths, parents
 from models.tree.build import levels_below
 from models.tree.tree import Tree
