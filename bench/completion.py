@@ -39,7 +39,7 @@ from models.arrays import Array, Mask
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Fitted
-from models.methods.labelled.supervision.preparation import prepare
+from models.methods.labelled.supervision.transformation import prepare
 from models.registry import method
 from models.tree import walk
 

@@ -17,14 +17,14 @@ def latent_means(images: Array, seed: int) -> Float:
 
     from models.methods.deep.treevae import TreeVAEParams
     from models.methods.deep.variational.bound import drawn
-    from models.methods.deep.variational.densities import (
+    from models.methods.deep.variational.layers import (
+        Weights,
         gaussian,
         gaussian_divergence,
         log_density,
     )
-    from models.methods.deep.variational.layers import Weights
     from models.methods.deep.variational.phases import Schedule
-    from models.methods.deep.variational.scaling import Scaling
+    from models.methods.deep.variational.placing import Scaling
     from models.numerics.descent import Adam
     from models.running.device import computing
 

@@ -124,7 +124,7 @@ def _steps(report: Report, case: Case) -> float:
         from models.methods.hyperbolic.ball.descent import Descent
         from models.methods.hyperbolic.ball.expected_cost_torch import temperature_for
         from models.methods.hyperbolic.ball.parameters import training_of
-        from models.methods.hyperbolic.ball.pools import Pool
+        from models.methods.hyperbolic.ball.points import Pool
         from models.methods.hyperbolic.ball.training import take_steps
         from models.methods.hyperbolic.ball.triples import PoolTriples
 

@@ -28,8 +28,7 @@ from bench.report import Report, interval
 from models.arrays import Int
 from models.inputs.data import Data
 from models.method import Fitted
-from models.methods.hyperbolic.ball.extraction import BallTree
-from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merged_tree
+from models.methods.hyperbolic.ball.extraction import BallTree, leaf_merges, merged_tree
 from models.metrics.catalogue import evaluate
 from models.registry import method
 from models.running.progress import silent

@@ -26,7 +26,7 @@ from bench.quality import loaded
 from bench.report import Report
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
-from models.methods.hyperbolic.ball.scaling import measure_scaling
+from models.methods.hyperbolic.ball.points import measure_scaling
 from models.metrics.catalogue import evaluate
 from models.registry import method
 from models.running.progress import silent

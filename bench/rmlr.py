@@ -32,8 +32,13 @@ from models.arrays import Array, Float, Int
 from models.method import Checkpoint
 from models.methods.classifiers.softmax.admm import minimize_by_splitting
 from models.methods.classifiers.softmax.bounds import BOUNDS
-from models.methods.classifiers.softmax.gradient_steps import by_gap, minimize_jointly
-from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
+from models.methods.classifiers.softmax.objective import (
+    Effort,
+    Minimum,
+    SoftmaxObjective,
+    by_gap,
+    minimize_jointly,
+)
 from models.methods.classifiers.softmax.sweeps import Acceleration, descend
 from models.running.progress import Progress, silent
 

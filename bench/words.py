@@ -35,7 +35,7 @@ from bench.report import Report, interval
 from models.arrays import Arrays
 from models.inputs.data import Data
 from models.method import Checkpoint
-from models.methods.hyperbolic.words.documents import count_words
+from models.methods.hyperbolic.words.pairs import count_words
 from models.metrics.catalogue import evaluate
 from models.registry import method
 from models.running.progress import silent

@@ -10,7 +10,7 @@ from bench.calibration.ranks import Maker, sampler
 from bench.calibration.worlds import Float, Int, Plan, World
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs.gibbs import Gibbs
-from models.methods.sphere.mixture.loops.constants import log_c
+from models.methods.sphere.mixture.loops import log_c
 from models.methods.sphere.mixture.passes import Passes
 
 

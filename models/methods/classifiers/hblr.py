@@ -62,24 +62,30 @@ from pydantic import Field
 from models.arrays import Array, Float, Mask
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
-from models.methods.classifiers.bayes.alternation import Alternation, Inference, alternated
-from models.methods.classifiers.bayes.design import Design
-from models.methods.classifiers.bayes.likelihood import LikelihoodKind, likelihood_of
-from models.methods.classifiers.bayes.newton import block_values
-from models.methods.classifiers.bayes.partial_map import PartialMap
+from models.methods.classifiers.bayes.inferences import (
+    Alternation,
+    Inference,
+    PartialMap,
+    Variational,
+    alternated,
+)
+from models.methods.classifiers.bayes.likelihood import (
+    LikelihoodKind,
+    QuadraticBound,
+    likelihood_of,
+)
+from models.methods.classifiers.bayes.newton import Design, block_values
 from models.methods.classifiers.bayes.precisions import (
     Covariance,
     Precisions,
     shares_of,
     squares_of,
 )
-from models.methods.classifiers.bayes.quadratic_bound import QuadraticBound
-from models.methods.classifiers.bayes.variational import Variational
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.coordinates import LEAST_HEARD, Coordinates
 from models.methods.classifiers.classes.inputs import ClassifierParams
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassTree
 from models.parameters import MaxIter
 from models.running.progress import subprogress
 from models.tree.parents import along

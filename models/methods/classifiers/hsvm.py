@@ -31,10 +31,10 @@ from pydantic import Field
 
 from models.arrays import Float
 from models.method import Paper, Run
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import loss_weight
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassTree
 from models.methods.classifiers.structured.inputs import Contract, StructuredParams
 from models.running.budget import CLASSES, Cost
 

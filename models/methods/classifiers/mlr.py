@@ -29,8 +29,7 @@ from models.method import Paper, Run
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.softmax.gradient_steps import minimize_jointly
-from models.methods.classifiers.softmax.objective import SoftmaxObjective
+from models.methods.classifiers.softmax.objective import SoftmaxObjective, minimize_jointly
 from models.parameters import MaxIter
 from models.running.budget import CLASSES, Cost
 

@@ -31,10 +31,10 @@ from pydantic import Field
 
 from models.arrays import Float, row_blocks
 from models.method import Paper, Run
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem, with_every_class
+from models.methods.classifiers.classes.structure import ClassTree
 from models.parameters import MaxIter, Seed
 from models.running.budget import CLASSES, Cost
 
@@ -67,12 +67,12 @@ class MSVM(Classifier[MSVMParams]):
     advice = "Use fewer features ('preprocess' with svd or pca), or 'bsvm'."
 
     def _train(self, problem: Problem, params: MSVMParams, run: Run) -> Trained:
-        from models.methods.classifiers.recursive.interior import points
+        from models.methods.classifiers.recursive import interior
 
         C, n_values = loss_weight(params.C), (problem.n_classes * problem.n_columns) ** 2
-        if points.taken(problem, n_values):
+        if interior.taken(problem, n_values):
             n_margins = problem.n_rows * problem.n_classes
-            self._require(points.fit_bytes(problem, n_values, problem.n_classes, n_margins))
+            self._require(interior.fit_bytes(problem, n_values, problem.n_classes, n_margins))
             return _by_interior_point(problem, C, params.tol, run)
         # Liblinear's own copy of the design takes 16 bytes a value.
         copied = 16 * int(problem.design.size)
@@ -83,13 +83,13 @@ class MSVM(Classifier[MSVMParams]):
 
 def _by_interior_point(problem: Problem, C: float, tol: float, run: Run) -> Trained:
     """The minimum to a duality gap of `tol` times the objective."""
-    from models.methods.classifiers.recursive.interior import points
-    from models.methods.classifiers.recursive.interior.margins import along_the_tree
+    from models.methods.classifiers.recursive import interior
+    from models.methods.classifiers.recursive.interior import along_the_tree
     from models.methods.classifiers.structured.penalty import Plain
 
     tree = ClassTree.flat(problem.n_classes)
     margins = along_the_tree(problem, tree, "siblings", "margin")
-    fit = points.minimize(problem, margins, Plain(tree.n_nodes), C, tol, run.progress)
+    fit = interior.minimize(problem, margins, Plain(tree.n_nodes), C, tol, run.progress)
     return fit.trained(fit.weights[tree.node], "softmax")
 
 

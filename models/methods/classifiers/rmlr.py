@@ -52,14 +52,14 @@ from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.inputs import ClassifierParams, LossWeight, loss_weight
 from models.methods.classifiers.classes.problem import Problem
 from models.methods.classifiers.softmax.admm import minimize_by_splitting
-from models.methods.classifiers.softmax.bounds import BOUNDS
-from models.methods.classifiers.softmax.class_step import factored_values
-from models.methods.classifiers.softmax.gradient_steps import by_gap, minimize_jointly
+from models.methods.classifiers.softmax.bounds import BOUNDS, factored_values
 from models.methods.classifiers.softmax.objective import (
     BLOCK,
     Effort,
     Minimum,
     SoftmaxObjective,
+    by_gap,
+    minimize_jointly,
 )
 from models.methods.classifiers.softmax.sweeps import Acceleration, descend
 from models.parameters import MaxIter

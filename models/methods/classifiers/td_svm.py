@@ -31,9 +31,9 @@ import numpy as np
 
 from models.arrays import Float, Int
 from models.method import Checkpoint, Paper, Run
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Classifier, Trained
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassTree
 from models.methods.classifiers.recursive.inputs import HingeParams
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.running.budget import CLASSES, Cost

@@ -47,7 +47,7 @@ from models.inputs.data import Data, image_rows, require_finite, size_of
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.networks.autoencoder import n_parameters
 from models.methods.deep.trees.parameters import TreeParams
-from models.methods.deep.trees.pictures import CAPTION
+from models.methods.deep.trees.placing import CAPTION
 from models.parameters import Seed
 from models.running import device
 from models.tree.tree import Tree

@@ -73,7 +73,7 @@ from models.inputs.checks import require_distinct, require_squares, require_widt
 from models.inputs.data import Data, ImageSize, image_rows, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.variational.parameters import VariationalParams
-from models.methods.deep.variational.scaling import Scaling
+from models.methods.deep.variational.placing import Scaling
 from models.numerics.rows import canonical
 from models.parameters import Seed
 from models.running import device
@@ -183,7 +183,7 @@ class TreeVAE(Method[TreeVAEParams]):
 
     def pictures(self, model: Model) -> NodePictures | None:
         """Images of the nodes, where the rows were images."""
-        from models.methods.deep.variational.drawing import CAPTION
+        from models.methods.deep.variational.placing import CAPTION
 
         pixels = model.arrays.get("pictures")
         return None if pixels is None else NodePictures(pixels, CAPTION)
@@ -200,11 +200,10 @@ def _fitted(
 ) -> Fitted:
     import torch
 
-    from models.methods.deep.variational.drawing import node_pixels
     from models.methods.deep.variational.growth import grow
     from models.methods.deep.variational.network import Architecture
     from models.methods.deep.variational.phases import mean_terms
-    from models.methods.deep.variational.placing import arrays_of, facts_of, place
+    from models.methods.deep.variational.placing import arrays_of, facts_of, node_pixels, place
 
     run.progress(0.0, "scaling the rows")
     scaled = torch.from_numpy(scaling.singles(rows, order)).to(params.device)

@@ -99,22 +99,27 @@ from models.inputs.pairs import CANNOT, MUST
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
+    REASONS,
     Linkage,
+    automatic,
     follows_tree,
+    has_variances,
     keeps_no_distances,
     merges_among_all,
+    tie_warnings,
 )
-from models.methods.features.linkage.automatic import REASONS, automatic, has_variances
-from models.methods.features.linkage.constrained_edges import bytes_of_edges, merges_along
-from models.methods.features.linkage.constrained_pairs import (
+from models.methods.features.linkage.constrained_merges import (
+    bytes_of_edges,
     bytes_of_pairs,
     keeps_all_distances,
+    merges_along,
     merges_under,
 )
 from models.methods.features.linkage.constraints import (
     CONSTRAINT_INPUTS,
     GRAPH,
     Constraints,
+    grouped_tree,
     merge_warnings,
     raised,
     read_constraints,
@@ -125,8 +130,6 @@ from models.methods.features.linkage.graph_linkage import (
     GraphRule,
     agglomerate,
 )
-from models.methods.features.linkage.grouped_tree import grouped_tree
-from models.methods.features.linkage.ties import tie_warnings
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, presence_warnings
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Choice, Params, Weights

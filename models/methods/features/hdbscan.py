@@ -22,7 +22,7 @@ noise. Its `probability` stays 0, by which it is known.
 
 Labels can differ from what the libraries hdbscan and scikit-learn give. Distances that count as a
 neighbour's are equal by the dozen. All splits at one distance are made at once, as defined, so the
-order of the points does not matter (`density.clustering`); the libraries make them one after the
+order of the points does not matter (`density.clusters`); the libraries make them one after the
 other. So a point that falls out at the very distance at which a cluster splits is noise here, and
 may belong to a part of it there. In the library hdbscan's own tests, 18 of 152 expect labels that
 differ. scikit-learn also counts a point among its own neighbours: its `min_samples` is one more
@@ -76,17 +76,18 @@ from models.graphs.spanning import (
 from models.inputs.checks import refuse_clusters, require_points, require_squares
 from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.features.density.clustering import Chosen, Clustering, along
-from models.methods.features.density.condensed import tree_of
-from models.methods.features.density.nearest import (
+from models.methods.features.density.clusters import Chosen, Clustering, along, tree_of
+from models.methods.features.density.placing import (
+    Given,
     core_of_pairs,
     cores_of_features,
     given_cores,
+    model_of,
     nearest_clusters,
     of_features,
     of_pairs,
+    place,
 )
-from models.methods.features.density.placing import Given, model_of, place
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.numerics.distances import (
     BY_PAIRS,

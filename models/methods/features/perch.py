@@ -24,7 +24,7 @@ Clustering" (2017), sections 3 to 5. The paper defines masking by one point of t
 that is nearer to a point of the aunt than to one of the sibling, which makes chains of data without
 such clusters; the authors' program requires it of all points, by bounds, and so does this one, but
 exactly. The program's bounds, from the corners of boxes, do not hold beyond one column; the bounds
-of `boxes.loops.distances` do.
+of `boxes.loops.layout` do.
 
 Cost: a search for the nearest earlier point of each point. Bounding boxes rule out most points
 where clusters are well separated or columns are few; elsewhere all are compared: N^2 D / 2

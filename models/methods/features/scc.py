@@ -79,9 +79,9 @@ from models.methods.features.linkage.constraints import (
     CONSTRAINT_INPUTS,
     GRAPH,
     Constraints,
+    clades_within,
     read_constraints,
 )
-from models.methods.features.linkage.grouped_tree import clades_within
 from models.numerics.distances import FLAT, DistanceMetric, presence_warnings
 from models.parameters import Params
 from models.running import budget

@@ -58,8 +58,7 @@ from models.errors import UsageError
 from models.inputs.checks import require_columns, require_rows, require_width
 from models.inputs.data import Data, Earlier
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.hyperbolic.ball.effort import step_bytes
-from models.methods.hyperbolic.ball.parameters import BallParams
+from models.methods.hyperbolic.ball.parameters import BallParams, step_bytes
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import Seed
 from models.running.device import computing, require
@@ -118,8 +117,8 @@ class GHHC(Method[GHHCParams]):
         return int(params.get("processes", 1)) > 1
 
     def _memory(self, shapes: Shapes, params: GHHCParams) -> int:
-        from models.methods.hyperbolic.ball.leaf_merges import MOST
-        from models.methods.hyperbolic.ball.pools import bytes_held
+        from models.methods.hyperbolic.ball.extraction import MOST
+        from models.methods.hyperbolic.ball.points import bytes_held
         from models.methods.hyperbolic.ball.process_group import PROCESS_BYTES
         from models.methods.hyperbolic.ball.seeding import n_seeds
 
@@ -159,7 +158,7 @@ class GHHC(Method[GHHCParams]):
 
     def ball(self, model: Model, data: Data) -> Array:
         """The features as the fit scaled them into the ball."""
-        from models.methods.hyperbolic.ball.scaling import from_model, scaled_points
+        from models.methods.hyperbolic.ball.points import from_model, scaled_points
 
         rows = data.rows("features")
         require_width(rows, model.arrays["mean"].shape[0])

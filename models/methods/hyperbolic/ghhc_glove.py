@@ -37,7 +37,7 @@ import scipy.sparse as sp
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.hyperbolic.ball.effort import step_bytes
+from models.methods.hyperbolic.ball.parameters import step_bytes
 from models.methods.hyperbolic.words.parameters import BallWordParams
 from models.parameters import Seed
 from models.running import budget
@@ -108,7 +108,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
     }
 
     def _memory(self, shapes: Shapes, params: GHHCGloveParams) -> int:
-        from models.methods.hyperbolic.ball.leaf_merges import MOST
+        from models.methods.hyperbolic.ball.extraction import MOST
         from models.methods.hyperbolic.ball.seeding import n_seeds
 
         n_words, stored = params.max_words, 0
@@ -148,9 +148,8 @@ class GHHCGlove(Method[GHHCGloveParams]):
     def _fit(self, data: Data, params: GHHCGloveParams, run: Run) -> Fitted:
         from threadpoolctl import threadpool_limits
 
-        from models.methods.hyperbolic.words.documents import count_words
         from models.methods.hyperbolic.words.fit import fit
-        from models.methods.hyperbolic.words.pairs import checked, small_warnings
+        from models.methods.hyperbolic.words.pairs import checked, count_words, small_warnings
 
         facts: dict[str, Any] = {}
         warnings: tuple[str, ...] = ()

@@ -156,6 +156,6 @@ class HypHC(Method[HypHCParams]):
 
         The probability of a node is that of the leaves below it.
         """
-        from models.methods.hyperbolic.leaves.placing import place
+        from models.methods.hyperbolic.leaves.similarity import place
 
         return place(model, tree, data)

@@ -12,6 +12,6 @@ Start at `fda`, the simplest, then `tcs`. The methods:
 
 Below:
 - `supervision`, `discovery`: what all share, from inputs to result; new clusters.
-- `metric`, `densities`, `discriminants`, `separability`, `margin`: how a transformation is learned.
-- `hierarchy`, `choosing`: metrics and new nodes of a tree; what to learn, by validation.
+- `metric`, `densities`: how a transformation is learned, by convex objectives and by others.
+- `hierarchy`: metrics and new nodes of a tree.
 """

@@ -22,7 +22,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from models.method import Paper, Run
-from models.methods.labelled.discriminants.fisher import discriminants, of_means
+from models.methods.labelled.metric.fisher import discriminants, of_means
 from models.methods.labelled.supervision.inputs import DiscoveryParams
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.running.budget import Cost

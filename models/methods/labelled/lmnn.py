@@ -31,14 +31,12 @@ from pydantic import Field
 from models.arrays import Array, Float
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
-from models.methods.labelled.choosing.validation import sample
-from models.methods.labelled.metric.descent import Direct, minimize
-from models.methods.labelled.metric.holds import hold
+from models.methods.labelled.metric.descent import Direct, hold, minimize
 from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
-from models.methods.labelled.supervision.inputs import DiscoveryParams
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import DiscoveryParams, KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
+from models.methods.labelled.supervision.validation import sample
 from models.parameters import MaxIter
 from models.running.progress import Progress
 

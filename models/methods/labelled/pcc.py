@@ -28,8 +28,7 @@ from pydantic import Field
 
 from models.arrays import Float
 from models.method import Paper, Run
-from models.methods.labelled.supervision.inputs import DiscoveryParams
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import DiscoveryParams, KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
 from models.methods.labelled.supervision.transformation import factor
 from models.running.budget import Cost

@@ -12,7 +12,7 @@ a direction, use 'nuclear' or 'l2'.
 
 Rows are then multiplied by L, L'L = A, and the rows that are not labelled are clustered by a
 mixture with one spread for all clusters. By default ('auto') regularizer and gamma are chosen by
-validation on known clusters held out (`choosing.validation`), among doing nothing, 'identity',
+validation on known clusters held out (`supervision.validation`), among doing nothing, 'identity',
 'l2', 'nuclear' and Fisher discriminants; a warning names the choice.
 
 `form` 'low-rank' learns L of `rank` rows itself, which is not convex: the best of several starts.
@@ -53,21 +53,18 @@ from models.arrays import Array, Float, Matrix
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Paper, Run, Shapes
-from models.methods.labelled.choosing.validation import Candidate, Learner, choose
 from models.methods.labelled.densities import gamma as of_gamma
 from models.methods.labelled.densities import low_rank, vmf
 from models.methods.labelled.densities.minimum import Effort, LocalMinimum
 from models.methods.labelled.discovery.mixture import Clusterer
-from models.methods.labelled.discriminants.fisher import discriminants, of_means
-from models.methods.labelled.metric.descent import MetricFit, minimize
-from models.methods.labelled.metric.holds import RegularizerName, hold
+from models.methods.labelled.metric.descent import MetricFit, RegularizerName, hold, minimize
+from models.methods.labelled.metric.fisher import discriminants, of_means
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.methods.labelled.metric.unlabelled import Likelihood, learn_by_rounds
-from models.methods.labelled.supervision.inputs import DiscoveryParams
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import DiscoveryParams, KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
-from models.methods.labelled.supervision.preparation import Preparation, prepare
-from models.methods.labelled.supervision.transformation import factor
+from models.methods.labelled.supervision.transformation import Preparation, factor, prepare
+from models.methods.labelled.supervision.validation import Candidate, Learner, choose
 from models.parameters import MaxIter
 from models.running.progress import Progress, silent, subprogress
 

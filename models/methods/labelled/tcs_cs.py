@@ -6,17 +6,17 @@ A, semidefinite, is the nearest to the identity for which every two known cluste
 for a single row). Rows are then multiplied by L, L'L = A, and those that are not labelled are
 clustered by a mixture.
 
-Up to some gamma the identity does, and nothing changes: the least over pairs of
-|m_i - m_j|^2 / (tr C_i + tr C_j), given as `least_separation`. Above some other nothing but A = 0
-does; since the constraints make a cone, A is then 0 at once, and else its trace is at least 1. Such
-a gamma is refused. Where the two lie depends on the number of columns and on how clusters overlap,
-so that no one number suits all data: by default ('auto') gamma is chosen by validation on known
-clusters held out (`choosing.validation`) among multiples of `least_separation` and doing nothing.
-Below four known clusters it is twice that.
+Up to some gamma the identity does, and nothing changes: the least over pairs of |m_i - m_j|^2 / (tr
+C_i + tr C_j), given as `least_separation`. Above some other nothing but A = 0 does; since the
+constraints make a cone, A is then 0 at once, and else its trace is at least 1. Such a gamma is
+refused. Where the two lie depends on the number of columns and on how clusters overlap, so that no
+one number suits all data: by default ('auto') gamma is chosen by validation on known clusters held
+out (`supervision.validation`) among multiples of `least_separation` and doing nothing. Below four
+known clusters it is twice that.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.5. Rows are put on one scale first,
 since the distance from the identity is not free of scale. Directions in which known rows do not
-differ are left as they are, exactly. Cost: O(N D^2), then the solver's (`separability.nearest`):
+differ are left as they are, exactly. Cost: O(N D^2), then the solver's (`metric.nearest`):
 with 10 known clusters and 30, 60, 90 columns 'clarabel', an interior-point method, takes 0.2, 3 and
 16 seconds, 'scs' at most 0.5 and 'dual' 0.02. 'auto' compares candidates by 'dual'. Memory:
 O(K D^2), for 'clarabel' 16 D^4 bytes.
@@ -35,13 +35,11 @@ from pydantic import Field
 
 from models.arrays import Float
 from models.method import Paper, Run, Shapes
-from models.methods.labelled.choosing.validation import Candidate, choose
-from models.methods.labelled.separability.nearest import Moments, PairConstraints, nearest
-from models.methods.labelled.supervision.inputs import DiscoveryParams
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.metric.nearest import Moments, PairConstraints, nearest
+from models.methods.labelled.supervision.inputs import DiscoveryParams, KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
-from models.methods.labelled.supervision.preparation import n_kept
-from models.methods.labelled.supervision.transformation import Subspace
+from models.methods.labelled.supervision.transformation import Subspace, n_kept
+from models.methods.labelled.supervision.validation import Candidate, choose
 from models.running.budget import Cost
 from models.running.progress import Progress, silent, subprogress
 

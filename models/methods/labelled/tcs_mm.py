@@ -11,9 +11,9 @@ far and adds the one that lacks most of all that `n_searches` runs of k-means un
 that moves of single rows make of these; rounds end when none of `THOROUGH` times as many runs lacks
 more than `tol`. The worst clustering itself is NP-hard to find: `slack` is that of the worst one
 found, so the whole slack is no less, and no more than `slack_bound`, which holds for every
-clustering (by eigenvalues; `margin.planes.Clusterings.most_slack`). A warning gives both. By
-default ('auto') gamma is chosen by validation on known clusters held out (`choosing.validation`),
-doing nothing included.
+clustering (by eigenvalues; `metric.planes.Clusterings.most_slack`). A warning gives both. By
+default ('auto') gamma is chosen by validation on known clusters held out
+(`supervision.validation`), doing nothing included.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.2. Its constraint lacks the loss and
 has the sign of the slack wrong, so that it is unbounded; its C is 1 here, since A depends on
@@ -35,13 +35,11 @@ from pydantic import Field
 from models.arrays import Float
 from models.errors import UsageError
 from models.method import Paper, Run, Shapes
-from models.methods.labelled.choosing.validation import Candidate, choose
-from models.methods.labelled.margin.planes import Clusterings, MarginFit, Plane, separate
-from models.methods.labelled.supervision.inputs import DiscoveryParams
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.metric.planes import Clusterings, MarginFit, Plane, separate
+from models.methods.labelled.supervision.inputs import DiscoveryParams, KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
-from models.methods.labelled.supervision.preparation import n_kept
-from models.methods.labelled.supervision.transformation import Subspace, factor
+from models.methods.labelled.supervision.transformation import Subspace, factor, n_kept
+from models.methods.labelled.supervision.validation import Candidate, choose
 from models.running.progress import Progress, silent, subprogress
 
 GAMMAS = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01)

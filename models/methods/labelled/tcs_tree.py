@@ -61,10 +61,8 @@ from models.method import (
     Run,
     Shapes,
 )
-from models.methods.labelled.choosing.validation import chosen
-from models.methods.labelled.hierarchy.completion import CompletedTree, complete
+from models.methods.labelled.hierarchy.completion import CompletedTree, complete, place_rows, stored
 from models.methods.labelled.hierarchy.known_tree import KnownTree, read_known_tree
-from models.methods.labelled.hierarchy.placing import place_rows, stored
 from models.methods.labelled.hierarchy.tied_metrics import Anchor, TiedMetrics, fit_metrics
 from models.methods.labelled.hierarchy.validation import (
     FEWEST_LEAVES,
@@ -73,8 +71,13 @@ from models.methods.labelled.hierarchy.validation import (
     scores,
 )
 from models.methods.labelled.supervision.inputs import CUT_TO, INPUTS, WIDE
-from models.methods.labelled.supervision.preparation import n_kept, prepare
-from models.methods.labelled.supervision.transformation import Transformation, factor
+from models.methods.labelled.supervision.transformation import (
+    Transformation,
+    factor,
+    n_kept,
+    prepare,
+)
+from models.methods.labelled.supervision.validation import chosen
 from models.parameters import MaxIter, Params, Seed
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_parents, levels_below

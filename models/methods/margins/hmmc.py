@@ -45,7 +45,6 @@ from models.clusters.counts import term_names
 from models.inputs.checks import require_width
 from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.margins.splitting.explanation import columns, metrics
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.inputs import (
     MarginParams,
@@ -62,7 +61,7 @@ from models.methods.margins.splitting.inputs import (
 )
 from models.methods.margins.splitting.objective import Kind, Regularizer
 from models.methods.margins.splitting.placing import place
-from models.methods.margins.splitting.result import GrowthLimits, MarginTree
+from models.methods.margins.splitting.result import GrowthLimits, MarginTree, columns, metrics
 from models.methods.margins.splitting.split import stacked
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.running.progress import subprogress

@@ -40,7 +40,6 @@ from models.clusters.placing import by_size, placed, reorder
 from models.inputs.checks import require_width
 from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.margins.splitting.explanation import metrics, node_features
 from models.methods.margins.splitting.inputs import (
     MarginParams,
     bytes_to_split,
@@ -57,6 +56,7 @@ from models.methods.margins.splitting.inputs import (
 )
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
 from models.methods.margins.splitting.placing import PlacementRule
+from models.methods.margins.splitting.result import metrics, node_features
 from models.methods.margins.splitting.split import MarginSplit, NodeToSplit, split_all
 from models.running.progress import subprogress
 from models.tree.build import from_partition

@@ -59,13 +59,14 @@ from models.method import (
 )
 from models.methods.partitions.heads.distillation import (
     MOST_NEAR,
+    TILE,
     HeadParams,
     Schedule,
     TaughtHeads,
+    neighbours,
     train,
 )
 from models.methods.partitions.heads.labels import labelled, placed_by
-from models.methods.partitions.heads.pairs import TILE, neighbours
 from models.methods.partitions.heads.space_tensors import SpaceTensors, bytes_held, require_spaces
 from models.parameters import Choice, Device, Seed
 from models.running import device

@@ -38,10 +38,9 @@ from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, pla
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.partitions.heads.bilevel import LabellingParams, LearnedHeads, train
+from models.methods.partitions.heads.bilevel import LabellingParams, LearnedHeads, accuracy, train
 from models.methods.partitions.heads.labels import labelled, placed_by
 from models.methods.partitions.heads.space_tensors import SpaceTensors, bytes_held, require_spaces
-from models.methods.partitions.heads.validation import accuracy
 from models.parameters import Device, Seed
 from models.running import device
 from models.running.progress import subprogress

@@ -7,7 +7,7 @@ Methods:
 
 What they are made of, each room importing only from those above it:
 
-- `mixture`: rows, passes over them, how a run climbs, restarts, batches, results.
-- `em`: EM. `bayes`: priors, posteriors and variational inference.
+- `mixture`: rows, passes over them, EM, how a run climbs, restarts, batches, results.
+- `bayes`: priors, posteriors and variational inference.
 - `gibbs`: Gibbs sampling, for `bvmf`. `nested`: for `hvmf`. `time`: for `tvmf`.
 """

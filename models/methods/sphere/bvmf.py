@@ -27,15 +27,15 @@ classes better on most sets of texts and embeddings tried (`bench.sphere`).
 
 The number of clusters is given or inferred: with weights 'stick-breaking' pi follows a Dirichlet
 process of concentration alpha, truncated to at most `n_clusters` clusters. The variational forms
-(`bayes.proportions`) merge clusters to escape optima with too many (`bayes.merging`), Gibbs
-sampling (`gibbs.dirichlet_process`) has split and merge moves; every second run starts with fewer
-clusters: half, a quarter, and so on. The result contains only clusters that are the likeliest one
-of some row; the others are empty and absent from tree, model and logits. Strongly overlapping
-clusters are merged into fewer, and rows that no such mixture describes are split into many. A chain
-also gives the posterior of their number, as the curve `n_clusters_probability`, and its 95%
-credible interval `n_clusters_low` to `n_clusters_high`; these count outlying rows that have
-clusters of their own. Its result is the likeliest partition with the most frequent number, without
-clusters that, on average over sweeps, are the likeliest of no row.
+(`bayes.priors`) merge clusters to escape optima with too many (`bayes.merging`), Gibbs sampling
+(`gibbs.dirichlet_process`) has split and merge moves; every second run starts with fewer clusters:
+half, a quarter, and so on. The result contains only clusters that are the likeliest one of some
+row; the others are empty and absent from tree, model and logits. Strongly overlapping clusters are
+merged into fewer, and rows that no such mixture describes are split into many. A chain also gives
+the posterior of their number, as the curve `n_clusters_probability`, and its 95% credible interval
+`n_clusters_low` to `n_clusters_high`; these count outlying rows that have clusters of their own.
+Its result is the likeliest partition with the most frequent number, without clusters that, on
+average over sweeps, are the likeliest of no row.
 
 By batches ('batch_size'), for data larger than memory, both variational inferences are stochastic
 (`mixture.stochastic`, which says when a run ends): rows in a random order, read in runs, update the
@@ -43,9 +43,9 @@ posterior after each batch; a last pass measures the bound by which runs are com
 `objective_estimate_by_epoch` holds estimates of it, made while the posterior still moved.
 
 Rows are placed by the posterior predictive: the logits are log p(k | x), a row's log-likelihood is
-log p(x) with means integrated out exactly and concentrations by quadrature (`bayes.predictive`).
-The tree has kappa's posterior mean and 95% interval. The order of clusters, held-out rows,
-in-sample rows and names are as in `vmf`.
+log p(x) with means integrated out exactly and concentrations by quadrature
+(`bayes.concentrations`). The tree has kappa's posterior mean and 95% interval. The order of
+clusters, held-out rows, in-sample rows and names are as in `vmf`.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), section 5.3; Gopal and Yang, "Von
 Mises-Fisher Clustering Models" (2014). Deviations: the inverse Bessel ratio and log I_v are exact;
@@ -75,11 +75,9 @@ from models.errors import UsageError
 from models.inputs.checks import require_distinct
 from models.inputs.data import Data
 from models.method import Fitted, Model, Paper, Run, Shapes
-from models.methods.sphere.bayes.merging import Merging
-from models.methods.sphere.bayes.occupied import occupied, with_credible_number
-from models.methods.sphere.bayes.predictive import predict
-from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.bayes.proportions import Dirichlet, ProportionsKind, Sticks
+from models.methods.sphere.bayes.concentrations import predict
+from models.methods.sphere.bayes.merging import Merging, occupied, with_credible_number
+from models.methods.sphere.bayes.priors import Dirichlet, Priors, ProportionsKind, Sticks
 from models.methods.sphere.bayes.variational import Posterior, StochasticVariational, Variational
 from models.methods.sphere.gibbs.dirichlet_process import (
     MOST_KEPT,
@@ -88,10 +86,7 @@ from models.methods.sphere.gibbs.dirichlet_process import (
 )
 from models.methods.sphere.gibbs.gibbs import Gibbs
 from models.methods.sphere.mixture import pass_crew, pass_gpu
-from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.method import SphereMethod, new_rows
-from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
-from models.methods.sphere.mixture.parameters import (
+from models.methods.sphere.mixture.method import (
     BatchSize,
     ConfidenceLevel,
     Delay,
@@ -101,8 +96,11 @@ from models.methods.sphere.mixture.parameters import (
     KappaSigma,
     MaxKappa,
     PassDevice,
+    SphereMethod,
     Tol,
+    new_rows,
 )
+from models.methods.sphere.mixture.mixture import Mixture, Spread, pooled_kappa
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
     IDENTICAL_ROWS,
@@ -114,7 +112,7 @@ from models.methods.sphere.mixture.result import (
     prior_warnings,
 )
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import Restarts, bytes_beside
+from models.methods.sphere.mixture.runs import Climb, Restarts, bytes_beside
 from models.methods.sphere.mixture.stochastic import (
     SampledRestarts,
     Steps,

@@ -36,20 +36,21 @@ from models.clusters.placing import empty_cluster_warnings, permute
 from models.inputs.checks import count_distinct
 from models.inputs.data import Data
 from models.method import Fitted, Input, Model, Paper, Predictions, Run, Shapes
-from models.methods.sphere.bayes.predictive import log_predictive
+from models.methods.sphere.bayes.concentrations import log_predictive
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.mixture import pass_crew
-from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.method import FEATURES, SphereMethod, new_rows
-from models.methods.sphere.mixture.parameters import (
+from models.methods.sphere.mixture.method import (
+    FEATURES,
     ConfidenceLevel,
     HeldOutForThreshold,
     KappaMedian,
     KappaSigma,
     MaxKappa,
     NInitByBound,
+    SphereMethod,
     Tol,
     VariationalInference,
+    new_rows,
 )
 from models.methods.sphere.mixture.passes import SHARES, direction
 from models.methods.sphere.mixture.result import (
@@ -61,7 +62,7 @@ from models.methods.sphere.mixture.result import (
     tree_result,
 )
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
+from models.methods.sphere.mixture.runs import EACH, Climb, Restarts, bytes_beside
 from models.methods.sphere.nested.hierarchical import Hierarchical, HierarchyPosterior
 from models.methods.sphere.nested.hierarchy import RequestedHierarchy
 from models.parameters import MaxIter, Params, Seed

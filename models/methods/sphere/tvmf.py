@@ -47,25 +47,22 @@ from models.inputs.checks import require_distinct
 from models.inputs.data import Data
 from models.method import Fitted, Input, Model, Paper, Run, Shapes
 from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.method import (
     FEATURE_NAMES,
     FEATURES,
     NAMES,
-    SphereMethod,
-    new_rows,
-)
-from models.methods.sphere.mixture.mixture import Mixture, pooled_kappa
-from models.methods.sphere.mixture.parameters import (
     ConfidenceLevel,
     HeldOutForThreshold,
     KappaMedian,
     KappaSigma,
     MaxKappa,
     NInitByBound,
+    SphereMethod,
     Tol,
     VariationalInference,
+    new_rows,
 )
+from models.methods.sphere.mixture.mixture import Mixture, pooled_kappa
 from models.methods.sphere.mixture.passes import SHARES, Passes, direction
 from models.methods.sphere.mixture.result import (
     IDENTICAL_ROWS,
@@ -81,7 +78,7 @@ from models.methods.sphere.mixture.result import (
     top_features_by_period,
 )
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import EACH, Restarts, bytes_beside
+from models.methods.sphere.mixture.runs import EACH, Climb, Restarts, bytes_beside
 from models.methods.sphere.time.periods import (
     MOST_PERIODS,
     Periods,

@@ -45,19 +45,19 @@ from models.clusters.placing import bytes_of_logits
 from models.inputs.checks import require_distinct
 from models.inputs.data import Data
 from models.method import Fitted, Model, Paper, Run, Shapes
-from models.methods.sphere.em.em import EM, StepwiseEM, choose_n_clusters
 from models.methods.sphere.mixture import pass_crew, pass_gpu
-from models.methods.sphere.mixture.climb import Climb
-from models.methods.sphere.mixture.method import SphereMethod, new_rows
-from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
-from models.methods.sphere.mixture.parameters import (
+from models.methods.sphere.mixture.em import EM, StepwiseEM, choose_n_clusters
+from models.methods.sphere.mixture.method import (
     BatchSize,
     ConfidenceLevel,
     Delay,
     Forgetting,
     HeldOutForThreshold,
     PassDevice,
+    SphereMethod,
+    new_rows,
 )
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
 from models.methods.sphere.mixture.passes import SHARES
 from models.methods.sphere.mixture.result import (
     IDENTICAL_ROWS,
@@ -66,7 +66,7 @@ from models.methods.sphere.mixture.result import (
     partition_result,
 )
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import Restarts, bytes_beside
+from models.methods.sphere.mixture.runs import Climb, Restarts, bytes_beside
 from models.methods.sphere.mixture.stochastic import (
     SampledRestarts,
     Steps,

@@ -31,7 +31,7 @@ from pydantic import Field
 
 from models.inputs.data import Data
 from models.method import Fitted, Method, Model, Paper, Predictions, Run, Shapes
-from models.methods.tasks.regression import single
+from models.methods.tasks.regression import linear
 from models.methods.tasks.regression.inputs import INPUTS, TaskParams, bytes_of_table
 from models.methods.tasks.regression.linear import Standardization
 from models.methods.tasks.regression.result import average_linkage, place, result, weight_distances
@@ -102,12 +102,12 @@ class STL(Method[STLParams]):
         columns, targets = scaling.columns(fitted), scaling.targets(fitted)
         progress = subprogress(run.progress, 0.05, 0.9)
         if params.problem == "regression":
-            separate = single.ridges(
+            separate = linear.ridges(
                 columns, targets, fitted.start, params.penalty, params.tuning, progress
             )
         else:
             fold = folds(fitted, params.n_folds, run.rng)
-            separate = single.logistics(
+            separate = linear.logistics(
                 columns, fitted, params.penalty, params.tuning, fold, progress
             )
         run.progress(0.9, "building the tree")

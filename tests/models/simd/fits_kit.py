@@ -80,7 +80,7 @@ def used() -> dict[str, str]:
     user of operations."""
     from models.graphs.loops import boxes
     from models.methods.logits.merging.loops import few, rows
-    from models.methods.sphere.mixture.loops import sweeps
+    from models.methods.sphere.mixture import loops
     from models.numerics.loops import agglomeration
     from models.simd.loops import operations as columns
     from models.simd.loops import operations as numbers
@@ -91,7 +91,7 @@ def used() -> dict[str, str]:
     callers = (
         rows.scan,
         few.scan,
-        sweeps.posteriors,
+        loops.posteriors,
         agglomeration.nearest_points,
         boxes.distances,
     )

@@ -3,21 +3,149 @@
 The negative log-likelihood and the penalty of the tree, its inner nodes eliminated, are a convex
 function of the leaves' weights. Each step solves Newton's equations by conjugate gradients; their
 preconditioner has a block for each class, the class's own curvature and precision, or only the
-diagonal where the blocks would be large. Steps are halved until they lower the objective.
+diagonal where the blocks would be large. Steps are halved until they lower the objective. `Design`
+has the products with dense or sparse rows.
+
+The penalty (`Elimination`) is 1/2 sum_n e_n |w_n - w_parent|^2, with 1/2 e_0 |w_0|^2 at the root
+and a precision e_n for each node, or for each node and feature. For given weights of the leaves the
+best ones of the inner nodes follow by one pass up and one down: the penalty of what is under a node
+is a quadratic of the node's weights, r_n (w_n - m_n)^2 / 2.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
-from models.arrays import Float
-from models.methods.classifiers.bayes.design import Design
-from models.methods.classifiers.bayes.elimination import Elimination
+from models.arrays import Float, Int
 from models.methods.classifiers.bayes.likelihood import Expansion, Likelihood
 from models.methods.classifiers.classes.coordinates import inverted
+from models.methods.classifiers.classes.structure import ClassTree
 from models.running.progress import Progress
+
+
+class Design:
+    """The rows of a problem.
+
+    values : (n_rows, n_columns).
+    """
+
+    def __init__(self, values: Float | sp.csr_array) -> None:
+        self.values = values
+        self._across = sp.csr_array(values.T) if isinstance(values, sp.csr_array) else None
+
+    @property
+    def rows(self) -> Float:
+        """The rows, which are dense."""
+        assert isinstance(self.values, np.ndarray)
+        return self.values
+
+    @property
+    def dense(self) -> bool:
+        """Whether the rows are dense."""
+        return isinstance(self.values, np.ndarray)
+
+    @cached_property
+    def _squares_across(self) -> Float | sp.csr_array:
+        if self._across is None:
+            return np.asarray((self.values * self.values).T)
+        return self._across * self._across
+
+    def scores(self, weights: Float) -> Float:
+        """(n_rows, n_classes) for weights (n_classes, n_columns)."""
+        return np.asarray(self.values @ np.ascontiguousarray(weights.T))
+
+    def sums(self, by_row: Float) -> Float:
+        """(n_classes, n_columns) sum of the rows, each with its weight in each class.
+
+        by_row : (n_rows, n_classes).
+        """
+        if self._across is None:
+            return np.asarray(by_row.T @ self.values)
+        return np.ascontiguousarray((self._across @ by_row).T)
+
+    def information(self, curvature: Float) -> Float:
+        """(n_classes, n_columns) sum of the rows' squares, weighted as in `sums`."""
+        return np.ascontiguousarray((self._squares_across @ curvature).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """The nodes of a tree by depth.
+
+    nodes : for each depth from 1 on, the nodes there in the order of their parents. parents, first
+        : their distinct parents, and where the children of each begin in `nodes`.
+    """
+
+    nodes: tuple[Int, ...]
+    parents: tuple[Int, ...]
+    first: tuple[Int, ...]
+
+    @classmethod
+    def of(cls, tree: ClassTree) -> Levels:
+        order = np.lexsort((tree.parent, tree.depth))
+        ends = np.flatnonzero(np.diff(tree.depth[order])) + 1
+        nodes = np.split(order, ends)[1:]
+        parents, first = [], []
+        for level in nodes:
+            distinct, begins = np.unique(tree.parent[level], return_index=True)
+            parents.append(distinct)
+            first.append(begins)
+        return cls(tuple(nodes), tuple(parents), tuple(first))
+
+
+class Elimination:
+    """The penalty as a function of the leaves' weights, for given precisions.
+
+    precision : (n_nodes, 1) or (n_nodes, n_features), positive.
+    """
+
+    def __init__(self, tree: ClassTree, levels: Levels, precision: Float) -> None:
+        self._tree, self._levels, self._precision = tree, levels, precision
+        below = np.zeros_like(precision)
+        pull = precision.copy()
+        inner = tree.n_children > 0
+        for nodes, parents, first in _upwards(levels):
+            within = nodes[inner[nodes]]
+            joint = below[within] + precision[within]
+            pull[within] = precision[within] * (below[within] / joint)
+            below[parents] += np.add.reduceat(pull[nodes], first, axis=0)
+        self._inner, self._below, self._pull = inner, below, pull
+
+    def nodes(self, leaves: Float) -> Float:
+        """(n_nodes, n_features) the weights of all nodes, the inner ones' being the best.
+
+        leaves : (n_classes, n_features). O(n_nodes n_features).
+        """
+        tree, below, precision = self._tree, self._below, self._precision
+        weights = np.zeros((tree.n_nodes, leaves.shape[1]))
+        weights[tree.node] = leaves
+        for nodes, parents, first in _upwards(self._levels):
+            pulled = np.add.reduceat(self._pull[nodes] * weights[nodes], first, axis=0)
+            weights[parents] += pulled / below[parents]
+        weights[0] *= below[0] / (below[0] + precision[0])
+        for nodes in self._levels.nodes:
+            within = nodes[self._inner[nodes]]
+            above = weights[tree.parent[within]]
+            pulled = below[within] * weights[within] + precision[within] * above
+            weights[within] = pulled / (below[within] + precision[within])
+        return weights
+
+    def gradient(self, leaves: Float) -> Float:
+        """(n_classes, n_features) of the penalty at its least over the inner nodes.
+
+        It is linear in the leaves, and half its product with them is the penalty.
+        """
+        weights, node = self.nodes(leaves), self._tree.node
+        return np.asarray(self._precision[node] * (leaves - weights[self._tree.parent[node]]))
+
+
+def _upwards(levels: Levels) -> zip[tuple[Int, Int, Int]]:
+    return zip(levels.nodes[::-1], levels.parents[::-1], levels.first[::-1], strict=True)
+
 
 LARGEST_BLOCK = 512
 """Number of columns up to which the preconditioner has blocks."""

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from scipy.special import gammaln, psi
 
 from models.arrays import Float, Int, Matrix
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.structure import ClassTree
 
 Covariance: TypeAlias = Literal["M1", "M2", "M3"]
 

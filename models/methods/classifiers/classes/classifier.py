@@ -26,10 +26,7 @@ from models.errors import UsageError
 from models.inputs.checks import blocks, require_columns, require_squares, require_width
 from models.inputs.data import Data, require_finite
 from models.method import Fitted, Method, Model, PredictionOptions, Predictions, Run, Shapes
-from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, answers, scores
-from models.methods.classifiers.classes.arrangement import Arrangement
-from models.methods.classifiers.classes.class_graph import ClassGraph
-from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
+from models.methods.classifiers.classes.answers import BLOCK, Link, Rule, Scorer, answers, scores
 from models.methods.classifiers.classes.coordinates import (
     Center,
     Coordinates,
@@ -39,13 +36,14 @@ from models.methods.classifiers.classes.coordinates import (
 )
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.problem import (
+    Arrangement,
     Problem,
     arrangement_of,
     design_bytes,
     design_of,
     require_features,
 )
-from models.methods.classifiers.classes.scorer import Scorer
+from models.methods.classifiers.classes.structure import ClassGraph, ClassTree, PathSums
 from models.methods.classifiers.classes.validation import (
     CANDIDATES,
     Tuning,

@@ -8,8 +8,8 @@ import numpy as np
 
 from models.arrays import Float
 from models.methods.classifiers.classes.answers import Link
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.classifier import Trained
+from models.methods.classifiers.classes.structure import ClassTree
 
 
 @dataclass(frozen=True)

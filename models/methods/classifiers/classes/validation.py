@@ -23,10 +23,10 @@ from models.methods.classifiers.classes.answers import (
     BLOCK,
     N_CUT_SCORES,
     Link,
+    Scorer,
     cut_terms,
 )
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.classes.scorer import Scorer
 from models.numerics.rows import log_softmax
 
 Criterion: TypeAlias = Literal["micro_f1", "macro_f1"]

@@ -51,8 +51,7 @@ class RecursiveClassifier(Classifier[P]):
                 role="features",
                 column=column,
             )
-        from models.methods.classifiers.recursive.blocks.block import piece_bytes
-        from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+        from models.methods.classifiers.recursive.blocks.block import BlockedClasses, piece_bytes
         from models.methods.classifiers.recursive.blocks.sweeps import train
 
         blocked = BlockedClasses.of(problem, penalty, params.block_size)
@@ -60,8 +59,8 @@ class RecursiveClassifier(Classifier[P]):
         return train(problem, blocked, self.loss, params.effort, run, warnings)
 
     def _piece_of(self, problem: Problem, params: P, piece: Piece) -> Arrays:
+        from models.methods.classifiers.recursive.blocks.block import BlockedClasses
         from models.methods.classifiers.recursive.blocks.block import piece as trained
-        from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
 
         assert params.block_size is not None
         penalty, _ = penalty_of(problem, params.contract)

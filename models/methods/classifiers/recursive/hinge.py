@@ -24,9 +24,9 @@ from models.methods.classifiers.classes.answers import Link
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.dual_fit import DualFit, together
 from models.methods.classifiers.classes.problem import Problem, has_constant
+from models.methods.classifiers.recursive import interior
 from models.methods.classifiers.recursive.inputs import Effort
-from models.methods.classifiers.recursive.interior import points
-from models.methods.classifiers.recursive.interior.margins import against_the_rest
+from models.methods.classifiers.recursive.interior import against_the_rest
 from models.methods.classifiers.recursive.penalty import Penalty
 from models.running.progress import Progress, subprogress
 
@@ -168,7 +168,7 @@ def minimize(
 
     Cost: O(N D) each pass over the rows of a class, or O(nnz), tens of passes; memory `fit_bytes`.
     """
-    if points.taken(problem, _system(problem, penalty)):
+    if interior.taken(problem, _system(problem, penalty)):
         return _by_interior_point(problem, penalty, effort, progress)
     descent, state = Descent(problem, effort.C), _State.start(problem, penalty.n_nodes, checkpoint)
     of_empty, message = effort.C * descent.n_empty * problem.n_classes, ""
@@ -237,13 +237,13 @@ def _by_interior_point(
             for class_, node in enumerate(penalty.node.tolist())
             for margins in against_the_rest(problem, class_, node, penalty.n_nodes)
         ]
-        return points.minimize(problem, both, penalty, effort.C, effort.tol, progress)
+        return interior.minimize(problem, both, penalty, effort.C, effort.tol, progress)
     fits = []
     for class_, own in enumerate(penalty.parts):
         begin, end = class_ / n_classes, (class_ + 1) / n_classes
         within = subprogress(progress, begin, end, f"class {class_ + 1}/{n_classes}")
         margins = against_the_rest(problem, class_, 0, 1)
-        fits.append(points.minimize(problem, margins, own, effort.C, effort.tol, within))
+        fits.append(interior.minimize(problem, margins, own, effort.C, effort.tol, within))
     fit = together(fits)
     weights = np.empty_like(fit.weights)
     weights[penalty.node] = fit.weights
@@ -254,9 +254,9 @@ def fit_bytes(problem: Problem, penalty: Penalty) -> int:
     """About how many bytes `minimize` takes besides the design, and 16 for each variable that is
     not 0."""
     n_values = _system(problem, penalty)
-    if points.taken(problem, n_values):
+    if interior.taken(problem, n_values):
         n_nodes = 1 if penalty.parts is not None else penalty.n_nodes
-        return points.fit_bytes(problem, n_values, n_nodes, n_nodes * problem.n_rows)
+        return interior.fit_bytes(problem, n_values, n_nodes, n_nodes * problem.n_rows)
     return 48 * penalty.n_nodes * problem.n_columns + 64 * problem.n_rows
 
 

@@ -19,9 +19,8 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
 from models.arrays import Float, Int
-from models.methods.classifiers.classes.class_graph import ClassGraph
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.coordinates import inverted
+from models.methods.classifiers.classes.structure import ClassGraph, ClassTree
 
 ANCHOR = 1e-3
 """Factor of |w|^2 for each node of a graph."""

@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.coordinates import column_units
+from models.methods.classifiers.classes.structure import ClassTree
 
 LARGEST_UNIT = 2.0**80
 """Columns below this size have weights that fit into single precision."""

@@ -2,11 +2,10 @@
 
 Start at `objective`, which all of them share.
 
-- `objective`: the objective, its gradient, and what a minimisation gives.
-- `bounds`: upper bounds of the log partition function that fall apart into classes.
-- `class_step`: the weights of a block of classes that minimise a bound.
+- `objective`: the objective, its gradient, what a minimisation gives; L-BFGS on all weights.
+- `bounds`: upper bounds of the log partition function that fall apart into classes, and the weights
+  of a block of classes that minimise one.
 - `sweeps`: block descent on a bound: the weights of all classes, then the shifts of the rows,
   from an accelerated start.
-- `gradient_steps`: L-BFGS on all weights at once.
 - `admm`: the alternating direction method of multipliers.
 """

@@ -18,7 +18,7 @@ square, so that the gap, which costs as much as a step, is computed only once th
 Source: Gopal, "Large-scale Structured Learning" (2014), §4.3, algorithm 2. Its norm is printed as
 that of a sum over rows, whose terms cancel.
 
-Cost of a sweep: two to five steps of Newton's method for each class (`class_step`), for double
+Cost of a sweep: two to five steps of Newton's method for each class (`bounds`), for double
 majorization also O(N D K). Memory: the weights 16 times, preconditioners twice, 25 values a row and
 7 arrays of the scores of a block of classes.
 
@@ -41,19 +41,19 @@ import numpy as np
 
 from models.arrays import Array, Arrays, Float
 from models.method import Checkpoint
-from models.methods.classifiers.softmax.bounds import Bound
-from models.methods.classifiers.softmax.class_step import (
+from models.methods.classifiers.softmax.bounds import (
     BlockProblem,
+    Bound,
     Preconditioner,
     minimize_block,
 )
-from models.methods.classifiers.softmax.gradient_steps import newton_steps
 from models.methods.classifiers.softmax.objective import (
     Curve,
     Effort,
     Minimum,
     SoftmaxObjective,
     gap,
+    newton_steps,
 )
 from models.running.progress import Progress
 

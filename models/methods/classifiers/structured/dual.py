@@ -22,11 +22,11 @@ import scipy.sparse as sp
 
 from models.arrays import Arrays, Float, Int
 from models.method import Checkpoint
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.interior import points
-from models.methods.classifiers.recursive.interior.margins import along_the_tree
+from models.methods.classifiers.classes.structure import ClassTree
+from models.methods.classifiers.recursive import interior
+from models.methods.classifiers.recursive.interior import along_the_tree
 from models.methods.classifiers.structured.penalty import Orthogonal, Plain
 from models.running.progress import Progress
 
@@ -64,9 +64,9 @@ def minimize(
     passes over the nodes that matter to a row. With `Orthogonal` also T^2 for each change, and some
     times T^3 a sweep. Memory: `fit_bytes`.
     """
-    if points.taken(problem, (tree.n_nodes * problem.n_columns) ** 2):
+    if interior.taken(problem, (tree.n_nodes * problem.n_columns) ** 2):
         margins = along_the_tree(problem, tree, candidates, rescaled)
-        return points.minimize(problem, margins, penalty, C, tol, progress)
+        return interior.minimize(problem, margins, penalty, C, tol, progress)
     rows = _Rows(problem, tree, candidates, rescaled)
     state = _State.start(rows, penalty, checkpoint)
     while True:
@@ -99,8 +99,8 @@ def fit_bytes(problem: Problem, n_nodes: int) -> int:
     """About how many bytes `minimize` takes besides the design, and 12 for each place of a
     variable."""
     n_values = (n_nodes * problem.n_columns) ** 2
-    if points.taken(problem, n_values):
-        return points.fit_bytes(problem, n_values, n_nodes, n_nodes * problem.n_rows)
+    if interior.taken(problem, n_values):
+        return interior.fit_bytes(problem, n_values, n_nodes, n_nodes * problem.n_rows)
     columns = 4 * problem.design.size if isinstance(problem.design, np.ndarray) else 0
     return 32 * n_nodes * problem.n_columns + columns + 48 * problem.n_rows
 

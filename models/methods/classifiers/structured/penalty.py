@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.structure import ClassTree
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,5 +2,5 @@
 
 - `autoencoder`: fully connected layers to an embedding and back, trained by torch; the same as
   plain arrays, for models that predict.
-- `scaling`: rows about their mean, on one scale; `augmentation`: images turned and moved at random.
+- `scaling`: rows about their mean, on one scale; images turned and moved at random.
 """

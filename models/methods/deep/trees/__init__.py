@@ -4,6 +4,5 @@
 - `training`: pretraining, then the joint training of network and tree, epoch by epoch.
 - `cluster_tree`: the centres and weights of a tree that grows and is pruned; its nodes, and its
   losses.
-- `placing`: rows at their leaves, with probabilities.
-- `pictures`: images of nodes.
+- `placing`: rows at their leaves, with probabilities; images of nodes.
 """

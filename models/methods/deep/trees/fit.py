@@ -9,12 +9,10 @@ from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
 from models.clusters.placing import by_size
 from models.inputs.data import ImageSize
 from models.method import Fitted, Model, Run
-from models.methods.deep.networks.augmentation import Augmentation
-from models.methods.deep.networks.scaling import measure_scaling
+from models.methods.deep.networks.scaling import Augmentation, measure_scaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
 from models.methods.deep.trees.parameters import TreeParams
-from models.methods.deep.trees.pictures import node_pictures
-from models.methods.deep.trees.placing import embed, log_posteriors
+from models.methods.deep.trees.placing import embed, log_posteriors, node_pictures
 from models.methods.deep.trees.training import CURVES, Curve, ScaledRows, Trainer
 from models.numerics.rows import canonical
 from models.tree.build import from_parents

@@ -1,4 +1,4 @@
-"""Rows at the leaves of a cluster tree, with the probability of each node on their paths.
+"""Rows at the leaves of a cluster tree, the probability of each node on the way, images of nodes.
 
 A row is embedded and goes to the leaf with the nearest centre, as in training. The probability of a
 leaf is its posterior in a mixture of Gaussians around the leaves' centres, with equal weights and
@@ -6,17 +6,20 @@ one spherical variance (`models.clusters.kmeans`); that of an inner node is the 
 below it.
 
 Cost: O(n W) for W weights of the encoder, and O(n n_nodes), by blocks.
+
+The images of a node are the decoded centre, and the mean of the images below.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from models.arrays import Array, Arrays, Float, Int, Single, row_blocks
 from models.clusters.kmeans import log_posterior, squared_distances
 from models.errors import UsageError
 from models.inputs.checks import require_width
-from models.inputs.data import require_finite
+from models.inputs.data import ImageSize, require_finite
 from models.method import Model, Predictions
 from models.methods.deep.networks.autoencoder import forward, widths_of
 from models.methods.deep.networks.scaling import BLOCK, RowScaling
@@ -78,3 +81,38 @@ def place(model: Model, tree: Tree, rows: Array) -> Predictions:
         row = np.repeat(np.arange(len(length)), length)
         probability[inside] = mass[node[inside], row]
     return Predictions(leaf, start, node, probability)
+
+
+CAPTION = "The centre as the network decodes it, and the mean of the images below"
+
+
+def node_pictures(
+    tree: Tree,
+    centres: Single,
+    network: Arrays,
+    scaling: RowScaling,
+    rows: Array,
+    size: ImageSize,
+) -> npt.NDArray[np.uint8]:
+    """(n_nodes, 2, height, width, channels) images.
+
+    centres : (n_nodes, E). network : with the decoder's layers. rows : (n_points, n_values) images.
+
+    Values from the least to the largest of all rows become 0 to 255; bytes stay.
+    """
+    decoded = scaling.undo(forward(network, "decoder", centres))
+    both = np.stack([decoded, _means(tree, rows)], axis=1)
+    low, high = (0.0, 255.0) if rows.dtype == np.uint8 else (float(rows.min()), float(rows.max()))
+    bright = np.clip((both - low) * (255.0 / (high - low)), 0.0, 255.0)
+    return np.rint(bright).astype(np.uint8).reshape(tree.n_nodes, 2, *size)
+
+
+def _means(tree: Tree, rows: Array) -> Float:
+    """(n_nodes, n_values) the mean row under each node, of which none is empty."""
+    sums = np.zeros((tree.n_nodes, rows.shape[1]))
+    for block in row_blocks(len(rows), rows.shape[1], BLOCK):
+        np.add.at(sums, tree.leaf_of_point[block], rows[block])
+    for node in range(tree.n_nodes - 1, 0, -1):
+        sums[tree.parent[node]] += sums[node]
+    means: Float = sums / tree.size[:, None]
+    return means

@@ -22,9 +22,8 @@ import numpy as np
 from models.arrays import Array, Arrays, Int, Single, row_blocks
 from models.errors import UsageError
 from models.method import Run
-from models.methods.deep.networks.augmentation import Augmentation
 from models.methods.deep.networks.autoencoder import Autoencoder
-from models.methods.deep.networks.scaling import BLOCK, RowScaling
+from models.methods.deep.networks.scaling import BLOCK, Augmentation, RowScaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
 from models.methods.deep.trees.parameters import TreeParams
 from models.numerics.descent import Adam

@@ -21,23 +21,24 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias
 
-from models.methods.deep.variational.densities import (
+from models.methods.deep.variational.layers import (
+    Weights,
     combined,
     decision_divergence,
     gaussian_divergence,
     log_density,
 )
-from models.methods.deep.variational.layers import Weights
 from models.methods.deep.variational.network import (
     NOISE,
+    ROOT,
     Architecture,
+    Topology,
     decoded,
     moved,
     prior_score,
     score,
     view,
 )
-from models.methods.deep.variational.topology import ROOT, Topology
 
 if TYPE_CHECKING:
     from torch import Tensor

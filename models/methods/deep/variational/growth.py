@@ -26,11 +26,12 @@ import numpy as np
 from models.arrays import Array, Arrays, Float, Int
 from models.method import Checkpoint
 from models.methods.deep.variational.bound import bounded, rooted
-from models.methods.deep.variational.densities import log_density
-from models.methods.deep.variational.layers import Weights
+from models.methods.deep.variational.layers import Weights, log_density
 from models.methods.deep.variational.network import (
     NOISE,
+    NONE,
     Architecture,
+    Topology,
     TreeNetwork,
     decoded,
     units,
@@ -43,7 +44,6 @@ from models.methods.deep.variational.phases import (
     parts_of,
     points_of_leaves,
 )
-from models.methods.deep.variational.topology import NONE, Topology
 from models.running.progress import Progress
 
 if TYPE_CHECKING:

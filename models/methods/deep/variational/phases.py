@@ -24,8 +24,7 @@ from models.arrays import Array, Arrays, Int
 from models.errors import UsageError
 from models.methods.deep.variational.bound import Terms, arrived, bounded, rooted
 from models.methods.deep.variational.layers import Weights
-from models.methods.deep.variational.network import TreeNetwork, score, units
-from models.methods.deep.variational.topology import ROOT
+from models.methods.deep.variational.network import ROOT, TreeNetwork, score, units
 from models.numerics.descent import Adam
 
 if TYPE_CHECKING:

@@ -1,31 +1,137 @@
-"""The trained networks as plain arrays, and rows placed by them in double precision.
+"""The trained networks as plain arrays, rows placed by them, and images of nodes.
 
-A row's place needs the units of the levels and the posterior's routers alone; nothing is drawn. The
-result has the nodes of the grown tree, except nodes that have an only child.
+Rows are placed in double precision. A row's place needs the units of the levels and the posterior's
+routers alone; nothing is drawn. The result has the nodes of the grown tree, except nodes that have
+an only child.
+
+`Scaling` has rows as the networks take them: images in [0, 1], other values around 0 with mean
+variance 1.
+
+Images without negative values are divided by their largest value where that is above 1, so that
+integers of 8 bits lie in [0, 1]. Then Bernoulli values stay as they are; Gaussian ones are scaled
+as DeepECT's rows (`networks.scaling`).
+
+Images of a node show what its points look like, and what the prior draws there.
+
+The first image of a node is the mean reconstruction of its points: each one decoded at its mean
+embeddings, leaves weighted by their posterior. The others are samples of the prior: root embeddings
+are drawn and passed down all branches; a node shows draws in proportion to their prior probability
+of reaching it, each decoded at a leaf below the node in proportion to that leaf's probability.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from models.arrays import Array, Float, Int
+from models.arrays import Array, Float, Int, Single, row_blocks
 from models.clusters.placing import by_size
+from models.errors import UsageError
+from models.inputs.data import ImageSize, require_finite
 from models.method import Model, Predictions
-from models.methods.deep.variational.layers import Weights
-from models.methods.deep.variational.network import Architecture, TreeNetwork, score, units
-from models.methods.deep.variational.scaling import Scaling
-from models.methods.deep.variational.topology import ROOT, Topology
+from models.methods.deep.networks.scaling import BLOCK, RowScaling, measure_scaling
+from models.methods.deep.variational.bound import Reached, drawn, rooted, stepped
+from models.methods.deep.variational.layers import Likelihood, Weights, decoded_mean
+from models.methods.deep.variational.network import (
+    ROOT,
+    Architecture,
+    Topology,
+    TreeNetwork,
+    decoded,
+    moved,
+    prior_score,
+    score,
+    units,
+)
+from models.methods.deep.variational.phases import parts_of
 from models.tree.build import from_parents, levels_below
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Generator, Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How rows are scaled, and what they are then. lowest, highest : values of the rows."""
+
+    likelihood: Likelihood
+    scale: RowScaling
+    lowest: float
+    highest: float
+
+    @classmethod
+    def of(cls, rows: Array, order: Int, likelihood: Likelihood | None, images: bool) -> Scaling:
+        """The scaling of finite rows (n_points, n_values).
+
+        order : (n_points,) in which rows are read, so that last digits do not depend on theirs.
+        likelihood : None: 'bernoulli' where all values lie in [0, 1] once images are scaled.
+
+        Raises UsageError for 'bernoulli' and values outside [0, 1].
+        """
+        lowest, highest = float(rows.min()), float(rows.max())
+        unit = highest if images and lowest >= 0.0 and highest > 1.0 else 1.0
+        within = lowest >= 0.0 and highest / unit <= 1.0
+        if likelihood == "bernoulli" and not within:
+            raise UsageError(
+                "Parameter 'likelihood' is 'bernoulli', which needs values from 0 to 1, but input "
+                f"'features' has values from {lowest:.4g} to {highest:.4g}. Use 'gaussian', or "
+                "scale the input.",
+                code="wrong-parameter",
+                parameter="likelihood",
+            )
+        if likelihood == "bernoulli" or (likelihood is None and within):
+            stretched = RowScaling(np.zeros(rows.shape[1]), unit)
+            return cls("bernoulli", stretched, lowest, highest)
+        return cls("gaussian", measure_scaling(rows, order), lowest, highest)
+
+    @classmethod
+    def from_model(cls, arrays: Mapping[str, Any], facts: Mapping[str, Any]) -> Scaling:
+        """The scaling that `arrays` and `facts` give."""
+        lowest, highest = facts["range"]
+        return cls(
+            facts["likelihood"], RowScaling(arrays["centre"], facts["spread"]), lowest, highest
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """All but the centre, as JSON."""
+        return {
+            "likelihood": self.likelihood,
+            "spread": float(self.scale.factor),
+            "range": [self.lowest, self.highest],
+        }
+
+    def blocks(self, rows: Array, most: int | None = None) -> Iterator[tuple[slice, Float]]:
+        """The rows scaled, by blocks of at most `most` rows.
+
+        Raises UsageError for values that are not finite.
+        """
+        n_values = BLOCK if most is None else min(BLOCK, most * rows.shape[1])
+        for block in row_blocks(rows.shape[0], rows.shape[1], n_values):
+            values = rows[block].astype(np.float64)
+            require_finite(values, "features", first_row=block.start)
+            yield block, (values - self.scale.mean) / self.scale.factor
+
+    def singles(self, rows: Array, order: Int) -> Single:
+        """(n_points, n_values) finite rows scaled, in this order and in single precision."""
+        scaled = np.empty(rows.shape, dtype=np.float32)
+        for block in row_blocks(rows.shape[0], rows.shape[1], BLOCK):
+            scaled[block] = self.scale.apply(rows[order[block]])
+        return scaled
+
+    def pixels(self, decoded: Array) -> Array:
+        """Means of the data, scaled, as grey or colour levels 0 to 255 (uint8)."""
+        values = self.scale.undo(decoded)
+        lowest = 0.0 if self.lowest >= 0.0 else self.lowest
+        highest = max(1.0, self.highest) if self.lowest >= 0.0 else self.highest
+        share = np.clip((values - lowest) / ((highest - lowest) or 1.0), 0.0, 1.0)
+        return np.rint(255.0 * share).astype(np.uint8)
+
 
 _ROWS = 4096
 
@@ -187,3 +293,116 @@ def place(model: Model, rows: Array) -> Placed:
     entropy /= np.where(reach > 0.0, reach, 1.0)
     entropy[leaves] = np.nan
     return Placed(leaf, log_probability, entropy, nodes)
+
+
+N_SAMPLES = 7
+"""Samples of each node."""
+
+CAPTION = (
+    f"The first image is the mean reconstruction of the node's points, the other {N_SAMPLES} are "
+    "samples of the model's prior that reach the node"
+)
+
+_DRAWS = 256
+_BATCH = 1024
+
+
+def node_pixels(
+    network: TreeNetwork,
+    scaling: Scaling,
+    rows: Tensor,
+    image_size: ImageSize,
+    generator: Generator,
+) -> npt.NDArray[np.uint8]:
+    """(n_nodes, 1 + N_SAMPLES, height, width, channels) images of the nodes of the result.
+
+    rows : (n_points, n_values) scaled. O(n_points) passes through all decoders.
+    """
+    means = mean_reconstructions(network, rows)
+    samples = prior_samples(network, generator)
+    both = np.concatenate([means[:, None], samples], axis=1)
+    return scaling.pixels(both).reshape(*both.shape[:2], *image_size)
+
+
+def mean_reconstructions(network: TreeNetwork, rows: Tensor) -> Float:
+    """(n_nodes, n_values) mean over rows of the decoded means, weighted by P(leaf | row)."""
+    import torch
+
+    nodes, topology = Nodes.of(network.topology), network.topology
+    row_of = {int(number): row for row, number in enumerate(nodes.number)}
+    total = torch.zeros((nodes.number.size, rows.shape[1]), dtype=torch.float64)
+    weight = np.zeros(nodes.number.size)
+    depth = topology.depth()
+    for part in parts_of(rows, _BATCH):
+        levels = units(network.weights, network.architecture, part, False)
+        reached, _ = rooted(network.weights, levels[0], None)
+        for node in topology.nodes():
+            if topology.below(node):
+                stepped(
+                    network.weights, topology, node, levels, int(depth[node]), reached, None, False
+                )
+                continue
+            probability = reached.log_probability[node].exp()
+            images = _images(network, node, reached.embedding[node])
+            total[row_of[node]] += (probability @ images).double().cpu()
+            weight[row_of[node]] += float(probability.sum())
+    sums = total.numpy()
+    for row in range(nodes.number.size - 1, 0, -1):
+        sums[nodes.parent[row]] += sums[row]
+        weight[nodes.parent[row]] += weight[row]
+    return np.asarray(sums / np.maximum(weight, np.finfo(np.float64).tiny)[:, None])
+
+
+def prior_samples(network: TreeNetwork, generator: Generator) -> Float:
+    """(n_nodes, N_SAMPLES, n_values) decoded means of draws of the prior that reach each node."""
+    import torch
+    from torch.nn import functional
+
+    weights, topology = network.weights, network.topology
+    like = next(iter(weights.learned.values()))
+
+    def noise(tensor: Tensor) -> Tensor:
+        return torch.randn(
+            tensor.shape, generator=generator, device=tensor.device, dtype=tensor.dtype
+        )
+
+    start = like.new_zeros((_DRAWS, network.architecture.latent_size))
+    reached = Reached({ROOT: noise(start)}, {ROOT: like.new_zeros(_DRAWS)})
+    images: dict[int, Array] = {}
+    for node in topology.nodes():
+        below, here = topology.below(node), reached.log_probability[node]
+        embedding = reached.embedding[node]
+        if not below:
+            images[node] = _images(network, node, embedding).cpu().numpy()
+            continue
+        steps = [torch.zeros_like(here)]
+        if len(below) == 2:
+            odds = prior_score(weights, node, embedding, False)
+            steps = [functional.logsigmoid(odds), functional.logsigmoid(-odds)]
+        for child, step in zip(below, steps, strict=True):
+            reached.log_probability[child] = here + step
+            reached.embedding[child] = drawn(*moved(weights, child, embedding, False), noise)
+    probability = {
+        node: log.double().exp().cpu().numpy() for node, log in reached.log_probability.items()
+    }
+    rng = np.random.default_rng(
+        int(torch.randint(2**62, (), generator=generator, device=like.device))
+    )
+    nodes = Nodes.of(topology)
+    chosen = np.empty((nodes.number.size, N_SAMPLES, network.architecture.n_values))
+    for row, number in enumerate(nodes.number.tolist()):
+        leaves = topology.leaves(number)
+        joint = np.stack([probability[leaf] for leaf in leaves], axis=1)
+        # A draw and a leaf below the node, in proportion to the probability of reaching the leaf.
+        share = joint.ravel() + np.finfo(np.float64).tiny
+        picks = rng.choice(share.size, N_SAMPLES, p=share / share.sum())
+        for at, pick in enumerate(picks.tolist()):
+            draw, place = divmod(pick, len(leaves))
+            chosen[row, at] = images[leaves[place]][draw]
+    return chosen
+
+
+def _images(network: TreeNetwork, leaf: int, embedding: Tensor) -> Tensor:
+    architecture = network.architecture
+    output = decoded(network.weights, architecture, leaf, embedding, False)
+    return decoded_mean(output, architecture.likelihood)

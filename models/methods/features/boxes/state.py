@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Arrays, Float, Int, row_blocks
-from models.methods.features.boxes.loops.collapse import review_all
 from models.methods.features.boxes.loops.insertion import advance
 from models.methods.features.boxes.loops.layout import (
     BOUNDED,
@@ -31,7 +30,7 @@ from models.methods.features.boxes.loops.layout import (
     SIZE,
     Grown,
 )
-from models.methods.features.boxes.loops.rotation import Rule, wrap_all
+from models.methods.features.boxes.loops.rotation import Rule, review_all, wrap_all
 from models.methods.features.boxes.loops.search import scan, search
 from models.running.progress import Progress
 from models.tree.build import from_parents

@@ -1,7 +1,6 @@
 """What `hdbscan` is made of.
 
-- `condensed`: the condensed tree, and the tree of its chosen clusters; start here.
-- `clustering`: which clusters are chosen; `loops` for merges at one distance and walks in the tree.
-- `nearest`: the cluster nearest to a row of noise.
-- `placing`: new rows in it.
+- `clusters`: the condensed tree, which clusters are chosen, and their tree; start here.
+- `loops`: merges at one distance and walks in the tree, compiled.
+- `placing`: new rows in the clusters; the cluster nearest to a row of noise.
 """

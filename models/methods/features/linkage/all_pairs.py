@@ -3,6 +3,10 @@
 Similarities become distances: the largest value of the matrix minus each similarity. The most
 similar pairs are then the nearest, whatever the scale: 1 - s where the diagonal is 1. Adding a
 constant changes no merge of single, complete, average or weighted linkage.
+
+`automatic` is the linkage that `hac` takes by default: `ward` where variances are defined, else
+`average` (docs/decisions/default-linkage.md). `tie_warnings` warns of trees that the order of the
+points makes.
 """
 
 from __future__ import annotations
@@ -16,6 +20,8 @@ import numpy.typing as npt
 from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.spanning import METRICS, condensed_rows, spanning_tree, tree_by_rows
+from models.inputs.checks import require_squares
+from models.inputs.data import Data
 from models.numerics.agglomeration import BY_CENTRE, merged, merged_points
 from models.numerics.distances import (
     BY_PAIRS,
@@ -201,3 +207,62 @@ def _name_undefined(points: Float, metric: DistanceMetric) -> None:
         if odd.size:
             row, column = int(odd[0, 0]), int(odd[0, 1])
             refuse_distance(metric, row + block.start, column, float(distances[row, column]))
+
+
+REASONS = {
+    "ward": "Features by Euclidean distance: its cuts are clusters of like size.",
+    "average": "It is defined for every distance; 'ward' is for variances of features alone.",
+}
+"""Why a linkage was taken."""
+
+
+def automatic(role: str, metric: str, *, fits: bool) -> Literal["ward", "average"]:
+    """role : of the points. fits : whether variances can be computed of them."""
+    return "ward" if fits and role == "features" and metric == "euclidean" else "average"
+
+
+def has_variances(data: Data, role: str) -> bool:
+    """Whether sums of squares of all points are defined: not for given distances, for features
+    with empty values, nor where they overflow, though distances may not. O(N D)."""
+    if role != "features" or data.pairwise:
+        return False
+    try:
+        require_squares(np.asarray(data.dense(role)))
+    except UsageError:
+        return False
+    return True
+
+
+_EQUAL = 1e-6
+"""Distances within this of the largest are equal, up to the rounding of float32. Similarities may
+have an offset, so they are compared by the rounding of their type."""
+
+
+def tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[str, ...]:
+    """A warning where the order of the points decides every merge: all distances are equal, or, of
+    features, all merges have one height. O(N^2) for given distances or similarities, else O(N)."""
+    n_merges = len(height)
+    if n_merges < 2:
+        return ()
+    equal_within = _EQUAL
+    if role == "features":
+        low, high = float(height.min()), float(height.max())
+    else:
+        if role == "similarity" and values.dtype.kind == "f":
+            equal_within = min(_EQUAL, 4 * float(np.finfo(values.dtype).eps))
+        low, high = np.inf, -np.inf
+        for block in row_blocks(*values.shape):
+            rows = np.array(values[block], dtype=np.float64)
+            # The diagonal is no distance between points.
+            own = np.arange(len(rows))
+            rows[own, own + block.start] = rows[own, (own + block.start + 1) % len(values)]
+            low, high = min(low, float(rows.min())), max(high, float(rows.max()))
+            if high - low > equal_within * max(abs(low), abs(high)):
+                return ()
+    if high - low > equal_within * max(abs(low), abs(high)):
+        return ()
+    equal = "merges are at one height" if role == "features" else "distances are equal"
+    return (
+        f"{n_merges} of {n_merges} merges were decided by ties alone: all {equal}, and the order "
+        "of the points makes the tree.",
+    )

@@ -1,13 +1,12 @@
 """Nodes of a tree as points of the Poincaré ball. Start at `fit`, which calls the rest in order.
 
-- `parameters`, `effort`: the fields of a method, and the plain values derived from them.
-- `scaling`, `pools`: features as points of the ball, and their neighbours.
+- `parameters`: the fields of a method, and the plain values derived from them.
+- `points`: features as points of the ball, in pools with their neighbours.
 - `seeding`: the initial nodes.
-- `triples`, `expected_cost_torch`, `ranking_torch`, `noise`: what a step lowers.
+- `triples`, `expected_cost_torch`, `ranking_torch`: what a step lowers, and its noise.
 - `descent`, `training`: steps, their losses, rounds of steps, and checkpoints.
-- `tree_cost`: the cost that rounds are compared by.
-- `all_reduce`, `process_group`, `follower_process`: several processes for each step.
-- `decoding`, `extraction`, `leaf_merges`: from nodes to a tree.
+- `process_group`, `follower_process`: several processes for each step.
+- `decoding`, `extraction`: from nodes to a tree, and the cost that rounds are compared by.
 - `placing`: new points in the tree.
 - `fit`: the whole fit, which calls the rest in order.
 """

@@ -41,7 +41,7 @@ from torch import Tensor
 
 from models.arrays import row_blocks
 from models.methods.hyperbolic.ball import decoding
-from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
+from models.methods.hyperbolic.ball.descent import SINGLE, AllReduce
 from models.numerics import poincare
 
 if TYPE_CHECKING:

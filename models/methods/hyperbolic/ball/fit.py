@@ -15,23 +15,34 @@ from models.errors import UsageError
 from models.inputs.data import Earlier
 from models.inputs.rows import Rows
 from models.method import Fitted, Run
-from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
-from models.methods.hyperbolic.ball.effort import BallEffort, SeedingEffort
-from models.methods.hyperbolic.ball.extraction import BallTree, extract
-from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merge_warnings, merged_tree
-from models.methods.hyperbolic.ball.parameters import BallParams, seeding_of, training_of
+from models.methods.hyperbolic.ball.decoding import PoolTreeCost, TreeCost
+from models.methods.hyperbolic.ball.descent import SINGLE, AllReduce
+from models.methods.hyperbolic.ball.extraction import (
+    BallTree,
+    extract,
+    leaf_merges,
+    merge_warnings,
+    merged_tree,
+)
+from models.methods.hyperbolic.ball.parameters import (
+    BallEffort,
+    BallParams,
+    SeedingEffort,
+    seeding_of,
+    training_of,
+)
 from models.methods.hyperbolic.ball.placing import model_of, with_points
-from models.methods.hyperbolic.ball.pools import Pool, Pools
-from models.methods.hyperbolic.ball.process_group import ProcessGroup
-from models.methods.hyperbolic.ball.scaling import (
+from models.methods.hyperbolic.ball.points import (
     FAR,
     BallScaling,
+    Pool,
+    Pools,
     measure_scaling,
     scaled_points,
 )
+from models.methods.hyperbolic.ball.process_group import ProcessGroup
 from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
-from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost, TreeCost
 from models.methods.hyperbolic.ball.triples import PoolTriples, pool_rng
 from models.running.progress import Progress, subprogress
 

@@ -26,9 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.arrays import Arrays
-from models.methods.hyperbolic.ball.all_reduce import AllReduce, DistributedAllReduce, join_group
-from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
+from models.methods.hyperbolic.ball.descent import (
+    AllReduce,
+    Descent,
+    DistributedAllReduce,
+    join_group,
+)
+from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.triples import batch_rng, draw_triples
 from models.running.progress import Progress
 

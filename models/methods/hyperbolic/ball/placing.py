@@ -24,7 +24,7 @@ from models.inputs.rows import Rows
 from models.method import Model, Predictions
 from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.extraction import BallTree
-from models.methods.hyperbolic.ball.scaling import BallScaling, from_model
+from models.methods.hyperbolic.ball.points import BallScaling, from_model
 from models.numerics import poincare
 from models.tree.tree import Tree
 from models.tree.walk import paths

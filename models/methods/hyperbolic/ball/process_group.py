@@ -34,17 +34,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from models.methods.hyperbolic.ball import follower_process
-from models.methods.hyperbolic.ball.all_reduce import DistributedAllReduce, join_group
-from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.effort import BallEffort
+from models.methods.hyperbolic.ball.descent import Descent, DistributedAllReduce, join_group
 from models.methods.hyperbolic.ball.follower_process import NO_GPU_MEMORY, NO_MEMORY
+from models.methods.hyperbolic.ball.parameters import BallEffort
 from models.running.progress import Progress
 from umbel import floors
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.methods.hyperbolic.ball.pools import Pool
+    from models.methods.hyperbolic.ball.points import Pool
     from models.running.device import Device
 
 PROCESS_BYTES = 300 << 20

@@ -30,8 +30,8 @@ from torch import Tensor
 from models.numerics import poincare
 
 if TYPE_CHECKING:
-    from models.methods.hyperbolic.ball.effort import BallObjective
-    from models.methods.hyperbolic.ball.noise import GumbelNoise
+    from models.methods.hyperbolic.ball.parameters import BallObjective
+    from models.methods.hyperbolic.ball.triples import GumbelNoise
 
 CHUNK = 1 << 18
 """The number of values in a matrix on a processor, ..."""

@@ -30,7 +30,7 @@ import numpy as np
 
 from models.arrays import Float, Int, Single, row_blocks
 from models.clusters.kmeans import KMeansEffort, scikit_run, seed_rows
-from models.methods.hyperbolic.ball.effort import SeedingEffort
+from models.methods.hyperbolic.ball.parameters import SeedingEffort
 from models.numerics.agglomeration import merged
 from models.numerics.distances import pairwise
 from models.running.progress import Progress

@@ -53,19 +53,17 @@ import numpy as np
 from models.arrays import Arrays
 from models.method import Checkpoint
 from models.methods.hyperbolic.ball import decoding
-from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
-from models.methods.hyperbolic.ball.descent import Descent, prefixed, unprefixed
-from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
-from models.methods.hyperbolic.ball.noise import NoiseStream
-from models.methods.hyperbolic.ball.tree_cost import TreeCost
-from models.methods.hyperbolic.ball.triples import TripleSource
+from models.methods.hyperbolic.ball.decoding import TreeCost
+from models.methods.hyperbolic.ball.descent import SINGLE, AllReduce, Descent, prefixed, unprefixed
+from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective
+from models.methods.hyperbolic.ball.triples import NoiseStream, TripleSource
 from models.numerics import poincare
 from models.running.progress import Progress, held_progress
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from models.methods.hyperbolic.ball.noise import GumbelNoise
+    from models.methods.hyperbolic.ball.triples import GumbelNoise
 
 
 def child_parent(

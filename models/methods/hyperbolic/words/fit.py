@@ -25,11 +25,17 @@ from models.arrays import Array, Arrays, Int, Single
 from models.inputs.rows import ArrayRows
 from models.method import Checkpoint, Fitted, Model, Run
 from models.methods.hyperbolic.ball.descent import prefixed, unprefixed
-from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_leaves
+from models.methods.hyperbolic.ball.extraction import (
+    BallTree,
+    LeafMerges,
+    extract,
+    leaf_merges,
+    merge_warnings,
+    point_leaves,
+)
 from models.methods.hyperbolic.ball.fit import best_start, metrics_of, training_warnings
-from models.methods.hyperbolic.ball.leaf_merges import LeafMerges, leaf_merges, merge_warnings
 from models.methods.hyperbolic.ball.parameters import seeding_of, training_of
-from models.methods.hyperbolic.ball.scaling import BallScaling
+from models.methods.hyperbolic.ball.points import BallScaling
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.hyperbolic.words import vectors as glove
 from models.methods.hyperbolic.words.pairs import pairs_of

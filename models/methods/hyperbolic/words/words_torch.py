@@ -25,9 +25,9 @@ import torch
 from models.arrays import Array, Arrays, Float, Int, Int32
 from models.graphs.neighbours import nearest
 from models.inputs.checks import distinct
+from models.methods.hyperbolic.ball.decoding import PoolTreeCost
 from models.methods.hyperbolic.ball.descent import Descent, prefixed, unprefixed
-from models.methods.hyperbolic.ball.pools import Pool
-from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
+from models.methods.hyperbolic.ball.points import Pool
 from models.methods.hyperbolic.ball.triples import draw_triples
 from models.methods.hyperbolic.words.pairs import WordPairs
 from models.methods.hyperbolic.words.vectors import WordVectors

@@ -29,7 +29,7 @@ from models.methods.labelled.densities.minimum import (
     local_minimum,
     penalized,
 )
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.running.progress import Progress
 
 LARGEST_SHAPE = 1e4

@@ -17,7 +17,7 @@ from models.arrays import Float
 from models.errors import UsageError
 from models.methods.labelled.densities.minimum import Effort, LocalMinimum, local_minimum
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.running.progress import Progress, subprogress
 
 N_STARTS = 3

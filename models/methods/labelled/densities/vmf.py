@@ -22,7 +22,7 @@ from models.methods.labelled.densities.minimum import (
     local_minimum,
     penalized,
 )
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.running.progress import Progress
 
 LEAST_RESULTANT = 1e-12

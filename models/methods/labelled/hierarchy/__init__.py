@@ -6,7 +6,6 @@ Start at `completion`.
 - `tied_metrics`: a metric for each node, tied to its parent's, all learned at once.
 - `new_nodes`: rows of no known leaf, nodes of Ward's tree over them that become new ones, and below
   which node each lies, as known siblings and levels show.
-- `completion`: new nodes, and all other rows at known leaves.
-- `placing`: new rows in the completed tree.
+- `completion`: new nodes, and all other rows at known leaves; new rows in the completed tree.
 - `validation`: metrics compared by known leaves that are held out.
 """

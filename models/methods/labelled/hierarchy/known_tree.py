@@ -11,7 +11,7 @@ from models.arrays import Int, Mask
 from models.errors import UsageError, listed
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets, label_nodes, with_own_leaves
-from models.methods.labelled.supervision.known import read_single
+from models.methods.labelled.supervision.inputs import read_single
 from models.tree import class_paths, parents
 from models.tree.build import levels_below
 from models.tree.tree import Tree

@@ -25,8 +25,7 @@ import numpy as np
 from models.arrays import Array, Float, Int
 from models.method import Checkpoint
 from models.methods.labelled.hierarchy.known_tree import KnownTree
-from models.methods.labelled.metric.descent import Direct, minimize
-from models.methods.labelled.metric.holds import Hold
+from models.methods.labelled.metric.descent import Direct, Hold, minimize
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.running.progress import Progress
 

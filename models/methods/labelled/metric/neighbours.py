@@ -162,7 +162,7 @@ def _hinges(margin: Float, row: Int, away: Float) -> tuple[float, Float, Float]:
 class ActivePairs:
     """Pairs of which the second row can be an impostor of the first, under metrics near one.
 
-    center : that metric. scale : (D, D) maps differences from it to shares, see `holds`.
+    center : that metric. scale : (D, D) maps differences from it to shares, see `descent.hold`.
     row, other : (P,) rows in ascending order.
     """
 

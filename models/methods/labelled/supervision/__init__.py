@@ -2,9 +2,8 @@
 
 Start at `method`.
 
-- `inputs`: roles and parameters.
-- `known`: the known rows as clusters, rows that are linked, and rows apart.
-- `preparation`: rows on one scale, wide ones cut to a few columns.
-- `transformation`: what is learned, applied to rows; directions in which known rows differ at all.
+- `inputs`: roles and parameters; the known rows as clusters, rows that are linked, and rows apart.
+- `transformation`: rows on one scale, and what is learned, applied to them.
+- `validation`: candidates compared on known clusters that they have not seen, and the choice.
 - `method`: the base of the methods: prepare, learn, find the new clusters, give the result.
 """

@@ -21,10 +21,20 @@ from models.inputs.data import Data, require_finite
 from models.method import Fitted, Method, Model, Predictions, Run, Shapes
 from models.methods.labelled.discovery.finding import Discovery, find
 from models.methods.labelled.discovery.mixture import Clusterer, Mixture, clustered
-from models.methods.labelled.supervision.inputs import INPUTS, SOME_OF, DiscoveryParams
-from models.methods.labelled.supervision.known import KnownClusters, Labels, read_labels
-from models.methods.labelled.supervision.preparation import Preparation, prepare, spreads
-from models.methods.labelled.supervision.transformation import Transformation
+from models.methods.labelled.supervision.inputs import (
+    INPUTS,
+    SOME_OF,
+    DiscoveryParams,
+    KnownClusters,
+    Labels,
+    read_labels,
+)
+from models.methods.labelled.supervision.transformation import (
+    Preparation,
+    Transformation,
+    prepare,
+    spreads,
+)
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree

@@ -165,7 +165,7 @@ class Weights:
 
     def hinge(self, cluster: Int) -> float:
         """The mean squared hinge; updates scores and gradient."""
-        from models.methods.margins.splitting.loops import objective as kernels
+        from models.methods.margins.splitting import loops as kernels
 
         return float(
             kernels.hinge(self._problem.points, cluster, self.value, self.scores, self._gradient)
@@ -191,7 +191,7 @@ class Weights:
     def _descend(
         self, cluster: Int, goal: float, most: int, metric: Float, t: float, fresh: int
     ) -> tuple[float, float, float, int]:
-        from models.methods.margins.splitting.loops.descent import descend
+        from models.methods.margins.splitting.loops import descend
 
         penalty, points = self._problem.penalty, self._problem.points
         loss = self.hinge(cluster)
@@ -204,7 +204,7 @@ class Weights:
 
     def plan(self, price: Float | None) -> TransportPlan:
         """The cheapest clusters for the scores. price : of an earlier flow, as a warm start."""
-        from models.methods.margins.splitting.loops import objective as kernels
+        from models.methods.margins.splitting import loops as kernels
 
         kernels.costs(self.scores, self._cost)
         return transport_plan(self._cost, self._problem.low, self._problem.high, price)

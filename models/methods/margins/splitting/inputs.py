@@ -19,8 +19,7 @@ from models.inputs.data import Data, require_finite
 from models.method import Model, Shapes
 from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
-from models.methods.margins.splitting.split import SearchEffort
-from models.methods.margins.splitting.starts import STARTS, Start
+from models.methods.margins.splitting.split import STARTS, SearchEffort, Start
 from models.parameters import Params, Seed
 
 LARGEST = 1e60

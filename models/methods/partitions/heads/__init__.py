@@ -2,6 +2,6 @@
 
 - `space_tensors`: features as tensors, whole or in batches; start here.
 - `labels`: linear heads, and the partition that they make.
-- `bilevel`, `validation`: the training of Turtle, and how its runs are compared.
-- `distillation`, `pairs`: the training of Temi, and its pairs of neighbours.
+- `bilevel`: the training of Turtle, and how its runs are compared.
+- `distillation`: the training of Temi, and its pairs of neighbours.
 """

@@ -1,13 +1,14 @@
-"""Variational inference that merges clusters, since coordinate ascent ends with too many.
+"""The number of clusters: variational inference that merges them, and how many hold rows.
 
-Rows divided between a pair of clusters hold each other in place, even if the bound is higher with
-all in one (Hughes and Sudderth, "Memoized Online Variational Inference for Dirichlet Process
-Mixture Models", 2013, section 4). When a run has ended, the change of the bound by merging a pair
-is computed exactly: all factors at their optimum for the added posteriors of the pair, minus the
-entropy that the assignments lose. (A shared kappa is held fixed meanwhile, so that the changes of
-several pairs add up; the following update only raises the bound.) Disjoint pairs that raise the
-bound are merged and the ascent continues, until no pair does; so the bound never falls. If no pair
-raises it at once, the best few merges are tried with some iterations after each.
+Coordinate ascent ends with too many. Rows divided between a pair of clusters hold each other in
+place, even if the bound is higher with all in one (Hughes and Sudderth, "Memoized Online
+Variational Inference for Dirichlet Process Mixture Models", 2013, section 4). When a run has ended,
+the change of the bound by merging a pair is computed exactly: all factors at their optimum for the
+added posteriors of the pair, minus the entropy that the assignments lose. (A shared kappa is held
+fixed meanwhile, so that the changes of several pairs add up; the following update only raises the
+bound.) Disjoint pairs that raise the bound are merged and the ascent continues, until no pair does;
+so the bound never falls. If no pair raises it at once, the best few merges are tried with some
+iterations after each.
 
 Cost: a round takes two passes over the rows and a grid for each pair (each cluster with the
 `PARTNERS` most like it), and 8 N K bytes; there are few rounds.
@@ -21,11 +22,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.arrays import Float, Int
+from models.clusters.choosing import Choice
 from models.clusters.placing import normalize
 from models.methods.sphere.bayes.priors import vmf_divergence
 from models.methods.sphere.bayes.variational import Posterior, Variational, directions
-from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Sums, log_joint
+from models.methods.sphere.mixture.runs import Climb
 from models.numerics import sphere
 from models.running.progress import Progress, subprogress
 
@@ -226,3 +228,64 @@ def _joined(sums: Sums, into: int, gone: int) -> Sums:
     total[into] += total[gone]
     size[gone], total[gone] = 0.0, 0.0
     return Sums(size, total, sums.evidence)
+
+
+LEAST_WEIGHT = 0.01
+"""The weight of left-out clusters above which a warning is given."""
+
+_INTERVAL = (0.025, 0.975)
+
+
+def occupied(
+    posterior: Posterior, cluster: Int, objective: float, most: int
+) -> tuple[Posterior, Choice]:
+    """The posterior of the clusters that hold rows, and their number.
+
+    A cluster is empty if it is not the likeliest one of any row, fitted or held out, however large
+    its posteriors are; its weight is divided among the others in proportion. cluster : (n_points,)
+    the likeliest one of each row. objective : the lower bound. most : the number of clusters
+    allowed.
+    """
+    with_rows = np.unique(cluster)
+    n_clusters = len(with_rows)
+    warnings = []
+    if n_clusters == most > 1:
+        warnings.append(
+            f"All {most} clusters that 'n_clusters' allows hold rows, so there may be more; set "
+            "it higher."
+        )
+    lost = 1.0 - float(posterior.proportions.means[with_rows].sum())
+    if lost > LEAST_WEIGHT:
+        warnings.append(
+            f"{len(posterior.psi) - n_clusters} cluster(s) that are the likeliest of no row were "
+            f"left out, with {100.0 * lost:.1f}% of the weight."
+        )
+    if n_clusters < len(posterior.psi):
+        posterior = posterior.selected(with_rows)
+    value = (float(objective),)
+    return posterior, Choice("lower_bound", n_clusters, (n_clusters,), value, None, tuple(warnings))
+
+
+def with_credible_number(
+    choice: Choice, numbers: Int, most: int
+) -> tuple[Choice, dict[str, float]]:
+    """The choice of the number of clusters, its posterior as a curve and its interval as metrics.
+
+    The metrics are the ends of the 95% credible interval.
+    numbers : (n_sweeps,) the numbers of clusters in a chain. most : the number of clusters allowed.
+    """
+    low, high = (int(end) for end in np.quantile(numbers, _INTERVAL, method="inverted_cdf"))
+    first, last = (int(end) for end in (numbers.min(), numbers.max()))
+    tried = tuple(range(min(first, choice.n_clusters), max(last, choice.n_clusters) + 1))
+    share = tuple(float((numbers == number).mean()) for number in tried)
+    warnings = choice.warnings
+    if high == most > max(1, choice.n_clusters):
+        warnings = (
+            *warnings,
+            f"All {most} clusters that 'n_clusters' allows hold rows in {100 * share[-1]:.0f}% of "
+            "the sweeps, so there may be more; set it higher.",
+        )
+    choice = replace(
+        choice, criterion="n_clusters_probability", candidates=tried, value=share, warnings=warnings
+    )
+    return choice, {"n_clusters_low": float(low), "n_clusters_high": float(high)}

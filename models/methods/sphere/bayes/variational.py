@@ -1,11 +1,11 @@
 """Variational inference for the Bayesian mixture of vMF distributions.
 
-q(pi) is one of `proportions`, Dirichlet(rho) by default, q(mu_k) = vMF(psi_k, gamma_k), q(z_i) =
-Categorical(lambda_i), and q(kappa_k), or q of a shared kappa, is one of `concentrations`. The lower
-bound is raised by coordinate ascent (thesis 5.1): one pass gives lambda and its sums, then q(pi),
-psi and gamma with q(kappa), and the priors by empirical Bayes are each set to their optimum, so the
-bound never falls except by rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis prints mu_k for
-psi_k), and the entropy of q(kappa) is added (printed: subtracted).
+q(pi) is one of `Dirichlet` or `Sticks`, Dirichlet(rho) by default, q(mu_k) = vMF(psi_k, gamma_k),
+q(z_i) = Categorical(lambda_i), and q(kappa_k), or q of a shared kappa, is one of `concentrations`.
+The lower bound is raised by coordinate ascent (thesis 5.1): one pass gives lambda and its sums,
+then q(pi), psi and gamma with q(kappa), and the priors by empirical Bayes are each set to their
+optimum, so the bound never falls except by rounding. E_q[mu_k] = A_D(gamma_k) psi_k (the thesis
+prints mu_k for psi_k), and the entropy of q(kappa) is added (printed: subtracted).
 
 `StochasticVariational` does the same by batches of rows (`mixture.stochastic`).
 """
@@ -19,11 +19,16 @@ import numpy as np
 
 from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.concentrations import Concentrations, Form
-from models.methods.sphere.bayes.priors import Priors, vmf_divergence
-from models.methods.sphere.bayes.proportions import Dirichlet, Proportions, ProportionsKind
-from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
+from models.methods.sphere.bayes.priors import (
+    Dirichlet,
+    Priors,
+    Proportions,
+    ProportionsKind,
+    vmf_divergence,
+)
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, Spread, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
+from models.methods.sphere.mixture.runs import Climb, alternating, climb, restored
 from models.methods.sphere.mixture.stochastic import (
     BatchClimb,
     BatchState,
@@ -110,7 +115,7 @@ class Posterior:
         )
 
     def model_arrays(self) -> dict[str, Float]:
-        """The arrays of a model, by which `predictive.predict` places rows."""
+        """The arrays of a model, by which `concentrations.predict` places rows."""
         return {
             "log_weights": np.log(self.proportions.means),
             **self.proportions.arrays(),

@@ -1,6 +1,6 @@
 """Collapsed Gibbs sampling of the Dirichlet process mixture of vMF distributions.
 
-The model is that of `bayes.proportions`, a stick broken with alpha into infinitely many pieces,
+The model is that of `bayes.priors`, a stick broken with alpha into infinitely many pieces,
 conditioned on the rows occupying at most K of them. With the pieces integrated out and their order
 ignored, the probability of a partition into J clusters is alpha^J prod_k Gamma(n_k) up to a factor
 that depends only on N and alpha (the Chinese restaurant process). So labels are exchangeable, and
@@ -166,7 +166,7 @@ class DirichletProcess(Gibbs):
         return float(density)
 
     def posterior(self, chain: Chain, progress: Progress = silent) -> Posterior:
-        from models.methods.sphere.mixture.loops.constants import log_c as constants
+        from models.methods.sphere.mixture.loops import log_c as constants
 
         assert isinstance(chain, ProcessChain)
         priors, most, shared = chain.priors, self.most, self.spread == "shared"

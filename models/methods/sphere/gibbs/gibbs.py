@@ -26,8 +26,7 @@ from scipy.special import digamma, gammaln
 
 from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.concentrations import Concentrations
-from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.bayes.proportions import Dirichlet
+from models.methods.sphere.bayes.priors import Dirichlet, Priors
 from models.methods.sphere.bayes.variational import Posterior
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
@@ -251,7 +250,7 @@ class Gibbs:
         self, cluster: Int, log_kappa: Float, priors: Priors, rng: np.random.Generator
     ) -> None:
         from models.methods.sphere.gibbs import loops
-        from models.methods.sphere.mixture.loops.constants import table
+        from models.methods.sphere.mixture.loops import table
 
         kappa = np.exp(log_kappa)
         state = (
@@ -276,7 +275,7 @@ class Gibbs:
 
     def _sums(self, cluster: Int, n_clusters: int) -> tuple[Float, Float]:
         """The number and the sum of the fitted rows in each cluster."""
-        from models.methods.sphere.mixture.loops import sweeps
+        from models.methods.sphere.mixture import loops as sweeps
 
         size = np.zeros(n_clusters)
         total = np.zeros((n_clusters, self.passes.points.shape[1]))
@@ -299,7 +298,7 @@ class Gibbs:
         rng: np.random.Generator,
     ) -> None:
         from models.methods.sphere.gibbs import loops
-        from models.methods.sphere.mixture.loops.constants import table
+        from models.methods.sphere.mixture.loops import table
 
         n_features = total.shape[1]
         shared = self.spread == "shared"
@@ -324,7 +323,7 @@ class Gibbs:
 
     def log_density(self, size: Float, total: Float, log_kappa: Float, priors: Priors) -> float:
         """log p(X, z, log kappa | priors), means and weights integrated out."""
-        from models.methods.sphere.mixture.loops.constants import log_c
+        from models.methods.sphere.mixture.loops import log_c
 
         n_features, n_clusters = self.passes.points.shape[1], len(size)
         alpha = priors.alpha
@@ -357,7 +356,7 @@ class Gibbs:
 
     def _kept(self, chain: Chain, size: Float, means: Float) -> Chain:
         """The chain with a sweep after the burn-in, its clusters in the reference's order."""
-        from models.methods.sphere.mixture.loops.constants import log_c
+        from models.methods.sphere.mixture.loops import log_c
 
         fitted = self.counted > 0
         order, _ = matched(chain.reference[fitted], chain.cluster[fitted], len(size))
@@ -392,7 +391,7 @@ def fields(
     It holds kappa, (D, K) fields of the means, sizes, log C_D of each kappa, the squared lengths of
     the fields and log C_D of their lengths.
     """
-    from models.methods.sphere.mixture.loops.constants import log_c
+    from models.methods.sphere.mixture.loops import log_c
 
     n_features = total.shape[1]
     field = np.ascontiguousarray((kappa[:, None] * total + priors.c0 * priors.mu0).T)

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numba import njit
 
-from models.methods.sphere.mixture.loops.constants import log_constant
+from models.methods.sphere.mixture.loops import log_constant
 
 
 @njit(cache=True, nogil=True)

@@ -64,7 +64,7 @@ class MoveScores:
     def joint(self, size: Float, total: Float, log_kappa: Float) -> Float:
         """(K,) log p(rows, log kappa) of clusters, means integrated out; without the density of a
         shared log kappa."""
-        from models.methods.sphere.mixture.loops.constants import log_c
+        from models.methods.sphere.mixture.loops import log_c
 
         n_features, p = total.shape[1], self.priors
         field = np.exp(log_kappa)[:, None] * total + p.c0 * p.mu0
@@ -99,7 +99,7 @@ class MoveScores:
     def evidence_by(self, size: Float, length: Float, along: Float, log_kappa: Float) -> Float:
         """As `evidence`, by `length` |S_k|^2 and `along` S_k . mu0, (K,)."""
         from models.methods.sphere.gibbs import loops
-        from models.methods.sphere.mixture.loops.constants import table
+        from models.methods.sphere.mixture.loops import table
 
         p, n_features = self.priors, self.n_features
         added = np.full(len(size), float(sphere.log_c(n_features, p.c0)))
@@ -126,7 +126,7 @@ class MoveScores:
 
     def _peaks(self, size: Float, length: Float, along: Float) -> Float:
         from models.methods.sphere.gibbs import loops
-        from models.methods.sphere.mixture.loops.constants import table
+        from models.methods.sphere.mixture.loops import table
 
         p, n_features = self.priors, self.n_features
         return np.asarray(
@@ -334,7 +334,7 @@ class SplitMerge:
     ) -> float:
         """Redraws the rows `at` between two clusters, in place; returns the log probability."""
         from models.methods.sphere.gibbs import loops
-        from models.methods.sphere.mixture.loops.constants import table
+        from models.methods.sphere.mixture.loops import table
 
         state = (
             *fields(kappa, size, total, self.scores.priors),

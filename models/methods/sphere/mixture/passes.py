@@ -186,7 +186,7 @@ class RowPass:
 
         Fills in their evidence.
         """
-        from models.methods.sphere.mixture.loops import sweeps
+        from models.methods.sphere.mixture import loops
 
         n_features, n_clusters = self.weights.shape
         size = np.zeros(n_clusters)
@@ -204,10 +204,10 @@ class RowPass:
                 continue
             joint = room[: rows.stop - rows.start]
             self._products(block, joint)
-            sweeps.posteriors(joint, self.offsets, counted, size, block_evidence)
+            loops.posteriors(joint, self.offsets, counted, size, block_evidence)
             if isinstance(block, sp.csr_array):
                 turned = sp.csc_array(block)
-                sweeps.gather(turned.indptr, turned.indices, turned.data, joint, total)
+                loops.gather(turned.indptr, turned.indices, turned.data, joint, total)
             else:
                 total += np.dot(joint.T, block, out=sums)
         return size, total
@@ -221,10 +221,10 @@ class RowPass:
         total: Float,
     ) -> None:
         """Adds each row to its likeliest cluster."""
-        from models.methods.sphere.mixture.loops import sweeps
+        from models.methods.sphere.mixture import loops
 
         if not isinstance(block, sp.csr_array):
-            sweeps.assign(block, self.weights, self.offsets, counted, evidence, size, total)
+            loops.assign(block, self.weights, self.offsets, counted, evidence, size, total)
             return
         joint = np.empty((block.shape[0], self.weights.shape[1]), dtype=self.kind)
         self._products(block, joint)
@@ -232,13 +232,13 @@ class RowPass:
         cluster = joint.argmax(axis=1)
         evidence[:] = joint[np.arange(len(joint)), cluster]
         arrays = (block.indptr, block.indices, block.data)
-        sweeps.add_sparse_rows(*arrays, cluster, counted, size, total)
+        loops.add_sparse_rows(*arrays, cluster, counted, size, total)
 
     def _products(self, block: Matrix, joint: npt.NDArray[Any]) -> None:
-        from models.methods.sphere.mixture.loops import sweeps
+        from models.methods.sphere.mixture import loops
 
         if isinstance(block, sp.csr_array):
-            sweeps.multiply(block.indptr, block.indices, block.data, self.weights, joint)
+            loops.multiply(block.indptr, block.indices, block.data, self.weights, joint)
         else:
             np.matmul(block, self.weights, out=joint)
 
@@ -259,14 +259,14 @@ def precision(points: UnitRows, weights: Float) -> np.dtype[Any]:
 
 def log_joint(points: UnitRows, weights: Float, offsets: Float) -> Float:
     """(n_points, K) offset_k + weight_k . x in double precision, by blocks. O(N D K)."""
-    from models.methods.sphere.mixture.loops import sweeps
+    from models.methods.sphere.mixture import loops
 
     out = np.empty((points.shape[0], len(weights)))
     turned = _turned(weights, np.dtype(np.float64))
     for rows in points.slices(len(weights)):
         block = _as(points.block(rows), np.dtype(np.float64))
         if isinstance(block, sp.csr_array):
-            sweeps.multiply(block.indptr, block.indices, block.data, turned, out[rows])
+            loops.multiply(block.indptr, block.indices, block.data, turned, out[rows])
         else:
             np.matmul(block, turned, out=out[rows])
     out += offsets
@@ -288,8 +288,8 @@ def _as(block: Matrix, kind: np.dtype[Any]) -> Matrix:
 
 
 def _turned(matrix: Float, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    from models.methods.sphere.mixture.loops import sweeps
+    from models.methods.sphere.mixture import loops
 
     out = np.empty(matrix.shape[::-1], dtype=kind)
-    sweeps.turn(matrix, out)
+    loops.turn(matrix, out)
     return out

@@ -42,11 +42,19 @@ import numpy as np
 from models.arrays import Arrays, Float, Int, Matrix
 from models.inputs.rows import ArrayRows, Rows
 from models.method import Shapes
-from models.methods.sphere.mixture.climb import Climb, Iteration, ParameterEstimate, climb, restored
 from models.methods.sphere.mixture.mixture import EMPTIED
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import SEEDING_EACH, SEEDING_ROWS, Restarts
+from models.methods.sphere.mixture.runs import (
+    SEEDING_EACH,
+    SEEDING_ROWS,
+    Climb,
+    Iteration,
+    ParameterEstimate,
+    Restarts,
+    climb,
+    restored,
+)
 from models.running.progress import Progress, silent, subprogress
 
 POOL_BYTES = 1 << 27
@@ -249,7 +257,7 @@ class BatchClimb(Climb[L]):
 def restored_by_batches(
     read: Callable[[Arrays, str], L], arrays: Arrays, prefix: str
 ) -> Climb[L] | None:
-    """As `climb.restored`; a run under way comes with its state."""
+    """As `runs.restored`; a run under way comes with its state."""
     run, state = restored(read, arrays, prefix), BatchState.of(arrays, prefix)
     if run is None or state is None:
         return run

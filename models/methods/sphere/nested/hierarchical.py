@@ -28,9 +28,9 @@ from scipy.special import digamma
 from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.concentrations import Concentrations, Form
 from models.methods.sphere.bayes.priors import Priors, dirichlet_divergence, vmf_divergence
-from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
+from models.methods.sphere.mixture.runs import Climb, alternating, climb, restored
 from models.methods.sphere.nested.hierarchy import Hierarchy
 from models.numerics import sphere
 from models.running.progress import Progress

@@ -20,7 +20,7 @@ from models.errors import UsageError, shown
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Model
-from models.methods.sphere.bayes.predictive import log_predictive
+from models.methods.sphere.bayes.concentrations import log_predictive
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics import sphere
 

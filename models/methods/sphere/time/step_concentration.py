@@ -36,7 +36,7 @@ from dataclasses import replace
 import numpy as np
 
 from models.arrays import Float
-from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.runs import Climb
 from models.methods.sphere.time.temporal import Temporal, TemporalPosterior
 from models.numerics import sphere
 from models.running.progress import Progress, subprogress

@@ -37,9 +37,9 @@ from scipy.special import logsumexp, softmax
 from models.arrays import Arrays, Float, Int
 from models.methods.sphere.bayes.concentrations import Concentrations, Form
 from models.methods.sphere.bayes.priors import Priors, vmf_divergence
-from models.methods.sphere.mixture.climb import Climb, alternating, climb, restored
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize
 from models.methods.sphere.mixture.passes import Passes, Sums
+from models.methods.sphere.mixture.runs import Climb, alternating, climb, restored
 from models.numerics import sphere
 from models.numerics.sphere import unit
 from models.running.progress import Progress, silent, subprogress

@@ -25,7 +25,7 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Checkpoint, Fitted, Run
 from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_leaves
-from models.methods.hyperbolic.ball.scaling import BallScaling
+from models.methods.hyperbolic.ball.points import BallScaling
 from models.methods.hyperbolic.ball.training import TrainedNodes
 from models.methods.tasks.regression import joint
 from models.methods.tasks.regression.inputs import GHHCMTLParams

@@ -25,10 +25,11 @@ import numpy as np
 from models.arrays import Float, Int, Single
 from models.inputs.checks import distinct
 from models.method import Checkpoint
-from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective, SeedingEffort
+from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective, SeedingEffort
 from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
-from models.methods.tasks.regression import linear, single
+from models.methods.tasks.regression import linear
+from models.methods.tasks.regression import linear as single
 from models.methods.tasks.regression.inputs import GHHCMTLParams
 from models.methods.tasks.regression.linear import n_outputs
 from models.methods.tasks.regression.points import (

@@ -30,8 +30,8 @@ from models.arrays import Arrays, Float, Int, Int32, Single
 from models.graphs.neighbours import nearest
 from models.inputs.checks import distinct
 from models.methods.hyperbolic.ball import decoding
+from models.methods.hyperbolic.ball.decoding import cost_of_choices
 from models.methods.hyperbolic.ball.descent import Descent, prefixed, unprefixed
-from models.methods.hyperbolic.ball.tree_cost import cost_of_choices
 from models.methods.hyperbolic.ball.triples import draw_triples
 from models.methods.tasks.regression.inputs import GHHCMTLParams
 from models.methods.tasks.regression.table import Problem

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from models.methods.classifiers.classes.class_graph import ClassGraph
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassGraph, ClassTree
 
 # 0
 # ├── 1

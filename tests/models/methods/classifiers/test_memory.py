@@ -14,11 +14,10 @@ import scipy.sparse as sp
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Run
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassTree
 from models.methods.classifiers.recursive import hinge, logistic
-from models.methods.classifiers.recursive.blocks.block import piece, piece_bytes
-from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.blocks.block import BlockedClasses, piece, piece_bytes
 from models.methods.classifiers.recursive.blocks.sweeps import State
 from models.methods.classifiers.recursive.inputs import Effort
 from models.methods.classifiers.recursive.penalty import Penalty

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models.method import Checkpoint, Run
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassTree
 from models.methods.classifiers.structured.dual import minimize
 from models.methods.classifiers.structured.penalty import Plain
 from models.registry import method

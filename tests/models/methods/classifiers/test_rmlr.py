@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
-from models.methods.classifiers.softmax import gradient_steps
 from models.methods.classifiers.softmax import objective as objective_module
 from models.methods.classifiers.softmax.bounds import BOUNDS
 from models.methods.classifiers.softmax.objective import Effort, Minimum, SoftmaxObjective
@@ -180,7 +179,7 @@ def test_certain_classes_and_large_values_do_no_harm(bound: str) -> None:
 def test_a_lost_fit_resumes_and_ends_the_same(
     bound: str, acceleration: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gradient_steps, "ROUND", 5)
+    monkeypatch.setattr(objective_module, "ROUND", 5)
     data, _ = small_data(n_classes=5, n_rows=80, C=3.0)
     params = {"bound": bound, "acceleration": acceleration, "tol": 1e-9, "max_iter": 40}
     whole = MemoryCheckpoint()

@@ -13,8 +13,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.deep.deepect import DeepECT
-from models.methods.deep.networks.augmentation import Augmentation
-from models.methods.deep.networks.scaling import measure_scaling
+from models.methods.deep.networks.scaling import Augmentation, measure_scaling
 from tests.models.methods.deep.nested_kit import (
     N_GROUPS,
     clades_of,

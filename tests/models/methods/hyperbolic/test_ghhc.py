@@ -16,7 +16,7 @@ from models.errors import UsageError
 from models.inputs.data import Data, Earlier
 from models.inputs.rows import ArrayRows
 from models.method import Fitted
-from models.methods.hyperbolic.ball import extraction, parameters, pools, scaling
+from models.methods.hyperbolic.ball import extraction, parameters, points
 from models.methods.hyperbolic.ball.parameters import training_of
 from models.methods.hyperbolic.ghhc import GHHCParams
 from models.metrics.hierarchical import dendrogram_purity
@@ -251,7 +251,7 @@ def test_a_mapped_file_larger_than_a_pool_gives_the_same_groups(
 ) -> None:
     features, group = branches(each=100)
     np.save(tmp_path / "features.npy", features)
-    monkeypatch.setattr(pools, "MOST_POINTS", 150)
+    monkeypatch.setattr(points, "MOST_POINTS", 150)
     rows = ArrayRows(np.load(tmp_path / "features.npy", mmap_mode="r"))
     fitted = fit(rows, max_iter=160)
     assert purity(fitted, group) > 0.98
@@ -341,8 +341,8 @@ def test_features_of_zeros_only(scaling: str) -> None:
 def test_a_file_is_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only blocks, a pool and a few numbers per point of a file of 102 MB are in memory."""
     planted()  # Modules that are imported late are loaded now.
-    monkeypatch.setattr(pools, "MOST_POINTS", 1000)
-    for module in (pools, scaling, extraction):
+    monkeypatch.setattr(points, "MOST_POINTS", 1000)
+    for module in (points, extraction):
         monkeypatch.setattr(module, "_BLOCK", 1 << 18)
     n_points = 40_000
     features = np.lib.format.open_memmap(
@@ -388,8 +388,8 @@ def test_a_bad_row_late_in_a_file_is_named_before_any_step(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pools, "MOST_POINTS", 150)
-    monkeypatch.setattr(scaling, "_BLOCK", 100 * 6)
+    monkeypatch.setattr(points, "MOST_POINTS", 150)
+    monkeypatch.setattr(points, "_BLOCK", 100 * 6)
     kept = MemoryCheckpoint()
     with pytest.raises(UsageError) as caught:
         METHOD.fit(
@@ -422,8 +422,8 @@ class Turning(ArrayRows):
 def test_a_row_that_turns_bad_during_a_fit_leaves_a_good_checkpoint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pools, "MOST_POINTS", 150)
-    monkeypatch.setattr(pools, "_STRETCHES", 2)
+    monkeypatch.setattr(points, "MOST_POINTS", 150)
+    monkeypatch.setattr(points, "_STRETCHES", 2)
     features, _ = branches(each=100)
     kept = MemoryCheckpoint()
     with pytest.raises(UsageError, match="NaN at row 599, column 2") as caught:

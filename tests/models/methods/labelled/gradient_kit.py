@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from models.arrays import Float
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 
 
 def numeric_gradient(

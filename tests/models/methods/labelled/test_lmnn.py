@@ -11,8 +11,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Fitted
 from models.methods.labelled import lmnn
-from models.methods.labelled.metric.descent import Direct, minimize
-from models.methods.labelled.metric.holds import hold
+from models.methods.labelled.metric.descent import Direct, hold, minimize
 from models.methods.labelled.metric.neighbours import LargeMargin, target_neighbours
 from models.metrics.flat import ari, contingency
 from models.registry import method

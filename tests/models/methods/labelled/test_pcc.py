@@ -16,7 +16,7 @@ from models.arrays import Float
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.labelled.pcc import pair_scatter
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.metrics.flat import ari, contingency
 from models.registry import method
 from tests.models.methods.labelled.bimodal_kit import half_known

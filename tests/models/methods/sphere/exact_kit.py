@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from models.methods.sphere.bayes.priors import Priors
-from models.methods.sphere.mixture.loops.constants import log_c
+from models.methods.sphere.mixture.loops import log_c
 
 
 def log_joints(

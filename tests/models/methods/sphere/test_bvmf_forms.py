@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from models.clusters.choosing import Choice
 from models.errors import UsageError
 from models.inputs.data import Data
-from models.methods.sphere.bayes.occupied import with_credible_number
+from models.methods.sphere.bayes.merging import with_credible_number
 from models.methods.sphere.bvmf import BVMFParams
 from tests.models.methods.sphere.bvmf_kit import INFERENCES, METHOD, each_inference, fit
 from tests.models.methods.sphere.sphere_kit import mixture

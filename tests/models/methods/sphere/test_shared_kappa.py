@@ -13,14 +13,12 @@ from scipy.special import gammaln, logsumexp
 from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.merging import Merging
-from models.methods.sphere.bayes.priors import LEAST_SIGMA, Priors
-from models.methods.sphere.bayes.proportions import Dirichlet, Sticks
+from models.methods.sphere.bayes.priors import LEAST_SIGMA, Dirichlet, Priors, Sticks
 from models.methods.sphere.bayes.variational import Posterior, StochasticVariational, Variational
 from models.methods.sphere.gibbs.gibbs import Gibbs
-from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.mixture.runs import Climb, Restarts
 from models.methods.sphere.mixture.stochastic import Steps
 from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform

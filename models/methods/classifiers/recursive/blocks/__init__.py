@@ -4,8 +4,7 @@ Classes that are not neighbours are independent given all others, so blocks of t
 tree all classes, on a graph the classes of one colour. Then the inner nodes move. Start at
 `sweeps`.
 
-- `blocked_classes`: the blocks, and the neighbours of a class.
-- `block`: a piece, the classes of one block.
+- `block`: the blocks, the neighbours of a class, and a piece: the classes of one block.
 - `newton`: the classes of a block by the logistic loss.
 - `row_model`: a model of a step by the few rows that matter.
 - `inner_nodes`: the inner nodes between the turns of the classes, moved by conjugate gradients

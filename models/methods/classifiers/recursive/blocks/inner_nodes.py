@@ -32,10 +32,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Arrays, Float, Int, row_blocks
-from models.methods.classifiers.classes.class_tree import PathSums
 from models.methods.classifiers.classes.compressed import NEGLIGIBLE, CompressedRows
+from models.methods.classifiers.classes.structure import PathSums
 from models.methods.classifiers.recursive.blocks import loops
-from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.blocks.block import BlockedClasses
 from models.methods.classifiers.recursive.blocks.loops import product
 
 

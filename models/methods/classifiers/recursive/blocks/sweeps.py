@@ -13,12 +13,16 @@ import numpy as np
 
 from models.arrays import Arrays
 from models.method import Checkpoint, Run
-from models.methods.classifiers.classes.class_tree import PathSums
 from models.methods.classifiers.classes.classifier import Trained
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.recursive.blocks.block import dual_sum, first_row, under
-from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.classes.structure import PathSums
+from models.methods.classifiers.recursive.blocks.block import (
+    BlockedClasses,
+    dual_sum,
+    first_row,
+    under,
+)
 from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.inputs import Effort, LossName
 from models.running.progress import Crew, Piece, Progress

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from models.methods.features.boxes.loops.collapse import collapse, review
 from models.methods.features.boxes.loops.layout import (
     FOLLOW,
     FREE,
@@ -26,7 +25,7 @@ from models.methods.features.boxes.loops.layout import (
     n_boxes,
     some,
 )
-from models.methods.features.boxes.loops.rotation import level, settle, wrap
+from models.methods.features.boxes.loops.rotation import collapse, level, review, settle, wrap
 from models.methods.features.boxes.loops.search import nearest, row_scan
 
 

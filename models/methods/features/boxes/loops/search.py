@@ -9,13 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from models.methods.features.boxes.loops.distances import (
-    apart,
-    box_gap,
-    box_span,
-    nearest_of,
-    reach,
-)
 from models.methods.features.boxes.loops.layout import (
     FOLLOW,
     HEAD,
@@ -24,10 +17,15 @@ from models.methods.features.boxes.loops.layout import (
     RIGHT,
     ROOT,
     SIZE,
+    apart,
+    box_gap,
     box_of,
+    box_span,
     first,
     is_end,
     n_boxes,
+    nearest_of,
+    reach,
     some,
 )
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, log_softmax, psi
 
-from models.methods.classifiers.bayes.likelihood import LikelihoodKind
+from models.methods.classifiers.bayes.likelihood import LikelihoodKind, QuadraticBound
 from models.methods.classifiers.bayes.precisions import (
     Covariance,
     Precisions,
     shares_of,
     squares_of,
 )
-from models.methods.classifiers.bayes.quadratic_bound import QuadraticBound
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.structure import ClassTree
 
 TREE = ClassTree(np.array([-1, 0, 0, 1, 1, 2, 2, 2]), np.array([3, 4, 5, 6, 7]))
 #        0

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.methods.classifiers.bayes.elimination import Elimination, Levels
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.bayes.newton import Elimination, Levels
+from models.methods.classifiers.classes.structure import ClassTree
 
 
 def drawn(seed: int, n_nodes: int) -> ClassTree:

@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_softmax
 
-from models.methods.classifiers.bayes.likelihood import Likelihood, Logistic, Softmax
-from models.methods.classifiers.bayes.quadratic_bound import BoundedLikelihood, QuadraticBound
+from models.methods.classifiers.bayes.likelihood import (
+    BoundedLikelihood,
+    Likelihood,
+    Logistic,
+    QuadraticBound,
+    Softmax,
+)
 
 ROW, CODE = np.arange(4), np.array([0, 2, 2, 1])
 SEVERAL_ROW, SEVERAL_CODE = np.array([0, 0, 2, 3]), np.array([0, 1, 2, 1])

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from models.methods.classifiers.bayes import newton
-from models.methods.classifiers.bayes.design import Design
-from models.methods.classifiers.bayes.elimination import Elimination, Levels
 from models.methods.classifiers.bayes.likelihood import LikelihoodKind, likelihood_of
+from models.methods.classifiers.bayes.newton import Design, Elimination, Levels
 from models.running.progress import silent
 from tests.models.methods.classifiers.bayes.bayes_kit import TREE, objective, small
 

@@ -9,11 +9,9 @@ from scipy.optimize import approx_fprime
 from scipy.special import expit, softmax
 
 from models.method import Checkpoint
-from models.methods.classifiers.bayes.alternation import alternated
-from models.methods.classifiers.bayes.design import Design
-from models.methods.classifiers.bayes.elimination import Elimination, Levels
+from models.methods.classifiers.bayes.inferences import PartialMap, alternated
 from models.methods.classifiers.bayes.likelihood import LikelihoodKind, likelihood_of
-from models.methods.classifiers.bayes.partial_map import PartialMap
+from models.methods.classifiers.bayes.newton import Design, Elimination, Levels
 from models.methods.classifiers.bayes.precisions import Covariance, Precisions
 from models.running.progress import silent
 from tests.models.methods.classifiers.bayes.bayes_kit import TREE, Small, objective, small

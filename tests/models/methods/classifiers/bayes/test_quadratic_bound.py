@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.methods.classifiers.bayes.likelihood import Logistic, Softmax
-from models.methods.classifiers.bayes.quadratic_bound import QuadraticBound, best_beta, slope
+from models.methods.classifiers.bayes.likelihood import (
+    Logistic,
+    QuadraticBound,
+    Softmax,
+    best_beta,
+    slope,
+)
 
 ROW, CODE = np.arange(5), np.array([0, 3, 1, 1, 2])
 KINDS = st.sampled_from(["softmax", "logistic"])

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.methods.classifiers.bayes.design import Design
-from models.methods.classifiers.bayes.elimination import Elimination, Levels
+from models.methods.classifiers.bayes.inferences import Variational, VariationalState
 from models.methods.classifiers.bayes.likelihood import LikelihoodKind
+from models.methods.classifiers.bayes.newton import Design, Elimination, Levels
 from models.methods.classifiers.bayes.precisions import Covariance, information_of
-from models.methods.classifiers.bayes.variational import Variational, VariationalState
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.structure import ClassTree
 from models.running.progress import silent
 from tests.models.methods.classifiers.bayes.bayes_kit import (
     Posterior,

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.methods.classifiers.classes.answers import Link, Rule, probabilities
+from models.methods.classifiers.classes.answers import Link, Rule, Scorer, probabilities
 from models.methods.classifiers.classes.classifier import (
     DEVIATIONS,
     intervals,
     log_odds,
     score_variances,
 )
-from models.methods.classifiers.classes.scorer import Scorer
 
 
 @pytest.mark.parametrize("n_columns", [3, 4])

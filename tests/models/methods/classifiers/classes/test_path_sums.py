@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from models.methods.classifiers.classes.class_tree import PathSums
 from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.structure import PathSums
 
 PARENT = np.array([-1, 0, 0, 1, 1, 3, -1])
 

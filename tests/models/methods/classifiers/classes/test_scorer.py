@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import log_softmax, softmax
 
-from models.methods.classifiers.classes.class_tree import ClassTree
-from models.methods.classifiers.classes.scorer import Scorer
+from models.methods.classifiers.classes.answers import Scorer
+from models.methods.classifiers.classes.structure import ClassTree
 
 
 def tree_of(rng: np.random.Generator, n_nodes: int) -> ClassTree:

@@ -17,9 +17,8 @@ from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions
 from models.methods.classifiers.classes import classifier, validation
-from models.methods.classifiers.classes.answers import Link
+from models.methods.classifiers.classes.answers import Link, Scorer
 from models.methods.classifiers.classes.problem import Problem
-from models.methods.classifiers.classes.scorer import Scorer
 from models.registry import method
 from models.tree import class_paths
 

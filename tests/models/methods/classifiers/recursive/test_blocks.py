@@ -12,13 +12,11 @@ import pytest
 
 from models.inputs.data import Data
 from models.method import Checkpoint, PredictionOptions
-from models.methods.classifiers.classes.class_graph import ClassGraph
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassGraph, ClassTree
 from models.methods.classifiers.recursive import hinge, logistic, penalty
-from models.methods.classifiers.recursive.blocks.block import piece
-from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.blocks.block import BlockedClasses, piece
 from models.methods.classifiers.recursive.blocks.sweeps import BlockFit, State, minimize, sweep
 from models.methods.classifiers.recursive.inputs import Effort, penalty_of
 from models.registry import method

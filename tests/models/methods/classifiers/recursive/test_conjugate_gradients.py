@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from models.methods.classifiers.classes.class_tree import PathSums
 from models.methods.classifiers.classes.compressed import CompressedRows
+from models.methods.classifiers.classes.structure import PathSums
 from models.methods.classifiers.recursive.blocks.inner_nodes import LastMove, NodeColumnPairs, moved
 
 PARENT = np.array([-1, 0, 0, 1, 1, 2])

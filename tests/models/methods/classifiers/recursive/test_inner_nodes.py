@@ -10,13 +10,12 @@ import scipy.sparse as sp
 from scipy.special import expit
 
 from models.method import Checkpoint
-from models.methods.classifiers.classes.class_tree import ClassTree, PathSums
 from models.methods.classifiers.classes.compressed import CompressedRows
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassTree, PathSums
 from models.methods.classifiers.recursive import logistic
 from models.methods.classifiers.recursive.blocks import newton
-from models.methods.classifiers.recursive.blocks.block import piece
-from models.methods.classifiers.recursive.blocks.blocked_classes import BlockedClasses
+from models.methods.classifiers.recursive.blocks.block import BlockedClasses, piece
 from models.methods.classifiers.recursive.blocks.inner_nodes import InnerNodes
 from models.methods.classifiers.recursive.blocks.sweeps import minimize
 from models.methods.classifiers.recursive.inputs import Effort

@@ -13,7 +13,7 @@ from scipy.stats import chisquare, gamma
 
 from models.arrays import Arrays
 from models.method import Checkpoint
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.structure import ClassTree
 from models.methods.classifiers.sampling.branches import BranchModel
 from models.methods.classifiers.sampling.chain import (
     Draws,

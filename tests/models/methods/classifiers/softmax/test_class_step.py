@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 
-from models.methods.classifiers.softmax import class_step
-from models.methods.classifiers.softmax.bounds import BOUNDS
-from models.methods.classifiers.softmax.class_step import (
+from models.methods.classifiers.softmax import bounds
+from models.methods.classifiers.softmax.bounds import (
+    BOUNDS,
     BlockProblem,
     Preconditioner,
     minimize_block,
@@ -40,13 +40,13 @@ def test_each_class_is_at_its_minimum(
 ) -> None:
     block = block_problem(name)
     if kind == "diagonal":
-        monkeypatch.setattr(class_step, "WIDEST_FACTORED", 0)
+        monkeypatch.setattr(bounds, "WIDEST_FACTORED", 0)
     if kind == "sparse":
         block = replace(block, design=sp.csr_array(block.design))
     start = np.random.default_rng(2).normal(size=(5, 4))
     preconditioner = Preconditioner.at(block, start, 5)
     assert preconditioner.inverse.ndim == (3 if kind == "factors" else 2)
-    monkeypatch.setattr(class_step, "REDUCTION", 1e-12)
+    monkeypatch.setattr(bounds, "REDUCTION", 1e-12)
     step = minimize_block(block, start, preconditioner, 1e-9)
     block = replace(block, design=np.asarray(block.design @ np.eye(4)))
     least = [

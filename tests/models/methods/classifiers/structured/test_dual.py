@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize as scipy_minimize
 
 from models.method import Checkpoint
-from models.methods.classifiers.classes.class_tree import ClassTree
 from models.methods.classifiers.classes.dual_fit import DualFit
 from models.methods.classifiers.classes.problem import Problem
+from models.methods.classifiers.classes.structure import ClassTree
 from models.methods.classifiers.structured import dual
 from models.methods.classifiers.structured.penalty import Orthogonal, Plain
 from models.running.progress import silent

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.methods.classifiers.classes.class_tree import ClassTree
+from models.methods.classifiers.classes.structure import ClassTree
 from models.methods.classifiers.structured.penalty import Orthogonal, ancestor_pairs
 
 

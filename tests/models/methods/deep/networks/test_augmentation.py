@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.deep.networks.augmentation import (
+from models.methods.deep.networks.scaling import (
     MOST_MOVE,
     MOST_RESIZE,
     Augmentation,
+    RowScaling,
     random_maps,
     warped,
 )
-from models.methods.deep.networks.scaling import RowScaling
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from models.methods.deep.networks.scaling import RowScaling
-from models.methods.deep.trees import pictures
-from models.methods.deep.trees.pictures import node_pictures
+from models.methods.deep.trees import placing
+from models.methods.deep.trees.placing import node_pictures
 from models.tree.build import from_parents
 
 #     0
@@ -19,7 +19,7 @@ TREE = from_parents([-1, 0, 0], [1.0, 0, 0], [None] * 3, np.array([1, 2, 1, 1]))
 def test_they_show_the_decoded_centre_and_the_mean(
     kind: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pictures, "BLOCK", 12)
+    monkeypatch.setattr(placing, "BLOCK", 12)
     rows = np.array([[0, 10, 40, 50, 60, 70], [200] * 6, [2, 30, 41, 50, 0, 0], [1] * 6])
     rows = rows.astype(kind)
     weight = np.array([[1.0, 0, 0, 0, 0, 1.0]], dtype=np.float32)

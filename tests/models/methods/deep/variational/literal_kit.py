@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from models.arrays import Float
-from models.methods.deep.variational.densities import LEAST_VARIANCE, Likelihood
+from models.methods.deep.variational.layers import LEAST_VARIANCE, Likelihood
 from models.methods.deep.variational.network import Architecture, TreeNetwork
 
 

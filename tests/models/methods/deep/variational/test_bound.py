@@ -10,15 +10,14 @@ import torch
 from torch import Tensor
 
 from models.methods.deep.variational.bound import Terms, arrived, bounded, rooted
-from models.methods.deep.variational.densities import (
+from models.methods.deep.variational.layers import (
     Likelihood,
     combined,
     decision_divergence,
     gaussian_divergence,
     log_density,
 )
-from models.methods.deep.variational.network import TreeNetwork, units
-from models.methods.deep.variational.topology import ROOT
+from models.methods.deep.variational.network import ROOT, TreeNetwork, units
 from tests.models.methods.deep.variational.literal_kit import Literal, log_normal, small_network
 from tests.models.tensors_kit import assert_close
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.errors import UsageError
-from models.methods.deep.variational.scaling import Scaling
+from models.methods.deep.variational.placing import Scaling
 
 
 def scaled(rows: np.ndarray, scaling: Scaling) -> np.ndarray:

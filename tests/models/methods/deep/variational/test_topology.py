@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from models.methods.deep.variational.network import Topology
 from models.methods.deep.variational.placing import Nodes
-from models.methods.deep.variational.topology import Topology
 
 # 0 -> (1 -> (5, 6), 2 -> (3, 4))
 TREE = Topology.stump().split(2).split(1)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage as scipy_linkage
 
-from models.methods.features.density.clustering import Chosen, Clustering, along
+from models.methods.features.density.clusters import Chosen, Clustering, along
 
 INF = np.inf
 

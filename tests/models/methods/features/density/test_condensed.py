@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.methods.features.density.condensed import Condensed, tree_of
+from models.methods.features.density.clusters import Condensed, tree_of
 
 INF = np.inf
 

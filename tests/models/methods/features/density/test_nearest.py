@@ -12,7 +12,7 @@ from models import registry
 from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted, Predictions
-from models.methods.features.density.nearest import (
+from models.methods.features.density.placing import (
     given_cores,
     nearest_clusters,
     of_features,
@@ -141,7 +141,7 @@ def test_distances_give_what_their_features_give() -> None:
 def test_further_points_are_looked_at_where_they_may_be_nearer(
     width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("models.methods.features.density.nearest.FIRST", width)
+    monkeypatch.setattr("models.methods.features.density.placing.FIRST", width)
     rng = np.random.default_rng(5)
     points, rows = rng.normal(size=(150, 2)), rng.normal(size=(40, 2)) * 2
     label = rng.integers(-1, 4, size=150)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from models.inputs.data import Data
 from models.methods.features.linkage.all_pairs import Linkage
-from models.methods.features.linkage.constrained_edges import edges_of
+from models.methods.features.linkage.constrained_merges import edges_of
 from models.methods.features.linkage.constraints import (
     ACROSS,
     APART,

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from models.methods.hyperbolic.ball.effort import BallObjective
+from models.methods.hyperbolic.ball.parameters import BallObjective
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.hyperbolic.ball.all_reduce import SINGLE, AllReduce
-from models.methods.hyperbolic.ball.descent import Descent
-from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
+from models.methods.hyperbolic.ball.descent import SINGLE, AllReduce, Descent
+from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective
 from models.methods.hyperbolic.ball.training import take_steps
 from models.methods.hyperbolic.ball.triples import PoolTriples
 from models.running.progress import silent

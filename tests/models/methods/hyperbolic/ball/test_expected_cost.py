@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.hyperbolic.ball import decoding, expected_cost_torch, tree_cost
+from models.methods.hyperbolic.ball import decoding, expected_cost_torch
+from models.methods.hyperbolic.ball import decoding as tree_cost
 from models.methods.hyperbolic.ball.expected_cost_torch import (
     LEAST_TEMPERATURE,
     MOST_TEMPERATURE,

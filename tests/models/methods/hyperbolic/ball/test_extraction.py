@@ -11,7 +11,7 @@ import torch
 
 from models.inputs.rows import ArrayRows
 from models.methods.hyperbolic.ball.extraction import BallTree, extract, point_leaves
-from models.methods.hyperbolic.ball.scaling import BallScaling
+from models.methods.hyperbolic.ball.points import BallScaling
 from models.running.progress import silent
 from models.tree.build import from_parents
 from tests.models.methods.hyperbolic.ball import equations_kit as equations

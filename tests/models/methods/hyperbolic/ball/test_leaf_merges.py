@@ -7,9 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.methods.hyperbolic.ball import leaf_merges as merging
-from models.methods.hyperbolic.ball.extraction import BallTree
-from models.methods.hyperbolic.ball.leaf_merges import leaf_merges, merge_warnings, merged_tree
+from models.methods.hyperbolic.ball import extraction as merging
+from models.methods.hyperbolic.ball.extraction import (
+    BallTree,
+    leaf_merges,
+    merge_warnings,
+    merged_tree,
+)
 from models.running.progress import silent
 from models.tree.build import from_parents
 

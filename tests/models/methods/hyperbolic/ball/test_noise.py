@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from models.methods.hyperbolic.ball.noise import GumbelNoise, NoiseStream
+from models.methods.hyperbolic.ball.triples import GumbelNoise, NoiseStream
 
 pytestmark = pytest.mark.needs("torch")
 

@@ -17,7 +17,8 @@ import pytest
 from models.errors import Cancelled
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
-from models.methods.hyperbolic.ball import parameters, pools
+from models.methods.hyperbolic.ball import parameters
+from models.methods.hyperbolic.ball import points as pools
 from models.methods.hyperbolic.ghhc import GHHC, GHHCParams
 from tests.models.methods.hyperbolic.ball.processes_kit import PARAMS, fit, followers, points
 from tests.workers.waiting_kit import gone, until

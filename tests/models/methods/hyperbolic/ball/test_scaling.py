@@ -7,9 +7,9 @@ import pytest
 
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows
-from models.methods.hyperbolic.ball import scaling
-from models.methods.hyperbolic.ball.effort import ScalingKind
-from models.methods.hyperbolic.ball.scaling import from_model, measure_scaling
+from models.methods.hyperbolic.ball import points
+from models.methods.hyperbolic.ball.parameters import ScalingKind
+from models.methods.hyperbolic.ball.points import from_model, measure_scaling
 from models.running.progress import silent
 
 VALUES = np.random.default_rng(0).normal(size=(50, 4)) * 30 + 5
@@ -54,7 +54,7 @@ def test_a_point_at_the_mean_lies_at_the_centre(kind: ScalingKind) -> None:
 def test_blocks_and_kinds_of_numbers_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     integers = np.random.default_rng(0).integers(-9, 9, size=(40, 3))
     whole = measure_scaling(ArrayRows(integers.astype(np.float64)), "largest", 0.5, silent)
-    monkeypatch.setattr(scaling, "_BLOCK", 10)
+    monkeypatch.setattr(points, "_BLOCK", 10)
     for values in (integers, integers.astype(np.float32), np.asfortranarray(integers)):
         measured = measure_scaling(ArrayRows(values), "largest", 0.5, silent)
         assert measured.mean == pytest.approx(whole.mean)
@@ -84,7 +84,7 @@ def test_what_cannot_be_scaled_is_refused(value: float, code: str) -> None:
 def test_a_row_far_from_all_others_leaves_them_where_they_are(
     kind: ScalingKind, factor: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scaling, "_BLOCK", 7 * 4)
+    monkeypatch.setattr(points, "_BLOCK", 7 * 4)
     values = VALUES.copy()
     values[33] *= factor
     others = np.arange(50) != 33

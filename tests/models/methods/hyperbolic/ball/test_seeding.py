@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from models.methods.hyperbolic.ball import seeding
-from models.methods.hyperbolic.ball.effort import Placement, SeedDraw, SeedingEffort
+from models.methods.hyperbolic.ball.parameters import Placement, SeedDraw, SeedingEffort
 from models.methods.hyperbolic.ball.seeding import (
     by_midpoint,
     by_order,

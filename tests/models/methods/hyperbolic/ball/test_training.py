@@ -17,17 +17,16 @@ import torch
 from models.arrays import Arrays
 from models.method import Checkpoint
 from models.methods.hyperbolic.ball import ranking_torch, training
-from models.methods.hyperbolic.ball.effort import (
+from models.methods.hyperbolic.ball.decoding import PoolTreeCost
+from models.methods.hyperbolic.ball.parameters import (
     BallEffort,
     BallObjective,
     MaskForm,
     StructureForm,
     TreeLoss,
 )
-from models.methods.hyperbolic.ball.noise import GumbelNoise, NoiseStream
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
-from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
-from models.methods.hyperbolic.ball.triples import PoolTriples
+from models.methods.hyperbolic.ball.triples import GumbelNoise, NoiseStream, PoolTriples
 from models.running.progress import Progress, silent
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere

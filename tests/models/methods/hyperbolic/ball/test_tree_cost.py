@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.methods.hyperbolic.ball import decoding
-from models.methods.hyperbolic.ball import tree_cost as module
-from models.methods.hyperbolic.ball.pools import Pool
-from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost, cost_of_choices
+from models.methods.hyperbolic.ball import decoding as module
+from models.methods.hyperbolic.ball.decoding import PoolTreeCost, cost_of_choices
+from models.methods.hyperbolic.ball.points import Pool
 from tests.models.methods.hyperbolic.ball import equations_kit as equations
 from tests.models.methods.hyperbolic.ball.points_kit import scattered, sphere
 

@@ -10,9 +10,8 @@ import pytest
 
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows
-from models.methods.hyperbolic.ball import pools
-from models.methods.hyperbolic.ball.pools import Pools, most_points
-from models.methods.hyperbolic.ball.scaling import measure_scaling
+from models.methods.hyperbolic.ball import points
+from models.methods.hyperbolic.ball.points import Pools, measure_scaling, most_points
 from models.methods.hyperbolic.ball.triples import PoolTriples, draw_triples
 from models.running.progress import silent
 
@@ -65,7 +64,7 @@ def test_pools_of_a_mapped_file_are_stretches_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("MOST_POINTS", 100), ("_STRETCHES", 10), ("_BLOCK", 16)):
-        monkeypatch.setattr(pools, name, value)
+        monkeypatch.setattr(points, name, value)
     np.save(tmp_path / "features.npy", np.random.default_rng(0).normal(size=(1003, 3)))
     values = np.load(tmp_path / "features.npy", mmap_mode="r")
     several = pools_of(values)
@@ -84,7 +83,7 @@ def test_pools_of_a_mapped_file_are_stretches_of_it(
 
 
 def test_pools_hold_no_more_values_than_they_may() -> None:
-    assert most_points(10**6, 128) == pools.MOST_POINTS
+    assert most_points(10**6, 128) == points.MOST_POINTS
     assert most_points(10**6, 1 << 20) == 64
     assert most_points(50, 3) == 50
 
@@ -95,7 +94,7 @@ def test_a_value_that_is_not_finite_in_a_later_pool_is_named(
 ) -> None:
     """A file may change under a job: all rows were finite when it began."""
     for name, value in (("MOST_POINTS", 90), ("_STRETCHES", 90)):
-        monkeypatch.setattr(pools, name, value)
+        monkeypatch.setattr(points, name, value)
     values = np.random.default_rng(0).normal(size=(100, 3))
     several = pools_of(values)
     values[37, 1] = np.nan
@@ -105,7 +104,7 @@ def test_a_value_that_is_not_finite_in_a_later_pool_is_named(
 
 @pytest.mark.needs("torch")
 def test_a_round_draws_the_same_whatever_came_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "MOST_POINTS", 50)
+    monkeypatch.setattr(points, "MOST_POINTS", 50)
     values = np.random.default_rng(0).normal(size=(300, 3))
 
     def source() -> PoolTriples:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from models.inputs.rows import ArrayRows
-from models.methods.hyperbolic.ball.effort import BallEffort, BallObjective
-from models.methods.hyperbolic.ball.pools import Pools
-from models.methods.hyperbolic.ball.scaling import measure_scaling
-from models.methods.hyperbolic.ball.tree_cost import PoolTreeCost
+from models.methods.hyperbolic.ball.decoding import PoolTreeCost
+from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective
+from models.methods.hyperbolic.ball.points import Pools, measure_scaling
 from models.methods.hyperbolic.ball.triples import PoolTriples
 from models.running.progress import silent
 

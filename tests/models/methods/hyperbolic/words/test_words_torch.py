@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from models.methods.hyperbolic.ball import training
-from models.methods.hyperbolic.ball.effort import BallObjective
+from models.methods.hyperbolic.ball.parameters import BallObjective
 from models.methods.hyperbolic.words.pairs import WordPairs, checked, pairs_of
 from models.methods.hyperbolic.words.vectors import WordVectors, into_ball, loss
 from models.methods.hyperbolic.words.words_torch import LearnedWords, WordTreeCost

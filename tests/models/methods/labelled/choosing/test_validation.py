@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.methods.labelled.choosing.validation import (
+from models.methods.labelled.supervision.inputs import KnownClusters
+from models.methods.labelled.supervision.validation import (
     MOST_SPLITS,
     Candidate,
     _splits,
@@ -17,7 +18,6 @@ from models.methods.labelled.choosing.validation import (
     sample,
     validate,
 )
-from models.methods.labelled.supervision.known import KnownClusters
 from models.running.progress import silent
 from tests.models.methods.labelled.bimodal_kit import bimodal
 

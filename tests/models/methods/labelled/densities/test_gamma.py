@@ -21,7 +21,7 @@ from models.methods.labelled.densities.gamma import (
     shapes,
 )
 from models.methods.labelled.densities.minimum import Effort
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient
 

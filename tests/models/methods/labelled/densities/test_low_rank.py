@@ -9,8 +9,7 @@ from models.errors import UsageError
 from models.method import Checkpoint
 from models.methods.labelled.densities.low_rank import REGULARIZERS, fitted, objective
 from models.methods.labelled.densities.minimum import Effort
-from models.methods.labelled.metric.descent import minimize
-from models.methods.labelled.metric.holds import RegularizerName, hold
+from models.methods.labelled.metric.descent import RegularizerName, hold, minimize
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient

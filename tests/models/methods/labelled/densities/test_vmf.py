@@ -9,7 +9,7 @@ from models.arrays import Float
 from models.errors import UsageError
 from models.methods.labelled.densities.minimum import Effort
 from models.methods.labelled.densities.vmf import DirectionLikelihood, fitted, require_directions
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient
 

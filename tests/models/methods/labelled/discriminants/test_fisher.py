@@ -9,8 +9,8 @@ import pytest
 
 from models.arrays import Float
 from models.errors import UsageError
-from models.methods.labelled.discriminants.fisher import discriminants, of_means, of_pairs
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.metric.fisher import discriminants, of_means, of_pairs
+from models.methods.labelled.supervision.inputs import KnownClusters
 
 
 def known(seed: int = 0, n_rows: int = 60, n_columns: int = 5) -> KnownClusters:

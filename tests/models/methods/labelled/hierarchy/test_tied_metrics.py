@@ -18,8 +18,7 @@ from models.methods.labelled.hierarchy.tied_metrics import (
     TiedMetrics,
     fit_metrics,
 )
-from models.methods.labelled.metric.descent import minimize
-from models.methods.labelled.metric.holds import hold
+from models.methods.labelled.metric.descent import hold, minimize
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient

@@ -15,8 +15,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from models.arrays import Float, Int
 from models.errors import Cancelled
-from models.methods.labelled.margin.loops import climb
-from models.methods.labelled.margin.planes import (
+from models.methods.labelled.metric.loops import climb
+from models.methods.labelled.metric.planes import (
     Clusterings,
     Plane,
     SeparationOracle,
@@ -24,7 +24,7 @@ from models.methods.labelled.margin.planes import (
     separate,
     solve,
 )
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.running.progress import silent
 
 

@@ -7,10 +7,9 @@ import pytest
 
 from models.arrays import Float
 from models.method import Checkpoint
-from models.methods.labelled.metric.descent import MetricFit, minimize
-from models.methods.labelled.metric.holds import RegularizerName, hold
+from models.methods.labelled.metric.descent import MetricFit, RegularizerName, hold, minimize
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.running.progress import silent
 from tests.models.methods.labelled.gradient_kit import clusters
 from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost

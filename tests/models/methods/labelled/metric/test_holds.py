@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from models.arrays import Float
-from models.methods.labelled.metric.holds import REGULARIZERS, RegularizerName, hold
+from models.methods.labelled.metric.descent import REGULARIZERS, RegularizerName, hold
 
 NAMES = get_args(RegularizerName)
 

@@ -7,7 +7,7 @@ import pytest
 
 from models.arrays import Float
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.supervision.inputs import KnownClusters
 from tests.models.methods.labelled.gradient_kit import clusters, numeric_gradient
 
 

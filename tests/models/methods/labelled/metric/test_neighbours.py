@@ -10,8 +10,7 @@ from scipy.optimize import minimize as scipy_minimize
 
 from models.arrays import Float, Int
 from models.method import Checkpoint
-from models.methods.labelled.metric.descent import Direct, MetricFit, minimize
-from models.methods.labelled.metric.holds import hold
+from models.methods.labelled.metric.descent import Direct, MetricFit, hold, minimize
 from models.methods.labelled.metric.neighbours import (
     NO_TARGET,
     REACH,

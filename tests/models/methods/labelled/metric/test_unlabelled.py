@@ -9,8 +9,7 @@ import pytest
 
 from models.arrays import Float, Int
 from models.method import Checkpoint
-from models.methods.labelled.metric.descent import MetricFit, minimize
-from models.methods.labelled.metric.holds import hold
+from models.methods.labelled.metric.descent import MetricFit, hold, minimize
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.methods.labelled.metric.unlabelled import (
     MOST_ROUNDS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from models.methods.labelled.separability.nearest import Moments
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.metric.nearest import Moments
+from models.methods.labelled.supervision.inputs import KnownClusters
 
 
 def drawn(seed: int, n_clusters: int = 5, n_columns: int = 4, apart: float = 1.0) -> KnownClusters:

@@ -10,9 +10,9 @@ import pytest
 from scipy.optimize import minimize
 
 from models.errors import UsageError
-from models.methods.labelled.separability import nearest as module
-from models.methods.labelled.separability.nearest import Moments, PairConstraints, Solver, nearest
-from models.methods.labelled.supervision.known import KnownClusters
+from models.methods.labelled.metric import nearest as module
+from models.methods.labelled.metric.nearest import Moments, PairConstraints, Solver, nearest
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.methods.labelled.tcs_cs import TCSCS
 from models.running.progress import silent
 from tests.models.methods.labelled.separability.separability_kit import drawn, literal

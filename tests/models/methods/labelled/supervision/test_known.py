@@ -14,7 +14,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.methods.labelled.fda import FDA
-from models.methods.labelled.supervision.known import KnownClusters, read_labels
+from models.methods.labelled.supervision.inputs import KnownClusters, read_labels
 
 METHOD = FDA()
 

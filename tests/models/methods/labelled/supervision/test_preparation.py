@@ -10,8 +10,12 @@ import scipy.sparse as sp
 
 from models.errors import UsageError
 from models.methods.labelled.supervision.inputs import CUT_TO, WIDE
-from models.methods.labelled.supervision.preparation import prepare, spreads
-from models.methods.labelled.supervision.transformation import Transformation, factor
+from models.methods.labelled.supervision.transformation import (
+    Transformation,
+    factor,
+    prepare,
+    spreads,
+)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64, np.int64])

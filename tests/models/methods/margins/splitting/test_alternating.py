@@ -18,7 +18,7 @@ from models.methods.margins.splitting.alternating import (
     shared_out,
 )
 from models.methods.margins.splitting.objective import Ancestors, Kind, Regularizer
-from models.methods.margins.splitting.starts import STARTS, started
+from models.methods.margins.splitting.split import STARTS, started
 
 
 def terms(

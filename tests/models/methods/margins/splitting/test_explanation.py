@@ -10,10 +10,16 @@ import pytest
 from models.method import Checkpoint
 from models.methods.margins.splitting import objective
 from models.methods.margins.splitting.alternating import Terms
-from models.methods.margins.splitting.explanation import TOP, columns, metrics, split_features
 from models.methods.margins.splitting.growth import grow
 from models.methods.margins.splitting.objective import Ancestors, Regularizer
-from models.methods.margins.splitting.result import GrowthLimits, MarginTree
+from models.methods.margins.splitting.result import (
+    TOP,
+    GrowthLimits,
+    MarginTree,
+    columns,
+    metrics,
+    split_features,
+)
 from models.methods.margins.splitting.split import SearchEffort
 from models.running.progress import silent
 

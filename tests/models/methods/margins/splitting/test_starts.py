@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from models.methods.margins.splitting.alternating import Problem, Terms
 from models.methods.margins.splitting.objective import Ancestors, Kind, Regularizer
-from models.methods.margins.splitting.starts import (
+from models.methods.margins.splitting.split import (
     N_LEADING,
     N_SCREENED,
     STARTS,

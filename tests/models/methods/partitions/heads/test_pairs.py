@@ -8,8 +8,8 @@ import torch
 
 from models.errors import UsageError
 from models.inputs.rows import ArrayRows
-from models.methods.partitions.heads import pairs, space_tensors
-from models.methods.partitions.heads.pairs import neighbours
+from models.methods.partitions.heads import distillation, space_tensors
+from models.methods.partitions.heads.distillation import neighbours
 from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.running.progress import silent
 from tests.pairwise_kit import pairwise
@@ -42,8 +42,8 @@ def literal(rows: np.ndarray, n_neighbors: int) -> list[list[int]]:
 def test_they_are_the_nearest_whatever_is_compared_at_a_time(
     n_neighbors: int, tile: int, resident: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs, "TILE", tile)
-    monkeypatch.setattr(pairs, "_QUERIES", 11)
+    monkeypatch.setattr(distillation, "TILE", tile)
+    monkeypatch.setattr(distillation, "_QUERIES", 11)
     if not resident:
         monkeypatch.setattr(space_tensors, "RESIDENT", 100)
     nearest = neighbours(opened(ROWS), n_neighbors, silent)

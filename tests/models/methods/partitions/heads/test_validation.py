@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
 
-from models.methods.partitions.heads.validation import accuracy, fitted, folds
+from models.methods.partitions.heads.bilevel import accuracy, fitted, folds
 from models.running.progress import silent
 
 pytestmark = pytest.mark.needs("torch")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.methods.sphere.bayes.occupied import occupied
-from models.methods.sphere.bayes.proportions import Sticks
+from models.methods.sphere.bayes.merging import occupied
+from models.methods.sphere.bayes.priors import Sticks
 from models.methods.sphere.bayes.variational import Variational
 from models.methods.sphere.mixture.runs import Restarts
 from models.running.progress import silent

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logsumexp
 
 from models.inputs.data import Data
-from models.methods.sphere.bayes.predictive import log_predictive
+from models.methods.sphere.bayes.concentrations import log_predictive
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics import sphere
 from models.numerics.sphere import draw_vmf, uniform

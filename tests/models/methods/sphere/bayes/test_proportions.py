@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import digamma, gammaln
 
-from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA
-from models.methods.sphere.bayes.proportions import Sticks, value
+from models.methods.sphere.bayes.priors import LEAST_ALPHA, MOST_ALPHA, Sticks, value
 from tests.models.methods.sphere.sphere_kit import priors
 
 sizes = st.lists(st.floats(0.0, 50.0), min_size=1, max_size=5).map(np.array)

@@ -12,10 +12,9 @@ from scipy.special import gammaln, logsumexp
 
 from models.inputs.data import Data
 from models.methods.sphere.bayes.variational import Variational
-from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.mixture.runs import Climb, Restarts
 from models.numerics import sphere
 from models.numerics.sphere import uniform
 from models.running.progress import silent

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from models.method import Checkpoint
-from models.methods.sphere.em.em import EM
-from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.em import EM
 from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
 from models.methods.sphere.mixture.passes import Passes
-from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.mixture.runs import Climb, Restarts
 from models.numerics import sphere
 from models.numerics.sphere import uniform
 from models.running.progress import silent

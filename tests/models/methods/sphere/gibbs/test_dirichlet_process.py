@@ -18,7 +18,7 @@ from models.methods.sphere.gibbs.dirichlet_process import (
     likeliest_alpha,
 )
 from models.methods.sphere.gibbs.split_merge import MoveScores, Partition, SplitMerge
-from models.methods.sphere.mixture.loops.constants import log_c
+from models.methods.sphere.mixture.loops import log_c
 from models.methods.sphere.mixture.mixture import Spread
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows

@@ -14,7 +14,7 @@ from models.inputs.data import Data
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.gibbs import loops
 from models.methods.sphere.gibbs.gibbs import Gibbs
-from models.methods.sphere.mixture.loops.constants import log_c, table
+from models.methods.sphere.mixture.loops import log_c, table
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
 from models.methods.sphere.mixture.runs import Restarts

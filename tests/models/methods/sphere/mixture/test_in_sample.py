@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from models.method import Model
-from models.methods.sphere.mixture.in_sample import MOST_KEPT, InSample
+from models.methods.sphere.mixture.result import MOST_KEPT, InSample
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])

@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
+from models.methods.sphere.mixture import loops
 from models.methods.sphere.mixture import passes as module
-from models.methods.sphere.mixture.loops import sweeps
 from models.methods.sphere.mixture.passes import Passes, Sums, log_joint
 from models.methods.sphere.mixture.rows import UnitRows
 from models.running.progress import silent
@@ -96,7 +96,7 @@ def test_exponentials(kind: str, lowest: float, near: float) -> None:
     def all_of(x: np.ndarray) -> np.ndarray:
         out = np.empty_like(x)
         for i in range(x.size):
-            out[i] = sweeps.exponential(x[i])
+            out[i] = loops.exponential(x[i])
         return out
 
     close = np.linspace(-2.0, 0.0, 100_001)
@@ -109,7 +109,7 @@ def test_exponentials(kind: str, lowest: float, near: float) -> None:
 @pytest.mark.parametrize("shape", [(1, 1), (7, 5), (40, 33), (3, 300)])
 def test_transposed(shape: tuple[int, int]) -> None:
     matrix, out = RNG.normal(size=shape), np.empty(shape[::-1], dtype=np.float32)
-    sweeps.turn(matrix, out)
+    loops.turn(matrix, out)
     assert (out == matrix.T.astype(np.float32)).all()
 
 

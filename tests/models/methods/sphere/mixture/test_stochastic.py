@@ -18,13 +18,12 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.method import Checkpoint
 from models.methods.sphere.bayes.variational import StochasticVariational, Variational
-from models.methods.sphere.em.em import EM, StepwiseEM
 from models.methods.sphere.mixture import stochastic as module
-from models.methods.sphere.mixture.climb import Climb
+from models.methods.sphere.mixture.em import EM, StepwiseEM
 from models.methods.sphere.mixture.mixture import Constraints, Mixture
 from models.methods.sphere.mixture.passes import Passes, Sums
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.mixture.runs import Climb, Restarts
 from models.methods.sphere.mixture.stochastic import (
     BatchClimb,
     Batches,

@@ -16,10 +16,9 @@ from models.inputs.data import Data
 from models.methods.sphere.bayes.concentrations import Concentrations, by_grid
 from models.methods.sphere.bayes.priors import Priors
 from models.methods.sphere.bayes.variational import Variational
-from models.methods.sphere.mixture.climb import Climb
 from models.methods.sphere.mixture.passes import Passes
 from models.methods.sphere.mixture.rows import UnitRows
-from models.methods.sphere.mixture.runs import Restarts
+from models.methods.sphere.mixture.runs import Climb, Restarts
 from models.methods.sphere.nested.hierarchical import Hierarchical
 from models.methods.sphere.nested.hierarchy import Hierarchy, first_means, leaf_means
 from models.numerics import sphere

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from models.methods.features.boxes import state
-from models.methods.features.boxes.loops import distances, layout, search
+from models.methods.features.boxes.loops import layout, search
 from models.methods.features.boxes.loops.layout import FOLLOW, HOME, LEFT, OWNER, RIGHT, ROOT, Grown
 from models.methods.features.boxes.loops.rotation import Rule
 from models.methods.features.boxes.loops.search import ALL
@@ -84,7 +84,7 @@ def test_bounds_hold_and_searches_are_exact(number: int) -> None:
             assert np.abs(pairs - far).min() <= slack
         of_v, of_w = (np.empty(len(points) + 2, dtype=np.int64) for _ in range(2))
         n, m = search.points_under(t, v, of_v), search.points_under(t, w, of_w)
-        assert distances.extreme(points, of_v[:n], of_w[:m], -1.0, True) == pytest.approx(
+        assert layout.extreme(points, of_v[:n], of_w[:m], -1.0, True) == pytest.approx(
             pairs.min(), abs=slack
         )
 
@@ -143,6 +143,6 @@ def test_bounds_from_corners_would_not_hold() -> None:
     box = np.array([[[0.0, 0.0], [100.0, 2.0]], [[40.0, -1.0], [42.0, 1.0]]])
     t = grown(box.reshape(4, 2))._replace(box=box)
     corners = [np.array([x, y]) for x in (0.0, 100.0) for y in (0.0, 2.0)]
-    from_corners = min(distances.reach(corner, box[1, 0], box[1, 1], np.inf) for corner in corners)
+    from_corners = min(layout.reach(corner, box[1, 0], box[1, 1], np.inf) for corner in corners)
     assert search.gap(t, 0, 1) == 0.0
     assert from_corners >= 1600

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.methods.margins.splitting.loops import descent, objective
+from models.methods.margins.splitting import loops
 from models.numerics.descent import Penalty
 from tests.models.methods.margins.splitting.loops.hinge_kit import literal_hinge
 
@@ -23,7 +23,7 @@ def hinge(
 ) -> tuple[float, np.ndarray, np.ndarray]:
     scores = np.empty((len(weights), len(points)))
     gradient = np.empty_like(weights)
-    return objective.hinge(points, cluster, weights, scores, gradient), scores, gradient
+    return loops.hinge(points, cluster, weights, scores, gradient), scores, gradient
 
 
 @given(st.integers(0, 10_000))
@@ -42,7 +42,7 @@ def test_the_hinge_and_its_gradient(seed: int) -> None:
 
 def test_the_hinge_of_many_blocks() -> None:
     rng = np.random.default_rng(0)
-    points = rng.normal(size=(objective.BLOCK // 7 * 2 + 5, 7))
+    points = rng.normal(size=(loops.BLOCK // 7 * 2 + 5, 7))
     cluster, weights = rng.integers(0, 3, size=len(points)), rng.normal(size=(3, 7))
     value, scores, _ = hinge(points, cluster, weights)
     np.testing.assert_allclose(scores, weights @ points.T, atol=1e-12)
@@ -55,7 +55,7 @@ def test_costs_are_the_hinge_of_each_cluster(seed: int) -> None:
     points, cluster, weights = drawn(seed)
     scores = weights @ points.T
     cost = np.empty_like(scores)
-    objective.costs(scores, cost)
+    loops.costs(scores, cost)
     for i, x in enumerate(points):
         for y in range(len(weights)):
             whole = literal_hinge(x[None], np.array([y]), weights) * len(weights)
@@ -71,9 +71,9 @@ def test_penalty_and_residual_are_those_of_the_definition(seed: int) -> None:
     gradient = rng.normal(size=(3, 5))
     penalty = Penalty(*(rng.random((3, 5)) * (rng.random((3, 5)) < 0.7)))
     parts = penalty.l1, penalty.l2, penalty.ridge
-    assert descent.penalty(weights, *parts) == pytest.approx(penalty.of(weights))
+    assert loops.penalty(weights, *parts) == pytest.approx(penalty.of(weights))
     least = penalty.least_subgradient(weights, gradient)
-    assert descent.residual(weights, gradient, *parts) == pytest.approx(np.linalg.norm(least))
+    assert loops.residual(weights, gradient, *parts) == pytest.approx(np.linalg.norm(least))
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -84,7 +84,7 @@ def test_the_curvature_is_the_hessian(k: int) -> None:
     cluster, direction = rng.integers(0, k, size=30), rng.normal(size=(k, 4))
     _, scores, _ = hinge(points, cluster, weights)
     metric = np.empty((k * (k - 1) // 2, 4, 4))
-    descent.curvature(points, cluster, scores, 30, metric)
+    loops.curvature(points, cluster, scores, 30, metric)
     product = np.zeros((k, 4))
     pair = 0
     for a in range(k):
@@ -108,7 +108,7 @@ def descended(
     weights = np.zeros((k, p))
     loss, scores, gradient = hinge(points, cluster, weights)
     bound = 2.0 * float(np.linalg.eigvalsh(points.T @ points / n).max())
-    loss, regular, residual, _, _ = descent.descend(
+    loss, regular, residual, _, _ = loops.descend(
         points, cluster, weights, scores, gradient, loss, np.empty((n_matrices, p, p)), bound,
         20 * p, 1.0, 0, penalty.l1, penalty.l2, penalty.ridge, 1e-7, 20_000,
     )  # fmt: skip

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.methods.margins.splitting import objective
-from models.methods.margins.splitting.loops import screening
+from models.methods.margins.splitting import loops, objective
 from tests.models.methods.margins.splitting.loops.hinge_kit import literal_hinge
 
 
@@ -25,7 +24,7 @@ def drawn(seed: int) -> tuple[np.ndarray, int, int, int]:
 
 def cuts(values: np.ndarray, low: int, high: int, k: int) -> np.ndarray:
     cut = np.empty(k + 1, dtype=np.int64)
-    screening.cuts(values, low, high, k, cut)
+    loops.cuts(values, low, high, k, cut)
     return cut
 
 
@@ -57,7 +56,7 @@ def test_the_hinge_is_that_of_weights_and_intercepts(seed: int, slope: float) ->
     points = np.column_stack([values, np.ones(values.size)])
     cluster = np.repeat(np.arange(k), np.diff(cut))
     expected = literal_hinge(points, cluster, weights)
-    assert screening.interval_hinge(values, cut, slope) == pytest.approx(expected)
+    assert loops.interval_hinge(values, cut, slope) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("seed", "group", "ridge"), [*product(range(5), [0.0, 0.1], [0.0, 0.05])])
@@ -67,11 +66,11 @@ def test_the_value_is_the_least_over_slopes(seed: int, group: float, ridge: floa
         [np.random.default_rng(seed).permutation(values), np.ones(values.size)]
     )
     one = np.ones(1)
-    (value,) = screening.screened(points[:, :1], low, high, k, 0.02 * one, group * one, ridge * one)
+    (value,) = loops.screened(points[:, :1], low, high, k, 0.02 * one, group * one, ridge * one)
     cut = cuts(values, low, high, k)
     place = np.arange(k) - 0.5 * (k - 1)
     grid = [
-        screening.interval_hinge(values, cut, slope)
+        loops.interval_hinge(values, cut, slope)
         + slope * (0.02 * np.abs(place).sum() + group * np.linalg.norm(place))
         + slope**2 * ridge * (place**2).sum()
         for slope in np.geomspace(0.1, 1000.0, 4000) / values.std()
@@ -82,6 +81,6 @@ def test_the_value_is_the_least_over_slopes(seed: int, group: float, ridge: floa
 def test_a_column_of_equal_values_is_never_chosen() -> None:
     points = np.column_stack([np.ones(10), np.arange(10.0)])
     none = np.zeros(2)
-    value = screening.screened(points, 4, 6, 2, none + 0.1, none, none)
+    value = loops.screened(points, 4, 6, 2, none + 0.1, none, none)
     assert np.isinf(value[0])
     assert np.isfinite(value[1])

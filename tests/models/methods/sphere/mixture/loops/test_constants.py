@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from models.methods.sphere.mixture.loops.constants import log_c
+from models.methods.sphere.mixture.loops import log_c
 from models.numerics import sphere
 
 

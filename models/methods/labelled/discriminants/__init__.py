@@ -1,4 +1,0 @@
-"""Directions from the means and spreads of known clusters.
-
-- `fisher`: generalized eigenvectors.
-"""
