@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any, TypeVar
 
 from anyio import to_thread
@@ -66,11 +66,12 @@ def mount_list(
     description: str,
     only: Callable[..., Awaitable[Filters]] = _nothing,
     operation_id: str | None = None,
+    refusals: Sequence[str] = (),
 ) -> None:
     """Add the GET of a list.
 
     body_of : what is shown of one. things : where they are read. only : a dependency, the filters
-    beside those that every list has.
+    beside those that every list has. refusals : problems besides those of every list.
     """
 
     async def listed(
@@ -99,5 +100,5 @@ def mount_list(
         summary=f"{noun.capitalize()}s, newest first",
         description=description,
         response_model=Page[model],  # type: ignore[valid-type]
-        responses={200: example_page(example), **responses(*ANYWHERE)},
+        responses={200: example_page(example), **responses(*ANYWHERE, *refusals)},
     )

@@ -230,6 +230,7 @@ class NamedJobs(Named, Generic[Body]):
             example,
             _of_this_tree,
             operation_id=f"list_{self.noun}s_of_tree",
+            refusals=("not-found",),
             description=f"The {self.noun}s of the tree, with those that are being made and that "
             "failed. They share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).",
         )

@@ -415,7 +415,7 @@ def test_a_method_without_its_package_cannot_be_chosen(open_page: Open, service:
         if item["needs"]:
             item["available"] = False
     page = open_page("/jobs", fresh=True)
-    page.route("**/v1/methods", lambda route: route.fulfill(json=listed))
+    page.route("**/v1/methods?*", lambda route: route.fulfill(json=listed))
     page.goto(f"{service.url}/#/")
     page.reload()
     page.get_by_label("Search the methods").fill("turtle")

@@ -30,7 +30,7 @@ def page(open_page: Open, service: Service) -> Page:
         item["waiting"] = [CONES] if item["id"] == "tcs-cs" else []
     page = open_page("/jobs", fresh=True)
     page.route("**/v1/version", lambda route: route.fulfill(json=version))
-    page.route("**/v1/methods", lambda route: route.fulfill(json=listed))
+    page.route("**/v1/methods?*", lambda route: route.fulfill(json=listed))
     return page
 
 

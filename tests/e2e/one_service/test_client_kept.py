@@ -185,7 +185,7 @@ def test_matrices_maps_and_labels(call: Call) -> None:
     )
     shown = body_of(call("show", labels, "statements", "--json"))
     assert shown["tree"] == tree
-    assert len(shown["statements"]) == 3
+    assert len(shown["items"]) == 3
     assert "give --known" in call("label", tree, status=2)
     assert "is not NODE=NAME" in call("label", tree, "--known", "1", status=2)
     call("delete", made["id"], plane["id"], labels)
