@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from xml.etree import ElementTree as Xml
 import pytest
 
 from tests.dashboard.conftest import Open
+from tests.dashboard.forms_kit import held_back
 from tests.dashboard.planted import SMALL, imported, settled
 from tests.e2e.client import Api
 
@@ -162,3 +164,14 @@ def test_copy_link(open_page: Open, small: str) -> None:
     page.get_by_role("button", name="Copy link").click()
     page.locator(".toast", has_text="this very view").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == page.url
+
+
+def test_a_figure_waits_for_the_tree(open_page: Open, small: str) -> None:
+    page = open_page("/jobs", fresh=True)
+    with held_back(page, re.compile(r"/v1/trees/[^/]+/view"), "GET") as held:
+        page.goto(f"{page.url.partition('#')[0]}#/trees/{small}")
+        page.get_by_role("button", name="Save", exact=True).first.click()
+        page.get_by_role("menuitem", name="Figure for print").click()
+        page.get_by_role("dialog").get_by_text("Drawing the preview").wait_for()
+        assert held
+    page.get_by_role("dialog").locator("img").wait_for()

@@ -107,6 +107,14 @@ export class TreeView extends Scenery {
     this.detail.soon();
   }
 
+  /** Ends once there is a picture; never for a view that ends before. */
+  async whenShown() {
+    if (this.scene.n) return;
+    await new Promise((resolve) => {
+      this.on("shown", resolve);
+    });
+  }
+
   /** The first view. If a link names a node, labels or names that are gone, the tree is shown without them. */
   async #first() {
     const { look, source } = this;

@@ -122,6 +122,7 @@ function pictureDialog(view) {
  * or the resolution of a PNG relative to the screen
  */
 async function savePicture(view, { form, title, legend, white }) {
+  await view.whenShown();
   const theme = white ? onWhite(view.look.palette, view.theme.family) : view.theme;
   const picture = figure(view, { title, legend, theme });
   const { family, paper } = theme;

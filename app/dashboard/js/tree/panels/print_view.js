@@ -45,7 +45,8 @@ async function savePrint(view, options) {
  * @param {PrintOptions} options
  * @param {AbortSignal} signal
  */
-function printed(view, { form, paper, pt, dpi, theme: wanted, title, legend }, signal) {
+async function printed(view, { form, paper, pt, dpi, theme: wanted, title, legend }, signal) {
+  await view.whenShown();
   const { palette } = view.look;
   const theme = (wanted === "dark" ? onBlack : onWhite)(palette, view.theme.family);
   const size = layoutSize(paper, pt, view.stage);
