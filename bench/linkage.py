@@ -58,7 +58,7 @@ class Score(NamedTuple):
     """The costs of a tree.
 
     cost : Dasgupta's, of all pairs. graph_cost : the same of the graph of `N_NEIGHBORS` nearest
-        rows, over its number of edges and of points (`ball.tree_cost`).
+        rows, over its number of edges and of points (`ball.decoding`).
     """
 
     purity: float

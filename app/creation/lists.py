@@ -71,7 +71,7 @@ def mount_list(
     """Add the GET of a list.
 
     body_of : what is shown of one. things : where they are read. only : a dependency, the filters
-    beside those that every list has. refusals : problems besides those of every list.
+    beside those that every list has. refusals : problems that not every list has.
     """
 
     async def listed(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from umbel_client import File, InputError
-from umbel_client.commands import add_commands, main, values
+from umbel_client.commands import add_commands, main, outputs, values
 from umbel_client.methods import METHODS
 
 
@@ -231,3 +234,18 @@ def test_operations_of_an_edit_keep_their_order() -> None:
     given = parser.parse_args(["edit", "ed_1", "--note", "2=a=b", "--merge", "4,5", "--note", "2"])
     assert given.operations == [("note", "2=a=b"), ("merge", "4,5"), ("note", "2")]
     assert parser.parse_args(["edit", "ed_1", "--undo"]).operations == [("undo", [])]
+
+
+def test_every_form_of_a_tree_can_be_chosen() -> None:
+    document = json.loads((ROOT / "openapi" / "openapi.json").read_text())
+    path = document["paths"]["/v1/trees/{tree_id}.{form}"]
+    (form,) = (each for each in path["get"]["parameters"] if each.get("name") == "form")
+    forms = {*form["schema"]["enum"], "json"}
+    # With the command a CSV is of rows.
+    assert {each.removeprefix(".") for each in outputs.TREE_FORMS} == forms - {"csv"}
+    pages = ROOT / "app" / "dashboard" / "js"
+    listed = (pages / "pages" / "tree_downloads.js").read_text()
+    assert set(re.findall(r'^  \["([\w.]+)", "', listed, re.MULTILINE)) == forms
+    menu = (pages / "tree" / "panels" / "file_menu.js").read_text()
+    # The picture as it is seen is drawn by the page, PNG and PDF as a figure for print.
+    assert set(re.findall(r'save\("([\w.]+)"', menu)) == forms - {"png", "pdf"}

@@ -17,7 +17,11 @@ from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.quoting import path_shown
 from umbel_client.tree import Tree
 
-TREE_FORMS = (".nwk", ".nex", ".json", ".arrow", ".svg", ".png", ".linkage.npy", ".hclust.json")
+PICTURES = (".svg", ".png", ".pdf")
+TREE_FORMS = (
+    *(".nwk", ".nex", ".json", ".arrow", ".parquet", ".graphml", *PICTURES),
+    *(".linkage.npy", ".hclust.json"),
+)
 ASSIGNMENT_FORMS = (".csv", ".npy")
 
 
@@ -50,7 +54,7 @@ def written(tree: Tree, path: str, cut: Mapping[str, Any], picture: Mapping[str,
     form = form_of(path)
     if form in ASSIGNMENT_FORMS:
         content = tree.content(f"/assignments{form}", **cut)
-    elif form in (".svg", ".png"):
+    elif form in PICTURES:
         content = tree.content(form, **picture)
     else:
         content = tree.content(form)

@@ -21,7 +21,7 @@ and 50,000 steps in each stage; pretraining adds no noise and is not by layers; 
 share of the passes, several leaves at once if need be, instead of one leaf after a fixed number of
 steps; new leaves weigh as much as they have points in a batch, not 1, so that a node's weight is
 always the sum of its children's; `trees.cluster_tree` says how weights are averaged. `augment` is
-the paper's variant with augmented images (`networks.augmentation`).
+the paper's variant with augmented images (`networks.scaling`).
 
 On images of digits with defaults (`python -m bench deep`, three seeds, 20 leaves) dendrogram purity
 is .73 on 8 x 8 pixels (optdigits) and .65 on 16 x 16 (usps); by bisecting k-means in the embedding

@@ -99,11 +99,8 @@ from models.inputs.pairs import CANNOT, MUST
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
-    REASONS,
     Linkage,
-    automatic,
     follows_tree,
-    has_variances,
     keeps_no_distances,
     merges_among_all,
     tie_warnings,
@@ -124,6 +121,7 @@ from models.methods.features.linkage.constraints import (
     raised,
     read_constraints,
 )
+from models.methods.features.linkage.default_linkage import REASONS, automatic, has_variances
 from models.methods.features.linkage.graph_linkage import (
     BY_CENTRE,
     EDGE_BYTES,

@@ -7,9 +7,9 @@ centre (`ball.decoding`). Nodes start as an agglomerative tree over some of the 
 and another point, so that the first two meet deeper in the tree than with the third: steps lower
 the expected cost of the tree that these probabilities describe (`ball.expected_cost_torch`). The
 cost of the tree itself, which needs no labels, is measured after every 100 steps
-(`ball.tree_cost`), and the best tree is the result. A leaf holds the points that selected one node,
+(`ball.decoding`), and the best tree is the result. A leaf holds the points that selected one node,
 which the tree does not separate; with 'below': "average" they are joined by average linkage below
-it, and each point is a leaf (`ball.leaf_merges`). `ball.extraction` describes the tree's columns.
+it, and each point is a leaf (`ball.extraction`). `ball.extraction` describes the tree's columns.
 
 With the input `base` nodes start from the final nodes of an earlier job, in the same ball. Several
 processes may share each step (`processes`), each with a part of its triples, and reach the same
@@ -36,7 +36,7 @@ R is M up to 256 nodes, and grows slowly beyond. With 'below': "average" O(n^2 D
 for n points of one node, 8,192 at most, and the model holds all points. The tree takes O(N M D)
 twice and O(M^2 D) after every 100 steps (every M / 100 for more than 10,000 nodes); neighbours as
 in `models.graphs.neighbours`, for at most 131,072 points at a time and by an approximate index for
-more than 10,000 (`ball.pools`). Memory: those points in
+more than 10,000 (`ball.points`). Memory: those points in
 float32 four times, about 100 B M values, 16 M^2 for the expected cost, and M^2 bytes for the tree
 over the seeds; the rest is read by rows. `python -m bench hyperbolic` measures both.
 

@@ -5,7 +5,7 @@ GloVe finds vectors whose products are the logarithms of how often words occur n
 among them as in `ghhc`. Then nodes move by the losses of the tree, words by that of triples
 together with GloVe's loss (eq. 21), contexts and biases by GloVe's loss alone
 (`words.words_torch`). Each word is a leaf; words that selected the same node are joined by average
-linkage below it (`ball.leaf_merges`), or are siblings with 'below': "none". Documents are first
+linkage below it (`ball.extraction`), or are siblings with 'below': "none". Documents are first
 turned into counts of co-occurrences: two words d apart, `window` at most, count 1 / d
 (`models.preprocess.documents`). The model holds the vectors, in the order of the words: `words`,
 the points of the ball, `contexts`, `bias`, `context_bias`; and `embedding`, the nodes.

@@ -9,7 +9,7 @@ leaves are split on trial and the one with the highest splitting score is split 
 (HMMC-E), 'l1' (HMMC-1), 'l2' (HMMC-2).
 
 Every node is explained by the features that separate its clusters, the share of weights that are 0
-and the overlap with its ancestors (`splitting.explanation`). New points descend by the rule that
+and the overlap with its ancestors (`splitting.result`). New points descend by the rule that
 placed the fitted ones (`splitting.placing`). The `margin` of a point is the smallest on its path;
 it is below 0 where the bounds on sizes kept the point from the cluster with its highest score.
 

@@ -4,7 +4,7 @@ A labelling gives each point a probability for each cluster, the mean over space
 a linear head. It is good if plain linear classifiers, one in each space, learn it in a few steps
 and agree with it. The heads are trained towards that, and `gamma` rewards the entropy of the
 clusters' sizes, so that not all points end in one cluster. The best of `n_init` runs is the one
-whose labels linear classifiers predict best on held-out points (`heads.validation`).
+whose labels linear classifiers predict best on held-out points (`heads.bilevel`).
 
 Features are used unscaled: a step moves the score of a point by at most the step length times the
 sum of the point's absolute values. The defaults are for hundreds of columns with values around 1;

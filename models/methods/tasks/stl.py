@@ -1,7 +1,7 @@
 """Single-task learning: a regressor or classifier for each task, from its own rows alone.
 
 It is ridge regression with a free intercept, or logistic regression, with a given penalty or one
-chosen on rows left out (`regression.single`). Features and targets are first scaled by their mean
+chosen on rows left out (`regression.linear`). Features and targets are first scaled by their mean
 and deviation over all rows. The tree is built by average linkage over the scaled regressors,
 intercepts included; its leaves are the tasks. It is the baseline of `mtrl` and `ghhc-mtl`.
 

@@ -9,7 +9,7 @@ embedding (its mean where there is no noise),
     KL_decisions = sum_routers P(i) KL(q(c_i | x) || p(c_i | z_i))
 
 P is exact: decisions are never drawn. q(z_i | x, z_pa(i)) combines the node's view of x with its
-prior (`densities.combined`); the root's is its view alone.
+prior (`layers.combined`); the root's is its view alone.
 
 Source: Manduchi et al., "Tree Variational Autoencoders" (2023), §2.3, eqs. 7 to 13.
 """

@@ -241,7 +241,7 @@ def prior_score(weights: Weights, node: int, embedding: Tensor, training: bool) 
 def decoded(
     weights: Weights, architecture: Architecture, leaf: int, embedding: Tensor, training: bool
 ) -> Tensor:
-    """(n_rows, n_values) what a leaf's decoder gives, for `densities.log_density`."""
+    """(n_rows, n_values) what a leaf's decoder gives, for `layers.log_density`."""
     values = embedding
     for layer in range(len(architecture.hidden_sizes)):
         values = weights.block(f"node.{leaf}.decoder.{layer}", values, training)

@@ -1,8 +1,8 @@
 """Agglomerative clustering by linkage, for `hac` and `scc`; start with `all_pairs`.
 
-- `all_pairs`: distances or similarities between all pairs, merged; the linkage by default; warnings
-  where the order of the points decides. Ward's and other formulas are in
-  `models.numerics.agglomeration`.
+- `all_pairs`: distances or similarities between all pairs, merged; warnings where the order of the
+  points decides. Ward's and other formulas are in `models.numerics.agglomeration`.
+- `default_linkage`: what `hac` takes where none is chosen.
 - `graph_linkage`: points joined to their nearest neighbours, merged along the edges of that graph.
 - `constraints`: what a user knows of the merges, and the tree of merges of groups; `clades`: the
   clades of a known tree.

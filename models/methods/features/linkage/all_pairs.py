@@ -4,9 +4,7 @@ Similarities become distances: the largest value of the matrix minus each simila
 similar pairs are then the nearest, whatever the scale: 1 - s where the diagonal is 1. Adding a
 constant changes no merge of single, complete, average or weighted linkage.
 
-`automatic` is the linkage that `hac` takes by default: `ward` where variances are defined, else
-`average` (docs/decisions/default-linkage.md). `tie_warnings` warns of trees that the order of the
-points makes.
+`tie_warnings` warns of trees that the order of the points makes.
 """
 
 from __future__ import annotations
@@ -20,8 +18,6 @@ import numpy.typing as npt
 from models.arrays import Float, Int, row_blocks
 from models.errors import UsageError
 from models.graphs.spanning import METRICS, condensed_rows, spanning_tree, tree_by_rows
-from models.inputs.checks import require_squares
-from models.inputs.data import Data
 from models.numerics.agglomeration import BY_CENTRE, merged, merged_points
 from models.numerics.distances import (
     BY_PAIRS,
@@ -207,30 +203,6 @@ def _name_undefined(points: Float, metric: DistanceMetric) -> None:
         if odd.size:
             row, column = int(odd[0, 0]), int(odd[0, 1])
             refuse_distance(metric, row + block.start, column, float(distances[row, column]))
-
-
-REASONS = {
-    "ward": "Features by Euclidean distance: its cuts are clusters of like size.",
-    "average": "It is defined for every distance; 'ward' is for variances of features alone.",
-}
-"""Why a linkage was taken."""
-
-
-def automatic(role: str, metric: str, *, fits: bool) -> Literal["ward", "average"]:
-    """role : of the points. fits : whether variances can be computed of them."""
-    return "ward" if fits and role == "features" and metric == "euclidean" else "average"
-
-
-def has_variances(data: Data, role: str) -> bool:
-    """Whether sums of squares of all points are defined: not for given distances, for features
-    with empty values, nor where they overflow, though distances may not. O(N D)."""
-    if role != "features" or data.pairwise:
-        return False
-    try:
-        require_squares(np.asarray(data.dense(role)))
-    except UsageError:
-        return False
-    return True
 
 
 _EQUAL = 1e-6

@@ -3,7 +3,7 @@
 A tree is drawn by giving every node one of those before it by norm as its parent, and every point
 one of all nodes, each independently, with probability ~ exp(-d_cp / temperature). The cost of a
 tree is the mean, over pairs of neighbours, of the share of all points below the lowest common
-ancestor of the pair (`ball.tree_cost`). Rows of P are the parent probabilities of nodes in order of
+ancestor of the pair (`ball.decoding`). Rows of P are the parent probabilities of nodes in order of
 norm, so P is strictly lower triangular; a_i are the probabilities of the nodes that point i may
 select. Then
 

@@ -2,7 +2,7 @@
 
 Each goes to its parent by eq. 4 among nodes with points. The probability of such a node is eq. 5
 over them, that of a node above the sum over those below it. Where points that selected one node
-have separate leaves (`ball.leaf_merges`), a new point then goes to the nearest of them, the first
+have separate leaves (`ball.extraction`), a new point then goes to the nearest of them, the first
 of equally near ones; that choice is hard, so nodes down to its leaf have the probability of the
 node.
 

@@ -4,14 +4,14 @@ A step lowers the expected cost of the tree (`ball.expected_cost_torch`), or the
 (eq. 15), on a batch of triples. The temperature may be set anew for each round, so that points
 spread over as many nodes as requested (`perplexity`). After every `structure_every` such steps
 another lowers the child-parent objective (eq. 17) on a batch of nodes, each with the parent that it
-then selects (eq. 4). After each round the tree's cost is measured (`ball.tree_cost`); the result is
+then selects (eq. 4). After each round the tree's cost is measured (`ball.decoding`); the result is
 the nodes of least cost ('best') or of the last round.
 
 A fit that diverges ends early: after a round in which a number is not finite, or after the third
 round in a row with a cost of `WORSE` times the least or with all nodes at the edge.
 
 The random numbers of a round depend only on its number, so a fit resumed from a checkpoint, taken
-after a round, gives the same result. Steps may be shared by several processes (`ball.all_reduce`).
+after a round, gives the same result. Steps may be shared by several processes (`ball.descent`).
 
 The dissimilarity of points of the ball is d_cp; the objectives that move nodes are eq. 15
 (`ranking`) and eq. 17 (`child_parent`):

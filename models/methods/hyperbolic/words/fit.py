@@ -9,9 +9,9 @@ repeated.
 
 The tree has a leaf for each word, from nodes of the ball selected by words. Words that selected the
 same node each get a leaf below it, as siblings (`word_tree`) or joined by average linkage
-(`joined_word_tree`, `ball.leaf_merges`); the only word that selected a node is its leaf.
+(`joined_word_tree`, `ball.extraction`); the only word that selected a node is its leaf.
 
-Cost of the tree: O(M + V) for M nodes and V words, and that of `ball.leaf_merges`.
+Cost of the tree: O(M + V) for M nodes and V words, and that of `ball.extraction`.
 """
 
 from __future__ import annotations

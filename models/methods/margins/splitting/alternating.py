@@ -1,6 +1,6 @@
 """Clusters and weights in alternation, until neither lowers the objective: one start of a split.
 
-For fixed clusters the weights solve a convex problem (`splitting.loops.descent`); for fixed weights
+For fixed clusters the weights solve a convex problem (`splitting.loops`); for fixed weights
 the clusters are a minimum-cost flow (`models.numerics.transport`). The objective of
 `splitting.objective` falls at each half-step, and the number of clusterings is finite, so the
 alternation ends where neither half-step can lower it (Zhou et al., "Hierarchical Maximum-Margin

@@ -4,7 +4,7 @@ Tasks start at ridge (or logistic) regressions of the residuals of a common regr
 penalty for all; the farthest of them lies at `point_norm`. Nodes start as an agglomerative tree
 over these points (`hyperbolic.ball.seeding`). Then points and nodes move together, and the last
 points are the result. For the tree, nodes move once more while the points are fixed: from the best
-of these nodes and `n_init` new draws, to the nodes of the best tree (`hyperbolic.ball.tree_cost`).
+of these nodes and `n_init` new draws, to the nodes of the best tree (`hyperbolic.ball.decoding`).
 
 `sharing`, the weight of the tree, is given; or it and the number of steps, in rounds of `ROUND`,
 are chosen by the least loss on folds of rows, with no step at all as one of the choices.
