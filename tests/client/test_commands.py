@@ -247,5 +247,5 @@ def test_every_form_of_a_tree_can_be_chosen() -> None:
     listed = (pages / "pages" / "tree_downloads.js").read_text()
     assert set(re.findall(r'^  \["([\w.]+)", "', listed, re.MULTILINE)) == forms
     menu = (pages / "tree" / "panels" / "file_menu.js").read_text()
-    # The picture as it is seen is drawn by the page, PNG and PDF as a figure for print.
+    # The picture that is seen is drawn by the page, PNG and PDF as a figure for print.
     assert set(re.findall(r'save\("([\w.]+)"', menu)) == forms - {"png", "pdf"}
