@@ -23,7 +23,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from workers.child.calls import (
+from workers.child.system_calls import (
     CLONE3,
     CONDITIONS,
     LANDLOCK,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workers.child import calls_kit
+from tests.workers.child import system_calls_kit
 from tests.workers.child.process_kit import child_pool, outcome, spec
 from workers.child.confinement import missing, weaker
 from workers.child.pool import ChildPool
@@ -109,7 +109,7 @@ def test_sockets_are_for_remote_inputs_and_for_fits_of_several_processes(tmp_pat
 
 @pytest.mark.parametrize("sockets", [False, True])
 def test_no_other_call_than_those_of_jobs_is_made(sockets: bool) -> None:
-    program = [sys.executable, calls_kit.__file__, str(sockets)]
+    program = [sys.executable, system_calls_kit.__file__, str(sockets)]
     path = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(program, capture_output=True, check=True, env=environment)
@@ -132,7 +132,7 @@ def test_no_other_call_than_those_of_jobs_is_made(sockets: bool) -> None:
 def test_a_process_with_closed_memory_shows_it_to_no_other_of_its_user() -> None:
     """Also where the kernel has no Landlock."""
     code = (
-        "import os; from tests.workers.child.calls_kit import become_nobody, error_of\n"
+        "import os; from tests.workers.child.system_calls_kit import become_nobody, error_of\n"
         "from workers.child.confinement import close_memory, open_memory\n"
         "def look(): return [error_of(lambda: os.open(f'/proc/{os.getppid()}/{name}', how))\n"
         "    for name, how in (('mem', os.O_RDWR), ('environ', os.O_RDONLY))]\n"

@@ -1,7 +1,8 @@
 """A process, confined as a job's is, that tries system calls and reports what came of each.
 
-Run as a program: `calls_kit.py <sockets>` writes the results as JSON to standard output. As root it
-first becomes an ordinary user, so that it is the confinement that refuses, and rights do not help.
+Run as a program: `system_calls_kit.py <sockets>` writes the results as JSON to standard output. As
+root it first becomes an ordinary user, so that it is the confinement that refuses, and rights do
+not help.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ def uses() -> dict[str, int]:
 
 def main() -> None:
     from workers.child import confinement
-    from workers.child.calls import NEWEST, TABLES
+    from workers.child.system_calls import NEWEST, TABLES
 
     become_nobody()
     ours, theirs = os.pipe()
