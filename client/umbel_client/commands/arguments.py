@@ -183,8 +183,8 @@ def _results(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         default=[],
         help="the tree as .nwk, .nex, .json, .arrow, .parquet, .graphml, .svg, .png, .pdf, "
-        ".linkage.npy or .hclust.json; the cluster of every row as .csv or .npy; several times for several files. Without: Newick "
-        "on standard output",
+        ".linkage.npy or .hclust.json; the cluster of every row as .csv or .npy; several times for "
+        "several files. Without: Newick on standard output",
     )
     results.add_argument(
         "--cut",
@@ -195,7 +195,8 @@ def _results(parser: argparse.ArgumentParser) -> None:
     results.add_argument(
         "--picture",
         metavar="OPTIONS",
-        help="of .svg, .png and .pdf: shape=circular|rectangular|icicle,px=1000,color_by=cluster:12,...",
+        help="of .svg, .png and .pdf: shape=circular|rectangular|icicle,px=1000,"
+        "color_by=cluster:12,...",
     )
 
 
