@@ -376,7 +376,9 @@ export class MatrixView {
     // Names that would run into each other, or into that of the pointed one, are left out.
     /** @param {number} at */
     const hasRoom = (at) =>
-      at % step === 0 && (pointed === null || Math.abs(at - pointed) * px >= NAMED_PX);
+      at % step === 0 &&
+      (first + shown - at - 0.5) * px >= 0.4 * TEXT_PX &&
+      (pointed === null || Math.abs(at - pointed) * px >= NAMED_PX);
     context.font = `${TEXT_PX}px ${theme.family}`;
     context.textBaseline = "middle";
     context.textAlign = isRow ? "right" : "left";
