@@ -40,7 +40,7 @@ const MOST_VISITS = 500;
 export const MOST_NEW = 80;
 const ROOM_PX = 170;
 /** The longest name, as a part of the width. */
-const PART = 0.3;
+const PART = 0.22;
 const FEWEST_LETTERS = 4;
 const SMALL = 11;
 const LARGE = 16;
