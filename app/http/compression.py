@@ -5,11 +5,10 @@ it arrives, so that every route reads, bounds and hashes the content itself; the
 length, which is of the packed body, are taken away. Other codings are refused.
 
 The coding with the larger weight in `Accept-Encoding` is taken, zstd where both have the same, none
-where `identity` has a larger one still. Starlette's responder compresses, large pieces in
-threads. Here is which responses, and the rules of RFC 9110 for ETags: each compressed form is
-another representation, with its own strong ETag, `"...-gzip"` or `"...-zstd"`, so that If-Match and
-ranges stay exact. Conditions on it are conditions on the plain
-form, for every route.
+where `identity` has a larger one still. Starlette's responder compresses, large pieces in threads.
+Here is which responses, and the rules of RFC 9110 for ETags: each compressed form is another
+representation, with its own strong ETag, `"...-gzip"` or `"...-zstd"`, so that If-Match and ranges
+stay exact. Conditions on it are conditions on the plain form, for every route.
 
 Events, parts by Range, images and binary forms go as they are. Lengths of compressed responses tell
 secrets only where someone else makes a browser send requests with the victim's rights, and sees

@@ -41,7 +41,7 @@ Words = Annotated[
         alias="q",
         max_length=200,
         description="Only those that have each of these words, in any case and anywhere, in "
-        "their name, description, tags, id or method.",
+        "their ids and in what names, describes and tags them.",
     ),
 ]
 
@@ -186,6 +186,7 @@ def paging(*sorts: str, limit: int = 50, counted: bool = True) -> Any:
         Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=default)
         for name, (kind, default) in taken.items()
     ]
+    # FastAPI reads the parameters of a dependency from its signature.
     wanted.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     return Depends(wanted)
 

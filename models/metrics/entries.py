@@ -13,7 +13,6 @@ from functools import wraps
 from typing import Literal
 
 from models.metrics import agreement, costs, flat, hierarchical, separation
-from models.metrics import costs as triples
 from models.metrics.estimate import Estimate
 from models.metrics.evaluation import Metric, Subject, metric
 from models.metrics.flat import Contingency
@@ -285,7 +284,7 @@ def wang_wang_ratio(subject: Subject) -> Estimate:
     """The triplet cost over the least that any tree could pay for each triple, its two lesser
     similarities.
     """
-    return triples.wang_wang_ratio(
+    return costs.wang_wang_ratio(
         subject.tree,
         subject.pair_similarity,
         points=subject.points,

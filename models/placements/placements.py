@@ -22,9 +22,8 @@ spiders.
 
 Cost: O(n^2 n_groups) twice, and 24 bytes for each pair of a class and a group.
 
-The classes that a tree and a hierarchy share, and the groups of the hierarchy over them.
-
-The options of a search for classes out of place.
+`Groups` has the classes that a tree and a hierarchy share, and the groups of the hierarchy over
+them.
 """
 
 from __future__ import annotations

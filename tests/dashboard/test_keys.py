@@ -11,7 +11,7 @@ import pytest
 
 from app.http.environment_keys import new_key
 from tests.app.http.server_kit import free_port
-from tests.app.http.sign_in.issuer_kit import CLIENT, SECRET, serving
+from tests.app.http.sign_in.issuer_kit import CLIENT, SECRET, Issuer, serving
 from tests.dashboard.conftest import CALM, Axe, Open
 from tests.dashboard.forms_kit import finished
 from tests.e2e.conftest import Service, running
@@ -23,21 +23,27 @@ KEY, LINE = new_key("garden")
 
 
 @pytest.fixture(scope="module")
-def keyed(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def issuer() -> Iterator[Issuer]:
+    with serving() as running_issuer:
+        yield running_issuer
+
+
+@pytest.fixture(scope="module")
+def keyed(
+    chromium: Browser, issuer: Issuer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
     folder, port = tmp_path_factory.mktemp("keyed") / "data", free_port()
-    with serving() as issuer:
-        settings = {
-            "UMBEL_API_KEYS": LINE,
-            "UMBEL_OIDC_ISSUER": issuer.url,
-            "UMBEL_OIDC_CLIENT_ID": CLIENT,
-            "UMBEL_OIDC_CLIENT_SECRET": SECRET,
-            "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
-            "UMBEL_OIDC_GROUPS": "lab=lab:write",
-        }
-        with running(folder, workers=1, port=port, **CALM, **settings) as service:
-            service.client.headers["Authorization"] = f"Bearer {KEY}"
-            service.issuer = issuer  # type: ignore[attr-defined]
-            yield service
+    settings = {
+        "UMBEL_API_KEYS": LINE,
+        "UMBEL_OIDC_ISSUER": issuer.url,
+        "UMBEL_OIDC_CLIENT_ID": CLIENT,
+        "UMBEL_OIDC_CLIENT_SECRET": SECRET,
+        "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
+        "UMBEL_OIDC_GROUPS": "lab=lab:write",
+    }
+    with running(folder, workers=1, port=port, **CALM, **settings) as service:
+        service.client.headers["Authorization"] = f"Bearer {KEY}"
+        yield service
 
 
 @pytest.fixture
@@ -147,12 +153,23 @@ def test_every_request_has_the_header(
     axe(page)
 
 
-def test_a_person_signs_in_and_out(
-    open_keyed: Callable[..., Page], keyed: Service, axe: Axe
+def test_where_nobody_signs_in_a_key_is_the_only_way(
+    open_keyed: Callable[..., Page], keyed: Service
 ) -> None:
     page = open_keyed()
-    issuer = keyed.issuer.url  # type: ignore[attr-defined]
-    page.watch.expected.append(f"request to another host: {issuer}/authorize")
+    none = {"available": False, "tenant": None, "role": None, "name": None}
+    page.route("**/sign-in/session", lambda route: route.fulfill(json=none))
+    with page.expect_response("**/sign-in/session"):
+        page.reload()
+    page.get_by_label("Key", exact=True).wait_for()
+    assert page.get_by_role("link", name="sign in").count() == 0
+
+
+def test_a_person_signs_in_and_out(
+    open_keyed: Callable[..., Page], keyed: Service, issuer: Issuer, axe: Axe
+) -> None:
+    page = open_keyed()
+    page.watch.expected.append(f"request to another host: {issuer.url}/authorize")
     page.get_by_role("link", name="sign in").wait_for()
     axe(page)
     page.get_by_role("link", name="sign in").click()

@@ -11,7 +11,6 @@ import pytest
 from models import registry
 from models.clusters import lloyd
 from models.graphs import cells, neighbours
-from models.graphs import neighbours as graph
 from models.inputs.data import Data
 from models.running.progress import silent
 from models.tree.tree import Tree
@@ -76,9 +75,9 @@ def test_pieces_are_whole_parts_and_cover_all_rows() -> None:
             return super().compute(pieces, shared)
 
     def answer(given: Any, at: Any) -> Any:
-        return graph.graph_piece(Data({"features": values}).rows("features"), given, 1, at)
+        return neighbours.graph_piece(Data({"features": values}).rows("features"), given, 1, at)
 
-    graph.neighbour_graph(values, 4, "euclidean", 1, silent, Watched(answer, 2))
+    neighbours.neighbour_graph(values, 4, "euclidean", 1, silent, Watched(answer, 2))
     half = taken[: len(taken) // 2]
     assert taken == half * 2, "first all rows are put into cells, then all are searched"
     assert half[0][0] == 0

@@ -17,7 +17,6 @@ from sklearn import metrics as sk
 
 from models.errors import Cancelled, UsageError
 from models.metrics import costs
-from models.metrics import costs as triples
 from models.metrics.catalogue import METRICS, evaluate
 from models.metrics.hierarchical import upper_part
 from models.metrics.pairs import Gaussian
@@ -329,7 +328,7 @@ def test_estimates_do_not_depend_on_other_metrics(
 
 def test_many_points_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "SAMPLED_PAIRS", 20_000)
-    monkeypatch.setattr(triples, "SAMPLED_TRIPLES", 20_000)
+    monkeypatch.setattr(costs, "SAMPLED_TRIPLES", 20_000)
     rng = np.random.default_rng(0)
     n = costs.EXACT_POINTS + 1
     features = rng.normal(size=(n, 2))

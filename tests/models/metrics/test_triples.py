@@ -14,11 +14,10 @@ from scipy.cluster.hierarchy import linkage
 
 from models.arrays import Float
 from models.metrics import costs
-from models.metrics import costs as triples
 from models.metrics.costs import dasgupta_cost, moseley_wang_revenue, triplet_cost, wang_wang_ratio
 from models.metrics.estimate import Estimate
 from models.metrics.inputs import similarity_of
-from models.metrics.loops import trees as triple_sweeps
+from models.metrics.loops import trees
 from models.metrics.pairs import Cosine, Gaussian
 from models.tree.tree import Tree
 from tests.models.metrics.trees_kit import (
@@ -147,7 +146,7 @@ def test_parts_of_the_matrix_make_no_difference() -> None:
         own = matrix[:j, j, None]
         most = np.maximum(np.maximum(one, other), own)
         expected += float((one + other + own - most).sum())
-    assert triple_sweeps.least_costs(matrix) == pytest.approx(expected, rel=1e-12)
+    assert trees.least_costs(matrix) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("metric", [triplet_cost, moseley_wang_revenue])
@@ -164,7 +163,7 @@ def test_cosines_are_summed_over_subtrees(metric: Callable[..., Estimate]) -> No
 
 def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(costs, "SAMPLED_PAIRS", 500)
-    monkeypatch.setattr(triples, "SAMPLED_TRIPLES", 500)
+    monkeypatch.setattr(costs, "SAMPLED_TRIPLES", 500)
     rng = np.random.default_rng(1)
     features = rng.exponential(size=(80, 3))
     tree = from_linkage(linkage(features, "average"))
@@ -175,7 +174,7 @@ def test_estimates_are_unbiased_and_know_their_error(monkeypatch: pytest.MonkeyP
         (metric, Gaussian(features), metric(tree, Gaussian(features)).value)
         for metric in (triplet_cost, moseley_wang_revenue, wang_wang_ratio)
     ]
-    monkeypatch.setattr(triples, "EXACT_STEPS", 10)
+    monkeypatch.setattr(costs, "EXACT_STEPS", 10)
     for metric, pairs, exact in (*cases, (wang_wang_ratio, sparse, exact_of_sparse)):
         runs = [
             metric(tree, pairs, exact_points=10, rng=np.random.default_rng(seed))

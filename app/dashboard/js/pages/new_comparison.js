@@ -99,7 +99,7 @@ export async function mount(root, { params }) {
   const keeps = el("input", { type: "checkbox", checked: true });
   const keepsRow = asCheckbox(
     field("Keep their trees", keeps, {
-      help: "The table then shows a small tree of each run, which leads to the tree itself.",
+      help: "The table then shows a small tree of each run, which leads to the tree itself. They stay when the comparison is removed.",
     }),
   );
   const messages = el("div", { class: "stack", "aria-live": "polite" });

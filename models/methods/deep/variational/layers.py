@@ -6,9 +6,8 @@ it normalizes by these averages, so that a row's value does not depend on its ba
 
 Linear maps start uniform within 1 / sqrt(n_in), as in torch.
 
-The closed forms are of Gaussians, decisions, and the data given a leaf.
-
-Variances, not standard deviations, throughout. Everything is a value for each row.
+The closed forms are of Gaussians, by variances and not standard deviations, of decisions, and of
+the data given a leaf; each is a value for each row.
 
 Source: Manduchi, Vandenhirtz, Ryser and Vogt, "Tree Variational Autoencoders" (2023), §2.2 and
 §2.3; the precision-weighted combination is Sønderby et al., "Ladder Variational Autoencoders"

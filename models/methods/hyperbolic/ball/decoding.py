@@ -8,25 +8,17 @@ A leaf may choose any node. Everything is computed in float64, on the device of 
 
 d(c, p) = 2 log(sqrt(u) + sqrt(1 + u)) with u = |c - p|^2 / ((1 - |c|^2) (1 - |p|^2)).
 
-Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §3.1 and §4.2.
-
 Cost: O(n M D) for n leaves, O(M^2 D) for M nodes, by blocks of 16 MiB.
 
-`TreeCost`, without labels, is how much lies below the LCA of a point and its neighbour.
-
-It is the mean, over points i and their neighbours j, of the share of all points below their lowest
-common ancestor (LCA): the probability that a random third point does not split off from i before j
-does.
-
-This is the triple cost behind the paper's objective (eq. 9 and 11, all weights 1), and also
-Dasgupta's cost (eq. 7) of the graph of neighbours, divided by its number of edges and by N. Lower
-is better. For large pools it is measured on a fixed sample.
+`TreeCost` needs no labels: the mean, over points i and their neighbours j, of the share of all
+points below their lowest common ancestor, which is the probability that a random third point does
+not split off from i before j does. It is the triple cost behind the paper's objective (eq. 9 and
+11, all weights 1), and also Dasgupta's cost (eq. 7) of the graph of neighbours, divided by its
+number of edges and by N. Lower is better. For large pools it is measured on a fixed sample. Cost:
+the parents of the sample and of the nodes, and O(M log M).
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §3.2.
-
-Cost: that of `decoding` for the sample and the nodes, and O(M log M).
+Trees in Hyperbolic Space" (2019), §3.1, §3.2 and §4.2.
 """
 
 from __future__ import annotations

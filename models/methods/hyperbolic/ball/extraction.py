@@ -20,29 +20,24 @@ each; a leaf of one point is that point's leaf. New leaves follow the nodes of t
 the points. Their columns are the hyperbolic norm of the point, the probability of its parent and no
 alternatives. A leaf that existed before has the norm of its node.
 
-Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §3.1 and §4.2.
-
 Cost: that of `decoding`, twice for points and a few times for nodes; `point_leaves` takes O(M + N)
 for a tree of M nodes and N points.
 
-A leaf for each point of a `BallTree`: points that selected one node, joined by average linkage.
-
-Nodes of the ball separate groups of points; within a group the tree of eq. 4 says nothing. Here the
-points of a group are merged, two parts at a time, by the least mean hyperbolic distance between
-them. The last merge is the node or leaf that they selected, the points are new leaves. The height
-of a merge is half that mean distance: so far from both is the middle of two points. Leaves have
-height 0, and a node lower than one below it takes that one's height.
+`leaf_merges` joins the points that selected one node by average linkage. Nodes of the ball separate
+groups of points; within a group the tree of eq. 4 says nothing. So the points of a group are
+merged, two parts at a time, by the least mean hyperbolic distance between them. The last merge is
+the node or leaf that they selected, the points are new leaves. The height of a merge is half that
+mean distance: so far from both is the middle of two points. Leaves have height 0, and a node lower
+than one below it takes that one's height.
 
 A group of more than `MOST` points is not merged: its points become siblings.
 
 The paper stops at the groups; this is the extraction trick of its §4.2, where each point gets a
-separate leaf below the node that it selected, with a binary tree in place of a star.
+separate leaf below the node that it selected, with a binary tree in place of a star. Cost: O(n^2 D)
+time and 8 n^2 bytes for a group of n points.
 
 Source: Monath et al., "Gradient-based Hierarchical Clustering using Continuous Representations of
-Trees in Hyperbolic Space" (2019), §4.2.
-
-Cost: O(n^2 D) time and 8 n^2 bytes for a group of n points.
+Trees in Hyperbolic Space" (2019), §3.1 and §4.2.
 """
 
 from __future__ import annotations

@@ -165,10 +165,10 @@ class Weights:
 
     def hinge(self, cluster: Int) -> float:
         """The mean squared hinge; updates scores and gradient."""
-        from models.methods.margins.splitting import loops as kernels
+        from models.methods.margins.splitting import loops
 
         return float(
-            kernels.hinge(self._problem.points, cluster, self.value, self.scores, self._gradient)
+            loops.hinge(self._problem.points, cluster, self.value, self.scores, self._gradient)
         )
 
     def slope(self) -> float:
@@ -204,9 +204,9 @@ class Weights:
 
     def plan(self, price: Float | None) -> TransportPlan:
         """The cheapest clusters for the scores. price : of an earlier flow, as a warm start."""
-        from models.methods.margins.splitting import loops as kernels
+        from models.methods.margins.splitting import loops
 
-        kernels.costs(self.scores, self._cost)
+        loops.costs(self.scores, self._cost)
         return transport_plan(self._cost, self._problem.low, self._problem.high, price)
 
     def cost_of(self, cluster: Int) -> float:

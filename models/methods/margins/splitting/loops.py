@@ -4,22 +4,19 @@ Weights are (K, P), class by class; points (N, P) in rows; scores (K, N). A poin
 adds sum over k != y of [1 - w_y.x + w_k.x]_+^2 / (N K) (Zhou et al., "Hierarchical Maximum-Margin
 Clustering", 2015, eq. 5).
 
-The steps on the weights are a proximal Newton method.
+The steps on the weights, which lower the squared hinge plus the penalty of
+`models.numerics.descent`, are a proximal Newton method. A step minimises a model with the curvature
+of the hinge: its Hessian, where it exists, is a Laplacian whose weights are matrices, one for each
+pair of clusters, from the points of one that lack a margin to the other. The model is minimised by
+coordinate descent over the features: the part of the Hessian for a feature's K weights is bounded
+by a multiple of the identity, so their update is a thresholding. The curvature may be that of a
+sample of the points or of some steps ago, one matrix for all pairs or a multiple of the identity:
+it is scaled by t, the Barzilai-Borwein value in its metric, and t is doubled until the objective
+falls enough. (Lee, Sun and Saunders, "Proximal Newton-type Methods for Convex Optimization", 2012;
+eq. 7 of Zhou et al., 2015, has an L-BFGS matrix in place of the curvature.)
 
-The squared hinge plus the penalty of `models.numerics.descent`. A step
-minimises a model with the curvature of the hinge: its Hessian, where it exists, is a Laplacian
-whose weights are matrices, one for each pair of clusters, from the points of one that lack a margin
-to the other. The model is minimised by coordinate descent over the features: the part of the
-Hessian for a feature's K weights is bounded by a multiple of the identity, so their update is a
-thresholding. The curvature may be that of a sample of the points or of some steps ago, one matrix
-for all pairs or a multiple of the identity: it is scaled by t, the Barzilai-Borwein value in its
-metric, and t is doubled until the objective falls enough. (Lee, Sun and Saunders, "Proximal
-Newton-type Methods for Convex Optimization", 2012; eq. 7 of Zhou et al., 2015, has an L-BFGS matrix
-in place of the curvature.)
-
-Screening searches features or directions along which points split with a small objective.
-
-Along one of them, x, the K clusters are intervals with cuts t_1 <= ... <= t_{K-1}, each cut in the
+Screening searches features or directions along which points split with a small objective. Along one
+of them, x, the K clusters are intervals with cuts t_1 <= ... <= t_{K-1}, each cut in the
 widest gap that the bounds on sizes allow, from the left. The weights u (k - (K - 1) / 2) for
 cluster k make neighbouring clusters' scores differ by u (x - t_k); as a function of u the objective
 of `splitting.objective` is convex, and a golden-section search finds its minimum.

@@ -1,8 +1,7 @@
 """The tree from growth, why growth ended, and why points lie where they do.
 
-The latter are the features of each split, and its sparsity and exclusivity.
-
-The features of a split are ranked by their share of the penalty (Zhou et al., "Hierarchical
+Points lie where they do by the features of each split, which has a sparsity and an overlap.
+These features are ranked by their share of the penalty (Zhou et al., "Hierarchical
 Maximum-Margin Clustering", 2015, figure 3); where nothing is penalised, by the length of their
 weights. Figure 4's sparsity is the share of weights that are 0.
 """

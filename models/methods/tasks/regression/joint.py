@@ -29,7 +29,6 @@ from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective,
 from models.methods.hyperbolic.ball.seeding import start_nodes
 from models.methods.hyperbolic.ball.training import TrainedNodes, train
 from models.methods.tasks.regression import linear
-from models.methods.tasks.regression import linear as single
 from models.methods.tasks.regression.inputs import GHHCMTLParams
 from models.methods.tasks.regression.linear import n_outputs
 from models.methods.tasks.regression.points import (
@@ -98,16 +97,16 @@ def start_regressors(
     problem: Problem = "classification" if table.classes else "regression"
     outputs, n_rows = n_outputs(table.classes), len(targets)
     if problem == "regression":
-        shared = single.ridge(columns, targets, SHARED_PENALTY, True)[None, :]
+        shared = linear.ridge(columns, targets, SHARED_PENALTY, True)[None, :]
         residual = targets - columns @ shared[0]
-        own = single.ridges(
+        own = linear.ridges(
             columns, residual, table.start, None, "together", progress, intercept=False
         )
         variance = float(own.losses.sum(axis=0).min()) / n_rows
     else:
         zeros = np.zeros((outputs, columns.shape[1]))
-        shared = single.logistic(columns, targets, SHARED_PENALTY, zeros)
-        own = single.logistics(
+        shared = linear.logistic(columns, targets, SHARED_PENALTY, zeros)
+        own = linear.logistics(
             columns, table, None, "together", fold, progress, offset=columns @ shared.T
         )
         variance = 1.0

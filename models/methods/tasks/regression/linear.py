@@ -10,12 +10,12 @@ Cost: O(N O D) for the scores of N rows.
 Fitted separately (`SeparateFit`), they are ridge regression, or logistic regression with squared
 penalty.
 
-    regression      |y - X w - b|^2 + penalty |w|^2 classification  sum of -log p(y | x) + penalty /
-    2 |w|^2, the intercept penalised as well, so that a class without rows in a task has a finite
-    score
+    regression      |y - X w - b|^2 + penalty |w|^2
+    classification  sum of -log p(y | x) + penalty / 2 |w|^2
 
-The penalty is given, or minimises the error: for a regression on rows left out one by one, in
-closed form (scikit-learn's RidgeCV); for classes on folds of rows.
+For classes the intercept is penalised as well, so that a class without rows in a task has a finite
+score. The penalty is given, or minimises the error: for a regression on rows left out one by one,
+in closed form (scikit-learn's RidgeCV); for classes on folds of rows.
 
 It is chosen for each task, or for all together. The regressor of a task with one row is the value
 of that row.
