@@ -4,13 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 NODE := node_modules/.bin
-PAGE := app/dashboard/js tests/dashboard/js *.config.js
+PAGE := app/dashboard/js tests/dashboard/js client-js *.config.js
 
 # Bytecode is kept: tests and services start many processes, and each would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client openapi check-released released sample platforms fresh release clean again
+.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client client-js openapi check-released released sample platforms fresh release clean again
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -75,10 +75,11 @@ check-style: dev  ## format and lint of the Python code, import floors
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 
-check-page: build/contract.d.ts  ## the same of the page's JavaScript
+check-page: build/contract.d.ts  ## the same of the JavaScript of the page and the client
 	$(NODE)/prettier --check --log-level warn $(PAGE)
 	$(NODE)/eslint .
 	$(NODE)/tsc
+	$(NODE)/tsc -p client-js
 
 # Both would ask the network for news of themselves.
 check-contract: node_modules/.package-lock.json  ## Redocly's and Spectral's rules for the OpenAPI document
@@ -148,6 +149,9 @@ sbom: $(VENV)/.release  ## what a full installation holds, with versions and lic
 
 release: $(VENV)/.release  ## sdists and wheels in dist, tried in an empty environment, with SBOM and provenance
 	$(BIN)/python -m scripts.release all
+
+client-js: dev build/contract.d.ts  ## the JavaScript client as an npm package, in build
+	$(BIN)/python -m scripts.package_js
 
 platforms: dev  ## whether every dependency has wheels for every system and Python (docs/install.md)
 	$(PIP) install -q --upgrade pip

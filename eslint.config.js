@@ -66,6 +66,10 @@ export default [
     },
   },
   {
+    files: ["client-js/**"],
+    languageOptions: { globals: globals.browser },
+  },
+  {
     files: ["app/dashboard/js/**"],
     languageOptions: { globals: globals.browser },
     rules: {

@@ -10,7 +10,10 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -18,6 +21,7 @@ import httpx
 import numpy as np
 import pytest
 
+from tests.conftest import ROOT
 from tests.e2e.client import Api, npy
 from tests.e2e.conftest import Service, running
 from tests.needs_kit import browser, need
@@ -58,9 +62,29 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def service(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def elsewhere() -> Iterator[str]:
+    """Another origin whose pages may call the service: the JavaScript client's modules."""
+    handler = partial(QuietFiles, directory=str(ROOT / "client-js" / "src"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+class QuietFiles(SimpleHTTPRequestHandler):
+    """The files of a folder, without a log."""
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing."""
+
+
+@pytest.fixture(scope="package")
+def service(
+    chromium: Browser, elsewhere: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
     """One service for all tests that leave it intact; not started without a browser."""
-    with running(tmp_path_factory.mktemp("dashboard") / "data", **CALM) as service:
+    data = tmp_path_factory.mktemp("dashboard") / "data"
+    with running(data, UMBEL_CORS_ORIGINS=elsewhere, **CALM) as service:
         yield service
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -23,6 +24,8 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 def test_there_is_one_version() -> None:
     version = release.version()
     assert f"umbel-client[shell]=={version}" in PROJECT["dependencies"]
+    npm = json.loads((ROOT / "client-js/package.json").read_text())["version"]
+    assert npm.replace("-rc.", "rc") == version
     kustomization = yaml.safe_load((ROOT / "docs/deploy/kustomization.yaml").read_text())
     assert kustomization["images"][0]["newTag"] == version
     assert f"## {version} " in (ROOT / "CHANGELOG.md").read_text()

@@ -1,0 +1,160 @@
+// Jobs: submitted, followed to their end by events, and cancelled where the caller stops waiting.
+
+import { sleep } from "./connection.js";
+import { JobCancelled, ProblemError, WaitTimeout } from "./errors.js";
+
+/** @import { components } from "contract" */
+/** @import { Connection } from "./connection.js" */
+/** @import { Progress } from "./dataset.js" */
+/** @typedef {components["schemas"]["JobBody"]} JobBody */
+/**
+ * @typedef {{ waitSeconds?: number, onProgress?: Progress, signal?: AbortSignal }} Waiting
+ *   `waitSeconds`: the most; then WaitTimeout, and the job goes on. `signal`: where it is aborted, the
+ *   job is cancelled.
+ */
+/** @typedef {{ event: string, id: string | null, data: any }} ServerEvent */
+
+const ENDED = new Set(["succeeded", "failed", "cancelled"]);
+/** The service sends a heartbeat every 15 s. */
+const SILENT_MS = 45_000;
+
+/**
+ * The job once it has succeeded.
+ *
+ * @param {Connection} connection
+ * @param {JobBody} job
+ * @param {Waiting} waiting
+ * @returns {Promise<JobBody>}
+ * @throws {ProblemError} if it failed @throws {JobCancelled} @throws {WaitTimeout}
+ */
+export async function followed(connection, job, { waitSeconds, onProgress, signal }) {
+  const limit = new AbortController();
+  const stop = () => limit.abort(signal?.reason);
+  if (signal?.aborted) stop();
+  signal?.addEventListener("abort", stop, { once: true });
+  const timer =
+    waitSeconds === undefined
+      ? undefined
+      : setTimeout(() => limit.abort(new WaitTimeout(job.id, waitSeconds)), waitSeconds * 1000);
+  try {
+    return succeeded(await untilEnded(connection, job, onProgress, limit.signal));
+  } catch (error) {
+    if (signal?.aborted) {
+      await connection.send("POST", `/v1/jobs/${job.id}/cancel`).catch(() => undefined);
+    }
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  }
+}
+
+/** @param {JobBody} job */
+function succeeded(job) {
+  if (job.status === "failed") throw new ProblemError(job.error ?? {}, 500, job.id);
+  if (job.status === "cancelled") throw new JobCancelled(job.id);
+  return job;
+}
+
+/**
+ * @param {Connection} connection
+ * @param {JobBody} job
+ * @param {Progress | undefined} onProgress
+ * @param {AbortSignal} signal
+ * @returns {Promise<JobBody>}
+ */
+async function untilEnded(connection, job, onProgress, signal) {
+  let now = job;
+  /** @type {string | null} */
+  let last = null;
+  let cuts = 0;
+  while (!ENDED.has(now.status)) {
+    try {
+      for await (const { event, id, data } of events(connection, job.id, last, signal)) {
+        cuts = 0;
+        last = id ?? last;
+        if (event === "done") return data;
+        if (event === "progress") {
+          onProgress?.(data.fraction ?? 0, data.message ?? data.stage ?? "");
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (error instanceof ProblemError && error.status < 500) throw error;
+    }
+    // A stream that was cut is resumed after its last event.
+    cuts += 1;
+    await sleep(Math.min(250 * 2 ** (cuts - 1), 8000) * (0.5 + Math.random() / 2), signal);
+    now = await connection.read(`/v1/jobs/${job.id}`, {}, signal);
+  }
+  return now;
+}
+
+/**
+ * The events of one stream, until it ends, is cut, or is silent for too long.
+ *
+ * @param {Connection} connection
+ * @param {string} job
+ * @param {string | null} last id of the last event received
+ * @param {AbortSignal} signal
+ * @returns {AsyncGenerator<ServerEvent>}
+ */
+async function* events(connection, job, last, signal) {
+  const cut = new AbortController();
+  const stop = () => cut.abort(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const keepAlive = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => cut.abort(new Error("silent")), SILENT_MS);
+  };
+  try {
+    const headers = {
+      Accept: "text/event-stream",
+      ...(last === null ? {} : { "Last-Event-ID": last }),
+    };
+    const response = await connection.send("GET", `/v1/jobs/${job}/events`, {
+      headers,
+      signal: cut.signal,
+    });
+    if (!response.body) return;
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (;;) {
+      keepAlive();
+      const { done, value } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value).replaceAll("\r\n", "\n").split("\n\n");
+      rest = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const event = eventOf(block);
+        if (event) yield event;
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    cut.abort();
+  }
+}
+
+/**
+ * The event in a block of lines; null if it has no data, as a heartbeat.
+ *
+ * @param {string} block
+ * @returns {ServerEvent | null}
+ */
+export function eventOf(block) {
+  let event = "message";
+  /** @type {string | null} */
+  let id = null;
+  const data = [];
+  for (const line of block.split("\n")) {
+    const [, field, value] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+    if (field === "event") event = value ?? "";
+    else if (field === "id") id = value ?? "";
+    else if (field === "data") data.push(value);
+  }
+  return data.length ? { event, id, data: JSON.parse(data.join("\n")) } : null;
+}
