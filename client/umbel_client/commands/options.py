@@ -18,8 +18,8 @@ else:
 
 EXIT_CODES = """\
 exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argument or input;
-3 no service can be reached; 4 --wait-s is over, the job goes on; 5 a condition of --fail-if holds;
-130 interrupted (Ctrl-C)."""
+3 no service can be reached; 4 --wait-s is over, the job goes on; 5 a condition of --fail-if or
+--fail-under holds; 130 interrupted (Ctrl-C)."""
 
 OWN_SERVICE = (
     "Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service for "
@@ -145,8 +145,9 @@ def condition_options(
         action="append",
         metavar="CONDITION",
         default=[],
-        help=f"{CONDITION}, as {example!r}; several times: one that holds is enough. A figure "
-        "without a value counts as one that holds",
+        help=f"{CONDITION}, as {example!r}; 'and' and 'or' join several ('and' first), as "
+        "does the option given several times: one that holds is enough. A figure without a value "
+        "counts as one that holds",
     )
     if under:
         group.add_argument(

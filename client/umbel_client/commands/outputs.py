@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -162,8 +163,20 @@ def warn(sentences: Iterable[str], quiet: bool = False) -> None:
     """The warnings of what was done, on standard error, each once in a command."""
     for sentence in sentences:
         if sentence not in _warned:
-            say(f"warning: {sentence}", quiet)
+            line = f"warning: {sentence}"
+            say(annotation("warning", sentence) if in_workflow() else line, quiet)
         _warned.add(sentence)
+
+
+def in_workflow() -> bool:
+    """Whether the command runs in a workflow of GitHub, which shows some lines as annotations."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def annotation(kind: str, sentence: str, command: str = "") -> str:
+    """The line that a workflow of GitHub shows beside its run. kind : `error` or `warning`."""
+    escaped = sentence.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::{kind} title={f'umbel {command}'.rstrip()}::{escaped}"
 
 
 def facts_of(tree: Tree) -> dict[str, Any]:
