@@ -14,7 +14,7 @@ is installed, its command `umbel` has the same commands beside its own.
 - `outputs`: results as files and on the terminal
 """
 
-from umbel_client.commands.arguments import add_commands, main
+from umbel_client.commands.arguments import CommandHelp, add_commands, main
 from umbel_client.commands.options import Parser
 
-__all__ = ["Parser", "add_commands", "main"]
+__all__ = ["CommandHelp", "Parser", "add_commands", "main"]

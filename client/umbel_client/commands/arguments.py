@@ -13,6 +13,7 @@ from umbel_client.commands.options import (
     EXIT_CODES,
     OWN_SERVICE,
     Commands,
+    Grouped,
     Late,
     Parser,
     command,
@@ -31,14 +32,17 @@ from umbel_client.commands.plugged import (
     text_of,
 )
 from umbel_client.commands.values import unknown
-from umbel_client.methods import METHODS, MethodFacts, argument_texts, documentation
+from umbel_client.methods import GROUPS, METHODS, MethodFacts, argument_texts, documentation
 from umbel_client.version import VERSION
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command of the client alone; its exit status is the process's."""
     parser = Parser(
-        prog="umbel-client", description="Hierarchies from files, by Umbel.", epilog=EXIT_CODES
+        prog="umbel-client",
+        description="Hierarchies from files, by Umbel.",
+        epilog=EXIT_CODES,
+        formatter_class=CommandHelp,
     )
     parser.add_argument("--version", action="version", version=f"umbel-client {VERSION}")
     add_commands(parser, parser.add_subparsers(metavar="command", required=True))
@@ -83,11 +87,31 @@ def _run(commands: Commands, installed: Installed) -> None:
     methods = run.add_subparsers(
         metavar="method", required=True, dest="method", action=_MethodParsers
     )
-    for method, facts in METHODS.items():
-        _run_method(methods, method, facts, *_documented(method))
+    run.formatter_class = _MethodHelp
+    for names in GROUPS.values():
+        for method in names:
+            _run_method(methods, method, METHODS[method], *_documented(method))
     assert isinstance(methods, _MethodParsers)
     methods.choices = KnownParsers(methods.choices or {})
     methods.installed = installed
+
+
+class _MethodHelp(Grouped):
+    """The methods by what they are for."""
+
+    titles = {names[0]: title for title, names in GROUPS.items()}
+
+
+class CommandHelp(Grouped):
+    """The commands by what they work on."""
+
+    titles = {
+        "run": "on files",
+        "jobs": "on jobs and workers",
+        "upload": "on what a service keeps",
+        "methods": "about the command",
+        "serve": "the service",
+    }
 
 
 class _MethodParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
@@ -184,7 +208,7 @@ def _results(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the tree as .nwk, .nex, .json, .arrow, .parquet, .graphml, .svg, .png, .pdf, "
         ".linkage.npy or .hclust.json; the cluster of every row as .csv or .npy; several times for "
-        "several files. Without: Newick on standard output",
+        "several files; svg:- is standard output. Without: Newick there",
     )
     results.add_argument(
         "--cut",

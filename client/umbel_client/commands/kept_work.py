@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import sys
+import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -127,8 +128,15 @@ def listed(arguments: Namespace) -> None:
         else:
             holders = getattr(umbel, kind)(**_filters(arguments))
         bodies = [each if isinstance(each, dict) else each.body for each in holders]
-    columns = ("id", "status", "name", "tags", "method", "role", "by", "created_at", "expires_at")
-    rows = [{name: body.get(name) for name in columns} for body in bodies]
+    before, after = ("id", "status", "name"), ("tags", "method", "role", "by", "created_at")
+    rows = [
+        {
+            **{name: body.get(name) for name in before},
+            "size": outputs.size_of(body),
+            **{name: body.get(name) for name in (*after, "expires_at")},
+        }
+        for body in bodies
+    ]
     for row, body in zip(rows, bodies, strict=True):
         if kind == "datasets":
             row["columns"] = outputs.column_names(body)
@@ -243,7 +251,8 @@ def save(arguments: Namespace) -> None:
     with service(arguments, kept=True) as umbel:
         holder = held(umbel, arguments.id)
         content = _content_of(holder)
-        suffix = Path(arguments.file).suffix
+        path, standard = outputs.standard_form(arguments.file)
+        suffix = Path(path or "-.nwk").suffix if kind == "tr" else Path(path or "-.json").suffix
         if arguments.part is not None:
             stays = kind in ("ds", "md", "job") and arguments.part.strip("/") in _WITHOUT_SUFFIX
             form = f"/{arguments.part.strip('/')}{'' if stays else suffix}"
@@ -253,9 +262,17 @@ def save(arguments: Namespace) -> None:
             outputs.saved(content(), arguments.file)
         elif kind == "job":
             raise InputError("--part", "of a job: predictions, nodes or tables.")
+        elif standard:
+            with tempfile.TemporaryDirectory(prefix="umbel-") as folder:
+                beside = (
+                    Path(folder) / f"of{outputs.form_of(path or '-') if kind == 'tr' else suffix}"
+                )
+                holder.save(str(beside), **query)
+                outputs.saved(beside.read_bytes(), arguments.file)
         else:
             holder.save(arguments.file, **query)
-        say(f"  {arguments.file}", arguments.quiet)
+        if not standard:
+            say(f"  {arguments.file}", arguments.quiet)
 
 
 _WITHOUT_SUFFIX = ("content", "statements", "predictions", "nodes", "tables")
@@ -471,7 +488,7 @@ def _suffix(path: str | None, accepted: tuple[str, ...]) -> str:
     if path is None:
         return ""
     outputs.require_place(path)
-    suffix = Path(path).suffix.lower()
+    suffix = Path(outputs.standard_form(path)[0] or f"-{accepted[0]}").suffix.lower()
     if suffix not in accepted:
         forms = ", ".join(accepted)
         raise InputError(

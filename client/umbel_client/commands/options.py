@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -62,6 +62,22 @@ class Parser(argparse.ArgumentParser):
         if options and self.parameters:
             text += f" The parameters of `{self.prog}` are {', '.join(self.parameters)}."
         return text
+
+
+class Grouped(argparse.RawDescriptionHelpFormatter):
+    """Help in which commands stand in groups.
+
+    titles : the title of a group by the name of its first command.
+    """
+
+    titles: Mapping[str, str] = {}
+
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        # Only the entries of a list of commands have neither options nor a place.
+        entry = type(action).__name__ == "_ChoicesPseudoAction"
+        title = self.titles.get(action.dest) if entry else None
+        return text if title is None else f"\n  {title}:\n{text}"
 
 
 def command(commands: Commands, name: str, sentence: str) -> argparse.ArgumentParser:

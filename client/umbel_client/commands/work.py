@@ -36,7 +36,7 @@ from umbel_client.errors import (
     UmbelWarning,
     WaitTimeout,
 )
-from umbel_client.methods import METHODS, documentation
+from umbel_client.methods import GROUPS, METHODS, documentation
 from umbel_client.packages import package
 from umbel_client.problems import WrongLength
 from umbel_client.quoting import path_shown, shown
@@ -363,7 +363,7 @@ def drift(arguments: Namespace) -> None:
         input_of("rows", getattr(arguments, name)) for name in ("reference", "batch")
     )
     required = conditions.conditions_of(arguments)
-    picture = arguments.out is not None and arguments.out.lower().endswith(".svg")
+    picture = outputs.is_svg(arguments.out)
     if picture:
         outputs.require_place(arguments.out)
     else:
@@ -496,15 +496,28 @@ def methods(arguments: Namespace) -> None:
         }
         put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}")
         return
+    groups = {**GROUPS, "of plug-ins": tuple(plugged.methods)}
     rows = [
         {
             "id": method,
-            "inputs": list(facts.inputs) if arguments.json else ", ".join(facts.inputs),
+            "group": group,
+            "inputs": list(every[method].inputs),
             "title": " ".join(text(method).partition("\n\n")[0].split()),
         }
-        for method, facts in every.items()
+        for group, names in groups.items()
+        for method in names
     ]
-    put(rows, arguments.json, outputs.shown(rows))
+    texts = []
+    for group, names in groups.items():
+        if names:
+            columns = [
+                {"id": f"  {row['id']}", "title": row["title"]}
+                for row in rows
+                if row["group"] == group
+            ]
+            texts.append(f"{group}:\n{outputs.shown(columns, titles=False)}")
+    hint = "`umbel methods hac`, or `umbel run hac --help`, says what one takes."
+    put(rows, arguments.json, "\n\n".join([*texts, hint]))
     for sentence in plugged.sentences():
         say(sentence)
 
@@ -584,6 +597,7 @@ def require_table(path: str | None) -> None:
     """Raises InputError for a file that is neither .csv nor .json, or that has no place."""
     if path is None:
         return
-    if not path.lower().endswith((".csv", ".json")):
+    ending = outputs.standard_form(path)[0]
+    if ending and not ending.lower().endswith((".csv", ".json")):
         raise InputError("--out", f"{path_shown(path)} ends with neither .csv nor .json.")
     outputs.require_place(path)
