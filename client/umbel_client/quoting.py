@@ -26,7 +26,7 @@ def path_shown(path: str | os.PathLike[str]) -> str:
 
 
 def plain(text: str, limit: int = 80) -> str:
-    """A name in a table: cut at `limit` characters, without quotes, as it is where all of it can be
-    seen, else escaped as by `shown`."""
+    """A name in a table: cut at `limit` characters, without quotes; escaped as by `shown` where not
+    all of it can be seen."""
     cut = text if len(text) <= limit else f"{text[:limit]}..."
     return cut if cut.isprintable() else shown(text, limit)[1:-1]

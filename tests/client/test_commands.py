@@ -6,6 +6,9 @@ import argparse
 import io
 import json
 import re
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +68,25 @@ def test_completion_knows_methods_and_parameters(capsys: pytest.CaptureFixture[s
     text = shown(capsys, "completion", "bash")
     assert "--growable" in text
     assert "bisecting-kmeans" in text
+
+
+@pytest.mark.needs("shtab")
+def test_completion_offers_ids(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(shown(capsys, "completion", "bash"))
+    assert "_shtab_umbel_client_drift_pos_0_COMPGEN=_umbel_client_ids_of_trees" in (
+        script.read_text()
+    )
+    # The command is replaced by a function that lists two ids.
+    listing = '[ "$*" = "list trees --ids" ] && printf "tr_0a\\ntr_1b\\n"; echo no >&2'
+    words = f"""umbel-client() {{ {listing}; }}; complete() {{ :; }}
+        source {shlex.quote(str(script))}; _umbel_client_ids_of_trees tr_1"""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    ended = subprocess.run([bash, "-c", words], capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("tr_1b\n", "")
+    assert "list any --ids 2>/dev/null" in shown(capsys, "completion", "zsh")
 
 
 def test_an_option_is_not_abbreviated(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from umbel_client.commands import kept_arguments
+from umbel_client.commands.completion import SHELLS, print_completion
 from umbel_client.commands.options import (
     EXIT_CODES,
     OWN_SERVICE,
@@ -18,6 +17,7 @@ from umbel_client.commands.options import (
     Parser,
     command,
     condition_options,
+    report_option,
     service_options,
     table_options,
     work_options,
@@ -222,6 +222,7 @@ def _results(parser: argparse.ArgumentParser) -> None:
         help="of .svg, .png and .pdf: shape=circular|rectangular|icicle,px=1000,"
         "color_by=cluster:12,...",
     )
+    report_option(results)
 
 
 def _evaluate(commands: Commands) -> None:
@@ -306,7 +307,7 @@ def _calibrate(commands: Commands) -> None:
         "--pairs", metavar="FILE", help="pairs that need more data, as .json or .csv"
     )
     service_options(parser)
-    condition_options(parser, "error > .12")
+    condition_options(parser, "error > .12", report=True)
     parser.set_defaults(run=Late("calibrate"))
 
 
@@ -326,7 +327,7 @@ def _drift(commands: Commands) -> None:
         "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
     )
     service_options(parser)
-    condition_options(parser, "mass.p_value < .01")
+    condition_options(parser, "mass.p_value < .01", report=True)
     parser.set_defaults(run=Late("drift"))
 
 
@@ -389,6 +390,7 @@ def _compare(commands: Commands) -> None:
     table_options(parser)
     work_options(parser, "the comparison's")
     service_options(parser)
+    condition_options(parser, "best.nmi < .8", under=True, report=True)
     parser.set_defaults(run=Late("compare"))
 
 
@@ -495,7 +497,7 @@ def _methods(commands: Commands) -> None:
     parser.add_argument("method", nargs="?", metavar="id", choices=KnownNames(METHODS))
     parser.add_argument("--url", help="of a service that may have further methods")
     parser.add_argument("--json", action="store_true", help="for other programs")
-    parser.set_defaults(run=Late("methods"))
+    parser.set_defaults(run=Late("methods", "catalogue"))
 
 
 def _mcp(commands: Commands) -> None:
@@ -509,21 +511,10 @@ def _mcp(commands: Commands) -> None:
 
 
 def _completion(parser: argparse.ArgumentParser, commands: Commands) -> None:
-    shells = ("bash", "zsh", "tcsh")
     sentence = 'print what completes this command in a shell: eval "$(umbel completion bash)"'
     completion = commands.add_parser("completion", help=sentence, description=sentence)
-    completion.add_argument("shell", choices=shells)
-
-    def run(arguments: argparse.Namespace) -> int:
-        if find_spec("shtab") is None:
-            print("Completion needs the package shtab: pip install shtab.", file=sys.stderr)
-            return 2
-        import shtab
-
-        print(shtab.complete(parser, arguments.shell))
-        return 0
-
-    completion.set_defaults(run=run)
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(run=lambda arguments: print_completion(parser, arguments.shell))
 
 
 def _flags(name: str) -> list[str]:

@@ -15,6 +15,7 @@ from typing import Any
 from umbel_client.commands import outputs
 from umbel_client.commands.options import CONDITION
 from umbel_client.commands.outputs import say
+from umbel_client.comparison import Comparison
 from umbel_client.errors import InputError, UmbelError
 from umbel_client.quoting import shown
 
@@ -36,7 +37,7 @@ class ConditionHolds(UmbelError):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Compared:
     """A figure of the result compared with a number."""
 
     name: str
@@ -56,7 +57,7 @@ class Condition:
     """Comparisons, of which all of one of the groups must hold. option : where it was given."""
 
     option: str
-    groups: tuple[tuple[Comparison, ...], ...]
+    groups: tuple[tuple[Compared, ...], ...]
 
     def __str__(self) -> str:
         return " or ".join(" and ".join(map(str, group)) for group in self.groups)
@@ -84,15 +85,17 @@ def conditions_of(arguments: argparse.Namespace) -> list[Condition]:
         number = _number(value)
         if not name.strip() or number is None:
             raise InputError("--fail-under", f"{shown(text)} is not NAME=NUMBER.")
-        found.append(Condition("--fail-under", ((Comparison(name.strip(), "<", number),),)))
+        found.append(Condition("--fail-under", ((Compared(name.strip(), "<", number),),)))
     if arguments.junit is not None:
         if not found:
             raise InputError("--junit", "there is no condition: give --fail-if.")
         outputs.require_place(arguments.junit)
+    if getattr(arguments, "report", None) is not None:
+        outputs.require_place(arguments.report)
     return found
 
 
-def _comparison(part: str, text: str) -> Comparison:
+def _comparison(part: str, text: str) -> Compared:
     """part : of the condition `text`. Raises InputError for what is no comparison."""
     parts = re.fullmatch(r"\s*([\w.\-]+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*", part)
     number = None if parts is None else _number(parts[3])
@@ -101,7 +104,7 @@ def _comparison(part: str, text: str) -> Comparison:
         raise InputError(
             "--fail-if", f"{shown(part)}{where} is not {CONDITION}; 'and' and 'or' join several."
         )
-    return Comparison(parts[1], parts[2], number)
+    return Compared(parts[1], parts[2], number)
 
 
 def _number(text: str) -> float | None:
@@ -119,6 +122,20 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, float | None]:
     `mass.p_value`. True and False are 1 and 0; None stays. Cost: the size of the result.
     """
     return dict(_figures(result))
+
+
+def figures_of_runs(comparison: Comparison) -> dict[str, Any]:
+    """The means of the metrics of each run by its method, `hac.nmi`, of a further run of a method
+    by its number, `hac-2.nmi`, and the best of all runs, `best.nmi`."""
+    figures: dict[str, Any] = {}
+    for row in comparison.table:
+        number = 1
+        while (name := row["method"] + (f"-{number}" if number > 1 else "")) in figures:
+            number += 1
+        figures[name] = {metric: own["mean"] for metric, own in row["metrics"].items()}
+    means = [row["metrics"] for row in comparison.table]
+    best = {metric: means[row][metric]["mean"] for metric, row in comparison.best.items()}
+    return {**figures, "best": best}
 
 
 def _figures(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:

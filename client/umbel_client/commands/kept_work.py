@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -59,7 +60,11 @@ BY_TREE = ("attachments", "calibrations", "drifts", "heatmaps", "maps", "namings
 """Lists that a tree is one of the filters of."""
 
 
-def _alone(kind: type[Artifact]) -> Callable[[Umbel, str], Artifact]:
+WITHOUT_TREE = ("trees", "jobs", "datasets", "comparisons", *BY_TREE)
+"""Lists that `any` joins."""
+
+
+def alone(kind: type[Artifact]) -> Callable[[Umbel, str], Artifact]:
     """Reads a thing without its nodes, matrix or columns."""
     return lambda umbel, thing_id: kind._read(umbel._connection, thing_id, whole=False)
 
@@ -70,13 +75,13 @@ _READERS: Mapping[str, Callable[[Umbel, str], Holder]] = {
     "md": Umbel.model,
     "job": Umbel.job,
     "cmp": Umbel.comparison,
-    "cal": _alone(Calibration),
-    "dr": _alone(Drift),
+    "cal": alone(Calibration),
+    "dr": alone(Drift),
     "pl": Umbel.placement,
-    "hm": _alone(Heatmap),
+    "hm": alone(Heatmap),
     "map": Umbel.map,
-    "nm": _alone(Naming),
-    "at": _alone(Attachment),
+    "nm": alone(Naming),
+    "at": alone(Attachment),
     "ed": Umbel.edition,
     "sh": Umbel.share,
 }
@@ -118,7 +123,12 @@ def import_tree(arguments: Namespace) -> None:
 def listed(arguments: Namespace) -> None:
     """`umbel list`."""
     kind = arguments.kind
+    if kind == "any" and not arguments.ids:
+        raise InputError("kind", "any is for --ids alone; name one kind.")
     with service(arguments, kept=True) as umbel:
+        if kind == "any":
+            _put_ids([each for one in WITHOUT_TREE for each in _newest(umbel, one, arguments)])
+            return
         if kind in OF_A_TREE:
             if arguments.tree is None:
                 raise InputError("--tree", f"{kind} are listed by tree: --tree tr_....")
@@ -126,8 +136,11 @@ def listed(arguments: Namespace) -> None:
                 raise InputError("list", f"{kind} have --tree as their only filter.")
             holders = getattr(umbel.tree(arguments.tree), kind)()
         else:
-            holders = getattr(umbel, kind)(**_filters(arguments))
+            holders = _newest(umbel, kind, arguments)
         bodies = [each if isinstance(each, dict) else each.body for each in holders]
+    if arguments.ids:
+        _put_ids(bodies)
+        return
     before, after = ("id", "status", "name"), ("tags", "method", "role", "by", "created_at")
     rows = [
         {
@@ -143,7 +156,20 @@ def listed(arguments: Namespace) -> None:
     put(bodies, arguments.json, outputs.shown(rows) if rows else f"No {kind}.")
 
 
-def _filters(arguments: Namespace) -> dict[str, Any]:
+def _newest(umbel: Umbel, kind: str, arguments: Namespace) -> Sequence[Any]:
+    """The things of a kind that is not of one tree, as the options of a list filter them."""
+    listed: Sequence[Any] = getattr(umbel, kind)(**_filters(arguments, kind))
+    return listed
+
+
+def _put_ids(holders: Sequence[Any]) -> None:
+    """Ids, one a line; of another form than ids have, none, since shells read them."""
+    bodies = [each if isinstance(each, dict) else each.body for each in holders]
+    ids = [str(body.get("id")) for body in bodies]
+    put(None, False, "\n".join(each for each in ids if re.fullmatch(r"[a-z]+_[0-9a-z]+", each)))
+
+
+def _filters(arguments: Namespace, kind: str) -> dict[str, Any]:
     """What a list is filtered by. Raises InputError for what its items do not have."""
     filters = {
         "name": arguments.name,
@@ -151,7 +177,6 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
         "words": arguments.words,
         "limit": arguments.limit,
     }
-    kind = arguments.kind
     if arguments.status is not None:
         if kind in ("trees", "datasets"):
             raise InputError("--status", f"{kind} are not filtered by it.")

@@ -150,9 +150,10 @@ CONDITION = "NAME < NUMBER, with <, <=, >, >=, == or !="
 
 
 def condition_options(
-    parser: argparse.ArgumentParser, example: str, *, under: bool = False
+    parser: argparse.ArgumentParser, example: str, *, under: bool = False, report: bool = False
 ) -> None:
-    """Add --fail-if, --junit and, where scores are results, --fail-under."""
+    """Add --fail-if, --junit, where scores are results --fail-under, and --report where there are
+    reports of what was made."""
     group = parser.add_argument_group(
         "in pipelines", "the exit status is 5 where the work was done and a condition holds"
     )
@@ -174,6 +175,15 @@ def condition_options(
             help="as --fail-if 'NAME < NUMBER'",
         )
     group.add_argument("--junit", metavar="FILE", help="every condition as a test, as JUnit's XML")
+    if report:
+        report_option(group)
+
+
+def report_option(group: argparse._ActionsContainer) -> None:
+    """Add --report."""
+    group.add_argument(
+        "--report", metavar="FILE", help="also a report as one HTML file, pictures inside"
+    )
 
 
 def described_options(parser: argparse._ActionsContainer, what: str = "its") -> None:

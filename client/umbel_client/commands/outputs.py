@@ -15,8 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from umbel_client.calibration import Calibration
+from umbel_client.comparison import Comparison
+from umbel_client.drift import Drift
 from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.quoting import path_shown, plain
+from umbel_client.report import report
 from umbel_client.tree import Tree
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -109,6 +113,18 @@ def saved(content: bytes, path: str) -> None:
         raise InputError(
             "--out", f"{path_shown(path)} cannot be written: {error.strerror}."
         ) from None
+
+
+def reported(
+    thing: Tree | Comparison | Calibration | Drift,
+    path: str | None,
+    files: Mapping[str, str | None],
+) -> None:
+    """The report of --report, if it was given. files : the inputs as the command names them."""
+    if path is None:
+        return
+    known = {role: text for role, text in files.items() if text is not None}
+    saved(report(thing, known).encode("utf-8", "replace"), path)
 
 
 def table(rows: Sequence[Mapping[str, Any]], path: str) -> None:
