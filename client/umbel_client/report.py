@@ -33,7 +33,7 @@ N_COLOURS = 12
 """Clusters that a picture tells apart by colour."""
 
 MOST_BYTES = 4_000_000
-"""Of a picture; a larger one is left out."""
+"""The largest picture; a larger one is left out."""
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;
@@ -76,7 +76,7 @@ def report(
     It has the thing's name and data, what was found in sentences, warnings, the picture, tables of
     at most 50 rows, how it was made and a command that repeats it. Names are text, whatever they
     look like; the document runs no script and loads nothing. Its size is bounded: large trees are
-    drawn with folded subtrees, and what is left out is said in words.
+    drawn with folded subtrees, and words say what is left out.
 
     files : names of the inputs by role, for those that the service no longer has.
 

@@ -10,8 +10,17 @@ import pytest
 
 from umbel_client import InputError
 from umbel_client.commands import outputs
-from umbel_client.commands.conditions import ConditionHolds, conditions_of, figures_of, judge
+from umbel_client.commands.conditions import (
+    ConditionHolds,
+    conditions_of,
+    figures_of,
+    figures_of_runs,
+    judge,
+)
 from umbel_client.commands.options import condition_options
+from umbel_client.comparison import Comparison
+from umbel_client.core.connection import Connection
+from umbel_client.core.messages import Settings
 
 RESULT = {
     "n_moves": 2,
@@ -110,6 +119,8 @@ def test_what_is_no_condition_is_refused_before_any_work(words: tuple[str, ...])
 def test_a_figure_that_is_not_there_is_refused_with_what_is() -> None:
     with pytest.raises(InputError, match=r"no figure 'nmi'; it has .*mass\.p_value, n_moves"):
         judged("--fail-if", "nmi < 1")
+    with pytest.raises(InputError, match=r"Is 'mass\.p_value' meant"):
+        judged("--fail-if", "mas.p < 1")
     with pytest.raises(InputError, match="Is 'n_moves' meant"):
         judged("--fail-if", "n_moves > 5 and n_move > 5")
 
@@ -143,3 +154,24 @@ def test_junit_and_annotations(
     suite = ElementTree.parse(path).getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
     assert [case.find("failure") is not None for case in suite] == [True, True, False]
+
+
+def test_the_figures_of_a_comparison() -> None:
+    def run(method: str, **means: float) -> dict[str, object]:
+        return {"method": method, "metrics": {name: {"mean": own} for name, own in means.items()}}
+
+    body = {
+        "id": "cmp_1",
+        "status": "succeeded",
+        "table": [run("hac", nmi=0.5), run("kmeans", nmi=0.7, ari=0.25), run("hac", nmi=0.625)],
+        "best": {"nmi": 1, "ari": 1},
+    }
+    connection = Connection(Settings("http://127.0.0.1:1"))
+    assert figures_of(figures_of_runs(Comparison(connection, body))) == {
+        "hac.nmi": 0.5,
+        "hac-2.nmi": 0.625,
+        "kmeans.nmi": 0.7,
+        "kmeans.ari": 0.25,
+        "best.nmi": 0.7,
+        "best.ari": 0.25,
+    }

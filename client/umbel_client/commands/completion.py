@@ -38,8 +38,9 @@ def print_completion(parser: argparse.ArgumentParser, shell: str) -> int:
             kinds.add(kind)
             file_too = "a file" in (action.help or "")
             action.complete = _completed(parser.prog, kind, file_too)  # type: ignore[attr-defined]
-    preamble = "\n".join(_function(parser.prog, kind) for kind in sorted(kinds))
-    print(shtab.complete(parser, shell, preamble={"bash": preamble}))
+    functions = [_function(parser.prog, kind) for kind in sorted(kinds)]
+    preamble = "\n".join(functions) if shell == "bash" else ""
+    print(shtab.complete(parser, shell, preamble=preamble))
     return 0
 
 
@@ -70,7 +71,7 @@ def _name(prog: str, kind: str) -> str:
 
 
 def _function(prog: str, kind: str) -> str:
-    """Of bash: ids, and files beside them, which many commands take as well."""
+    """A function of bash: ids, and files beside them, which many commands take as well."""
     return (
         f'{_name(prog, kind)}() {{\n  compgen -W "$({_listed(prog, kind)})" -- "$1"\n'
         '  compgen -f -- "$1"\n}'

@@ -193,10 +193,11 @@ def judge(
 
 def _figure(option: str, name: str, figures: Mapping[str, float | None]) -> float | None:
     prefix, dot, last = name.rpartition(".")
-    for own in (name, f"{prefix}{dot}{_SHORT.get(last, last)}"):
+    whole = f"{prefix}{dot}{_SHORT.get(last, last)}"
+    for own in (name, whole):
         if own in figures:
             return figures[own]
-    near = difflib.get_close_matches(name, figures, n=1)
+    near = difflib.get_close_matches(whole, figures, n=1)
     meant = f" Is {shown(near[0])} meant?" if near else ""
     raise InputError(
         option,

@@ -554,7 +554,9 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _is_tree(text: str) -> bool:
-    return text.startswith("tr_") and len(text) == 29 and not os.path.exists(text)
+    """Whether text is the id of a tree, or an alias, and no file."""
+    is_id = text.startswith("@") or (text.startswith("tr_") and len(text) == 29)
+    return is_id and not os.path.exists(text)
 
 
 def require_table(path: str | None) -> None:
