@@ -82,7 +82,7 @@ class Origin:
             _input(connection, role, value, given, read=number < MOST_INPUTS)
             for number, (role, value) in enumerate(_inputs(job))
         ]
-        return cls(job, inputs, shlex.join(_words(job, inputs, body)))
+        return cls(job, inputs, command_of(job, inputs, body))
 
     def names(self) -> str:
         """The names of the data, in one line."""
@@ -125,6 +125,13 @@ def changed(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in params.items()
         if value is not None and (name not in defaults or defaults[name] != value)
     }
+
+
+def command_of(job: Mapping[str, Any], inputs: Sequence[Input], body: Mapping[str, Any]) -> str:
+    """The command that repeats a job, quoted for a shell; "" for a kind that has none. Inputs are
+    ids where the service keeps them, else files; FILE where neither is known. body : the thing's.
+    """
+    return shlex.join(_words(job, inputs, body))
 
 
 def _words(

@@ -186,9 +186,11 @@ def _tree(tree: Tree, origin: Origin) -> Sections:
         )
     if rows:
         first = rows[0]
+        coarsest = f"{_n(first['clusters'], 'cluster')}{_p(first['p value'])}"
         found.append(
-            f"{_n(len(rows), 'cut')} stand{'s' if len(rows) == 1 else ''} out; the coarsest has "
-            f"{_n(first['clusters'], 'cluster')}{_p(first['p value'])}."
+            f"One cut stands out: {coarsest}."
+            if len(rows) == 1
+            else f"{len(rows)} cuts stand out; the coarsest has {coarsest}."
         )
         parts.append(_table("Cuts that stand out", rows))
         cut = tree._document("/cut", "clusters", {"k": first["clusters"], "limit": N_ROWS})

@@ -467,7 +467,8 @@ def heatmap(arguments: Namespace) -> None:
             ]
             outputs.table(rows, arguments.out)
         elif suffix:
-            outputs.saved(clustermap.content(suffix, **query), arguments.out)
+            with _uploaded(umbel, query) as uploaded:
+                outputs.saved(clustermap.content(suffix, **uploaded), arguments.out)
         _put_result(clustermap, arguments)
 
 
@@ -504,7 +505,8 @@ def map_points(arguments: Namespace) -> None:
             **work_of(arguments),
         )
         if suffix:
-            outputs.saved(layout.content(f"/positions{suffix}", **query), arguments.out)
+            with _uploaded(umbel, query) as uploaded:
+                outputs.saved(layout.content(f"/positions{suffix}", **uploaded), arguments.out)
         _put_result(layout, arguments)
 
 
