@@ -38,7 +38,7 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     kind = argparse.ArgumentParser
     if client:
         try:
-            from umbel_client.commands import Parser, add_commands
+            from umbel_client.commands import CommandHelp, Parser, add_commands
         except ModuleNotFoundError as error:
             if (error.name or "").partition(".")[0] != "umbel_client":
                 raise
@@ -48,6 +48,8 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
             )
         kind = Parser
     parser = kind(prog="umbel", description="Hierarchies as a service.")
+    if client:
+        parser.formatter_class = CommandHelp
     parser.add_argument("--version", action=_Version)
     commands = parser.add_subparsers(metavar="command", required=True)
     if client:

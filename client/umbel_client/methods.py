@@ -13,7 +13,7 @@ from typing import Any
 
 from umbel_client._written.methods import OPTIONS, Methods
 
-__all__ = ["METHODS", "MethodFacts", "Methods", "argument_texts", "documentation"]
+__all__ = ["GROUPS", "METHODS", "MethodFacts", "Methods", "argument_texts", "documentation"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,39 @@ def argument_texts(docstring: str) -> dict[str, str]:
 
 METHODS: Mapping[str, MethodFacts] = {name: _facts(function) for name, function in _functions()}
 """What each method takes, as its function has it."""
+
+
+_FIRST = ("l2h", "hac", "hdbscan", "kmeans", "class-tree", "layers", "mlr")
+"""Methods that most users begin with."""
+
+_TITLES: Mapping[str, str] = {
+    "logits": "classes, from a classifier's logits",
+    "features": "hierarchies of points",
+    "partitions": "partitions of points",
+    "sphere": "mixtures on the sphere",
+    "margins": "clusters with a maximum margin",
+    "hyperbolic": "hyperbolic trees",
+    "deep": "trees learned with an embedding",
+    "clusterings": "trees of given clusterings",
+    "classifiers": "classifiers, also into a hierarchy",
+    "labelled": "learning from known clusters",
+    "tasks": "several tasks at once",
+}
+"""The families in the order in which they are shown; one that is not here comes last."""
+
+
+def _groups() -> Mapping[str, tuple[str, ...]]:
+    families: dict[str, list[str]] = {family: [] for family in _TITLES}
+    for name in METHODS:
+        if name not in _FIRST:
+            function = getattr(Methods, name.replace("-", "_"))
+            families.setdefault(function.__module__.rpartition(".")[2], []).append(name)
+    titled = {_TITLES.get(family, family): tuple(names) for family, names in families.items()}
+    return {"to begin with": _FIRST, **{title: names for title, names in titled.items() if names}}
+
+
+GROUPS: Mapping[str, tuple[str, ...]] = _groups()
+"""Every method once, by what it is for: those to begin with, then the families."""
 
 
 def documentation(method: str) -> str:

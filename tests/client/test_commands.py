@@ -6,6 +6,9 @@ import argparse
 import io
 import json
 import re
+import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +17,7 @@ import pytest
 from tests.conftest import ROOT
 from umbel_client import File, InputError
 from umbel_client.commands import add_commands, main, outputs, values
-from umbel_client.methods import METHODS
+from umbel_client.methods import GROUPS, METHODS
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -33,8 +36,31 @@ def test_help_of_every_method(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     text = shown(capsys, "methods")
-    assert [line.split()[0] for line in text.splitlines()[1:]] == list(METHODS)
+    assert text.startswith("to begin with:\n  l2h ")
+    named = [line.split()[0] for line in text.splitlines() if line.startswith("  ")]
+    assert named == [name for names in GROUPS.values() for name in names]
+    assert sorted(named) == sorted(METHODS)
+    assert [each["id"] for each in json.loads(shown(capsys, "methods", "--json"))] == named
     assert "temperature : Divisor of the logits before softmax." in shown(capsys, "methods", "l2h")
+
+
+def test_help_has_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "run", "--help")
+    begin, points = text.index("  to begin with:\n    l2h "), text.index("  hierarchies of points:")
+    assert begin < text.index("\n    hac ") < points < text.index("\n    birch ")
+    text = shown(capsys, "--help")
+    assert text.index("  on files:\n    run ") < text.index(
+        "  on what a service keeps:\n    upload "
+    )
+
+
+def test_a_table_on_the_terminal_is_of_text() -> None:
+    rows = [{"name": "\x1b[31mred\u202e\n", "n": 1}, {"name": "é" * 3000, "n": 2}]
+    assert outputs.shown(rows).splitlines() == [
+        f"{'name':83}  n",
+        r"\x1b[31mred\u202e\n".ljust(83) + "  1",
+        f"{'é' * 80}...  2",
+    ]
 
 
 @pytest.mark.needs("shtab")
@@ -42,6 +68,25 @@ def test_completion_knows_methods_and_parameters(capsys: pytest.CaptureFixture[s
     text = shown(capsys, "completion", "bash")
     assert "--growable" in text
     assert "bisecting-kmeans" in text
+
+
+@pytest.mark.needs("shtab")
+def test_completion_offers_ids(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    script = tmp_path / "completion.bash"
+    script.write_text(shown(capsys, "completion", "bash"))
+    assert "_shtab_umbel_client_drift_pos_0_COMPGEN=_umbel_client_ids_of_trees" in (
+        script.read_text()
+    )
+    # The command is replaced by a function that lists two ids.
+    listing = '[ "$*" = "list trees --ids" ] && printf "tr_0a\\ntr_1b\\n"; echo no >&2'
+    words = f"""umbel-client() {{ {listing}; }}; complete() {{ :; }}
+        source {shlex.quote(str(script))}; _umbel_client_ids_of_trees tr_1"""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    ended = subprocess.run([bash, "-c", words], capture_output=True, text=True, check=False)
+    assert (ended.stdout, ended.stderr) == ("tr_1b\n", "")
+    assert "list any --ids 2>/dev/null" in shown(capsys, "completion", "zsh")
 
 
 def test_an_option_is_not_abbreviated(capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,3 +294,46 @@ def test_every_form_of_a_tree_can_be_chosen() -> None:
     menu = (pages / "tree" / "panels" / "file_menu.js").read_text()
     # The picture that is seen is drawn by the page, PNG and PDF as a figure for print.
     assert set(re.findall(r'save\("([\w.]+)"', menu)) == forms - {"png", "pdf"}
+
+
+def test_standard_output_in_place_of_a_file(
+    capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert outputs.form_of("-") == ".nwk"
+    assert outputs.form_of("linkage.npy:-") == ".linkage.npy"
+    assert outputs.form_of("a:-.svg") == ".svg"
+    assert outputs.standard_form("no/file:-") == ("no/file:-", False)
+    with pytest.raises(InputError, match="ends with"):
+        outputs.form_of("svvg:-")
+    stream = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(stream, write_through=True))
+    outputs.shower(False)
+    outputs.require_place("svg:-")
+    outputs.saved(b"\x89PNG", "png:-")
+    outputs.put({"n": 1}, True, "")
+    assert stream.getvalue() == b"\x89PNG"
+    assert b'"n": 1' in capfdbinary.readouterr().err
+    outputs.shower(False)
+    outputs.table([{"a": 1}], "-")
+    outputs.put(None, False, "text")
+    assert stream.getvalue() == b"\x89PNGa\r\n1\r\n"
+    outputs.shower(False)
+
+
+@pytest.mark.parametrize(
+    ("body", "size"),
+    [
+        ({"shape": [240, 6], "bytes": 5888}, "240 x 6, 5.89 kB"),
+        ({"shape": [3], "bytes": 999_500}, "3, 1 MB"),
+        ({"shape": None, "bytes": 5}, ""),
+        ({"n_points": 1200, "n_leaves": 6}, "1,200 rows, 6 leaves"),
+        (
+            {"result": {"n_reference": 9, "n_batch": 8, "n_moves": 0}},
+            "9 to 8 rows, 0 changes",
+        ),
+        ({"table": [{}, {}]}, "2 runs"),
+        ({"result": None}, ""),
+    ],
+)
+def test_sizes_of_what_is_listed(body: dict[str, object], size: str) -> None:
+    assert outputs.size_of(body) == size

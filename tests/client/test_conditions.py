@@ -9,8 +9,18 @@ from pathlib import Path
 import pytest
 
 from umbel_client import InputError
-from umbel_client.commands.conditions import ConditionHolds, conditions_of, figures_of, judge
+from umbel_client.commands import outputs
+from umbel_client.commands.conditions import (
+    ConditionHolds,
+    conditions_of,
+    figures_of,
+    figures_of_runs,
+    judge,
+)
 from umbel_client.commands.options import condition_options
+from umbel_client.comparison import Comparison
+from umbel_client.core.connection import Connection
+from umbel_client.core.messages import Settings
 
 RESULT = {
     "n_moves": 2,
@@ -66,6 +76,12 @@ def test_the_figures_of_a_result() -> None:
         ("purity.p != 1", False),
         ("likelihood.after < -.4", True),
         ("area > 100", True),
+        ("mass.p < .01 and n_moves > 2", False),
+        ("mass.p < .01 and n_moves >= 2", True),
+        ("n_moves > 2 or mass.p < .01", True),
+        ("n_moves > 2 or purity.p < .01", False),
+        ("mass.p < .01 and n_moves > 2 or purity.moved == 0", True),
+        ("purity.moved == 0 or mass.p < .01 and n_moves > 2", True),
     ],
 )
 def test_a_condition(condition: str, holds: bool) -> None:
@@ -85,6 +101,11 @@ def test_scores_below_a_number() -> None:
         ("--fail-if", "mass.p < nan"),
         ("--fail-if", "mass.p = 1"),
         ("--fail-if", "1 < mass.p < 2"),
+        ("--fail-if", "mass.p < 1 and"),
+        ("--fail-if", "or mass.p < 1"),
+        ("--fail-if", "(mass.p < 1)"),
+        ("--fail-if", "__import__('os') < 1"),
+        ("--fail-if", "mass.p < 1 and and n_moves > 1"),
         ("--fail-under", "nmi"),
         ("--fail-under", "=1"),
         ("--junit", "j.xml"),
@@ -98,6 +119,24 @@ def test_what_is_no_condition_is_refused_before_any_work(words: tuple[str, ...])
 def test_a_figure_that_is_not_there_is_refused_with_what_is() -> None:
     with pytest.raises(InputError, match=r"no figure 'nmi'; it has .*mass\.p_value, n_moves"):
         judged("--fail-if", "nmi < 1")
+    with pytest.raises(InputError, match=r"Is 'mass\.p_value' meant"):
+        judged("--fail-if", "mas.p < 1")
+    with pytest.raises(InputError, match="Is 'n_moves' meant"):
+        judged("--fail-if", "n_moves > 5 and n_move > 5")
+
+
+def test_warnings_are_annotations_in_a_workflow(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs.shower(False)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    outputs.warn(["Few rows."])
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    outputs.warn(["Few rows.", "100%\n::error::of them"])
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: Few rows.",
+        "::warning title=umbel::100%25%0A::error::of them",
+    ]
 
 
 def test_junit_and_annotations(
@@ -115,3 +154,24 @@ def test_junit_and_annotations(
     suite = ElementTree.parse(path).getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
     assert [case.find("failure") is not None for case in suite] == [True, True, False]
+
+
+def test_the_figures_of_a_comparison() -> None:
+    def run(method: str, **means: float) -> dict[str, object]:
+        return {"method": method, "metrics": {name: {"mean": own} for name, own in means.items()}}
+
+    body = {
+        "id": "cmp_1",
+        "status": "succeeded",
+        "table": [run("hac", nmi=0.5), run("kmeans", nmi=0.7, ari=0.25), run("hac", nmi=0.625)],
+        "best": {"nmi": 1, "ari": 1},
+    }
+    connection = Connection(Settings("http://127.0.0.1:1"))
+    assert figures_of(figures_of_runs(Comparison(connection, body))) == {
+        "hac.nmi": 0.5,
+        "hac-2.nmi": 0.625,
+        "kmeans.nmi": 0.7,
+        "kmeans.ari": 0.25,
+        "best.nmi": 0.7,
+        "best.ari": 0.25,
+    }

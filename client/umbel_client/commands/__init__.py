@@ -9,12 +9,13 @@ is installed, its command `umbel` has the same commands beside its own.
 - `reports`: `umbel report`; `placing`: `umbel place`
 - `operating`: what the operator's commands do: failed jobs, pauses, workers
 - `options`: what commands have in common; `plugged`: methods of plug-ins
+- `catalogue`: `umbel methods`; `completion`: `umbel completion`
 - `conditions`: when a command fails in a pipeline: `--fail-if`, `--fail-under`, `--junit`
 - `values`: from text on the command line to inputs and parameters
 - `outputs`: results as files and on the terminal
 """
 
-from umbel_client.commands.arguments import add_commands, main
+from umbel_client.commands.arguments import CommandHelp, add_commands, main
 from umbel_client.commands.options import Parser
 
-__all__ = ["Parser", "add_commands", "main"]
+__all__ = ["CommandHelp", "Parser", "add_commands", "main"]

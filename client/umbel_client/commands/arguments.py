@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from umbel_client.commands import kept_arguments
+from umbel_client.commands.completion import SHELLS, print_completion
 from umbel_client.commands.options import (
     EXIT_CODES,
     OWN_SERVICE,
     Commands,
+    Grouped,
     Late,
     Parser,
     command,
     condition_options,
+    report_option,
     service_options,
     table_options,
     work_options,
@@ -31,14 +32,17 @@ from umbel_client.commands.plugged import (
     text_of,
 )
 from umbel_client.commands.values import unknown
-from umbel_client.methods import METHODS, MethodFacts, argument_texts, documentation
+from umbel_client.methods import GROUPS, METHODS, MethodFacts, argument_texts, documentation
 from umbel_client.version import VERSION
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """The command of the client alone; its exit status is the process's."""
     parser = Parser(
-        prog="umbel-client", description="Hierarchies from files, by Umbel.", epilog=EXIT_CODES
+        prog="umbel-client",
+        description="Hierarchies from files, by Umbel.",
+        epilog=EXIT_CODES,
+        formatter_class=CommandHelp,
     )
     parser.add_argument("--version", action="version", version=f"umbel-client {VERSION}")
     add_commands(parser, parser.add_subparsers(metavar="command", required=True))
@@ -83,11 +87,31 @@ def _run(commands: Commands, installed: Installed) -> None:
     methods = run.add_subparsers(
         metavar="method", required=True, dest="method", action=_MethodParsers
     )
-    for method, facts in METHODS.items():
-        _run_method(methods, method, facts, *_documented(method))
+    run.formatter_class = _MethodHelp
+    for names in GROUPS.values():
+        for method in names:
+            _run_method(methods, method, METHODS[method], *_documented(method))
     assert isinstance(methods, _MethodParsers)
     methods.choices = KnownParsers(methods.choices or {})
     methods.installed = installed
+
+
+class _MethodHelp(Grouped):
+    """The methods by what they are for."""
+
+    titles = {names[0]: title for title, names in GROUPS.items()}
+
+
+class CommandHelp(Grouped):
+    """The commands by what they work on."""
+
+    titles = {
+        "run": "on files",
+        "jobs": "on jobs and workers",
+        "upload": "on what a service keeps",
+        "methods": "about the command",
+        "serve": "the service",
+    }
 
 
 class _MethodParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
@@ -184,7 +208,7 @@ def _results(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="the tree as .nwk, .nex, .json, .arrow, .parquet, .graphml, .svg, .png, .pdf, "
         ".linkage.npy or .hclust.json; the cluster of every row as .csv or .npy; several times for "
-        "several files. Without: Newick on standard output",
+        "several files; svg:- is standard output. Without: Newick there",
     )
     results.add_argument(
         "--cut",
@@ -198,6 +222,7 @@ def _results(parser: argparse.ArgumentParser) -> None:
         help="of .svg, .png and .pdf: shape=circular|rectangular|icicle,px=1000,"
         "color_by=cluster:12,...",
     )
+    report_option(results)
 
 
 def _evaluate(commands: Commands) -> None:
@@ -282,7 +307,7 @@ def _calibrate(commands: Commands) -> None:
         "--pairs", metavar="FILE", help="pairs that need more data, as .json or .csv"
     )
     service_options(parser)
-    condition_options(parser, "error > .12")
+    condition_options(parser, "error > .12", report=True)
     parser.set_defaults(run=Late("calibrate"))
 
 
@@ -302,7 +327,7 @@ def _drift(commands: Commands) -> None:
         "--out", metavar="FILE", help="every node, as .json or .csv, or the picture, as .svg"
     )
     service_options(parser)
-    condition_options(parser, "mass.p_value < .01")
+    condition_options(parser, "mass.p_value < .01", report=True)
     parser.set_defaults(run=Late("drift"))
 
 
@@ -365,6 +390,7 @@ def _compare(commands: Commands) -> None:
     table_options(parser)
     work_options(parser, "the comparison's")
     service_options(parser)
+    condition_options(parser, "best.nmi < .8", under=True, report=True)
     parser.set_defaults(run=Late("compare"))
 
 
@@ -471,7 +497,7 @@ def _methods(commands: Commands) -> None:
     parser.add_argument("method", nargs="?", metavar="id", choices=KnownNames(METHODS))
     parser.add_argument("--url", help="of a service that may have further methods")
     parser.add_argument("--json", action="store_true", help="for other programs")
-    parser.set_defaults(run=Late("methods"))
+    parser.set_defaults(run=Late("methods", "catalogue"))
 
 
 def _mcp(commands: Commands) -> None:
@@ -485,21 +511,10 @@ def _mcp(commands: Commands) -> None:
 
 
 def _completion(parser: argparse.ArgumentParser, commands: Commands) -> None:
-    shells = ("bash", "zsh", "tcsh")
     sentence = 'print what completes this command in a shell: eval "$(umbel completion bash)"'
     completion = commands.add_parser("completion", help=sentence, description=sentence)
-    completion.add_argument("shell", choices=shells)
-
-    def run(arguments: argparse.Namespace) -> int:
-        if find_spec("shtab") is None:
-            print("Completion needs the package shtab: pip install shtab.", file=sys.stderr)
-            return 2
-        import shtab
-
-        print(shtab.complete(parser, arguments.shell))
-        return 0
-
-    completion.set_defaults(run=run)
+    completion.add_argument("shell", choices=SHELLS)
+    completion.set_defaults(run=lambda arguments: print_completion(parser, arguments.shell))
 
 
 def _flags(name: str) -> list[str]:

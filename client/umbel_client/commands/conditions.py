@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
 import operator
-import os
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +15,7 @@ from typing import Any
 from umbel_client.commands import outputs
 from umbel_client.commands.options import CONDITION
 from umbel_client.commands.outputs import say
+from umbel_client.comparison import Comparison
 from umbel_client.errors import InputError, UmbelError
 from umbel_client.quoting import shown
 
@@ -36,38 +37,74 @@ class ConditionHolds(UmbelError):
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A figure of the result compared with a number. option : where it was given."""
+class Compared:
+    """A figure of the result compared with a number."""
 
-    option: str
     name: str
-    comparison: str
+    sign: str
     number: float
 
     def __str__(self) -> str:
-        return f"{self.name} {self.comparison} {self.number:g}"
+        return f"{self.name} {self.sign} {self.number:g}"
+
+    def holds(self, value: float | None) -> bool:
+        """Whether it does; it does for a figure without a value."""
+        return value is None or _COMPARED[self.sign](value, self.number)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Comparisons, of which all of one of the groups must hold. option : where it was given."""
+
+    option: str
+    groups: tuple[tuple[Compared, ...], ...]
+
+    def __str__(self) -> str:
+        return " or ".join(" and ".join(map(str, group)) for group in self.groups)
+
+    def names(self) -> Sequence[str]:
+        """The figures that it compares, each once."""
+        return list(dict.fromkeys(each.name for group in self.groups for each in group))
+
+    def holds(self, values: Mapping[str, float | None]) -> bool:
+        """Whether it does with these figures."""
+        return any(all(each.holds(values[each.name]) for each in group) for group in self.groups)
 
 
 def conditions_of(arguments: argparse.Namespace) -> list[Condition]:
     """The conditions of a command, before any work. Raises InputError for one that is none."""
     found = []
     for text in arguments.fail_if:
-        parts = re.fullmatch(r"\s*([\w.\-]+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*", text)
-        number = None if parts is None else _number(parts[3])
-        if parts is None or number is None:
-            raise InputError("--fail-if", f"{shown(text)} is not {CONDITION}.")
-        found.append(Condition("--fail-if", parts[1], parts[2], number))
+        groups = tuple(
+            tuple(_comparison(part, text) for part in re.split(r"\s+and\s+", group))
+            for group in re.split(r"\s+or\s+", text)
+        )
+        found.append(Condition("--fail-if", groups))
     for text in getattr(arguments, "fail_under", ()):
         name, _, value = text.partition("=")
         number = _number(value)
         if not name.strip() or number is None:
             raise InputError("--fail-under", f"{shown(text)} is not NAME=NUMBER.")
-        found.append(Condition("--fail-under", name.strip(), "<", number))
+        found.append(Condition("--fail-under", ((Compared(name.strip(), "<", number),),)))
     if arguments.junit is not None:
         if not found:
             raise InputError("--junit", "there is no condition: give --fail-if.")
         outputs.require_place(arguments.junit)
+    if getattr(arguments, "report", None) is not None:
+        outputs.require_place(arguments.report)
     return found
+
+
+def _comparison(part: str, text: str) -> Compared:
+    """part : of the condition `text`. Raises InputError for what is no comparison."""
+    parts = re.fullmatch(r"\s*([\w.\-]+)\s*(<=|>=|==|!=|<|>)\s*(\S+)\s*", part)
+    number = None if parts is None else _number(parts[3])
+    if parts is None or number is None:
+        where = "" if part == text else f", in {shown(text)}"
+        raise InputError(
+            "--fail-if", f"{shown(part)}{where} is not {CONDITION}; 'and' and 'or' join several."
+        )
+    return Compared(parts[1], parts[2], number)
 
 
 def _number(text: str) -> float | None:
@@ -85,6 +122,20 @@ def figures_of(result: Mapping[str, Any]) -> dict[str, float | None]:
     `mass.p_value`. True and False are 1 and 0; None stays. Cost: the size of the result.
     """
     return dict(_figures(result))
+
+
+def figures_of_runs(comparison: Comparison) -> dict[str, Any]:
+    """The means of the metrics of each run by its method, `hac.nmi`, of a further run of a method
+    by its number, `hac-2.nmi`, and the best of all runs, `best.nmi`."""
+    figures: dict[str, Any] = {}
+    for row in comparison.table:
+        number = 1
+        while (name := row["method"] + (f"-{number}" if number > 1 else "")) in figures:
+            number += 1
+        figures[name] = {metric: own["mean"] for metric, own in row["metrics"].items()}
+    means = [row["metrics"] for row in comparison.table]
+    best = {metric: means[row][metric]["mean"] for metric, row in comparison.best.items()}
+    return {**figures, "best": best}
 
 
 def _figures(result: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
@@ -121,15 +172,18 @@ def judge(
     held = []
     judged = []
     for condition in conditions:
-        value = _figure(condition, figures)
-        holds = value is None or _COMPARED[condition.comparison](value, condition.number)
-        shown = "has no value" if value is None else f"is {value:.6g}"
-        sentence = f"{condition}: {condition.name} {shown}"
+        values = {name: _figure(condition.option, name, figures) for name in condition.names()}
+        holds = condition.holds(values)
+        read = ", ".join(
+            f"{name} has no value" if value is None else f"{name} is {value:.6g}"
+            for name, value in values.items()
+        )
+        sentence = f"{condition}: {read}"
         judged.append((condition, holds, sentence))
         if holds:
             held.append(sentence)
-            if os.environ.get("GITHUB_ACTIONS") == "true":
-                say(f"::error title=umbel {command}::{_escaped(sentence)}")
+            if outputs.in_workflow():
+                say(outputs.annotation("error", sentence, command))
         say(f"  {'failed' if holds else 'passed'}  {sentence}", arguments.quiet)
     if arguments.junit is not None:
         outputs.saved(_junit(command, judged), arguments.junit)
@@ -137,20 +191,18 @@ def judge(
         raise ConditionHolds(f"{command}: {'; '.join(held)}.")
 
 
-def _figure(condition: Condition, figures: Mapping[str, float | None]) -> float | None:
-    prefix, dot, last = condition.name.rpartition(".")
-    for name in (condition.name, f"{prefix}{dot}{_SHORT.get(last, last)}"):
-        if name in figures:
-            return figures[name]
+def _figure(option: str, name: str, figures: Mapping[str, float | None]) -> float | None:
+    prefix, dot, last = name.rpartition(".")
+    whole = f"{prefix}{dot}{_SHORT.get(last, last)}"
+    for own in (name, whole):
+        if own in figures:
+            return figures[own]
+    near = difflib.get_close_matches(whole, figures, n=1)
+    meant = f" Is {shown(near[0])} meant?" if near else ""
     raise InputError(
-        condition.option,
-        f"the result has no figure {shown(condition.name)}; it has {', '.join(sorted(figures))}.",
+        option,
+        f"the result has no figure {shown(name)}; it has {', '.join(sorted(figures))}.{meant}",
     )
-
-
-def _escaped(text: str) -> str:
-    """A message of a workflow command, which ends with its line."""
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _junit(command: str, judged: Sequence[tuple[Condition, bool, str]]) -> bytes:

@@ -80,12 +80,18 @@ def _import(commands: Commands) -> None:
 
 def _list(commands: Commands) -> None:
     parser = _added(commands, "list", "the newest things of a kind that a service keeps", "listed")
-    parser.add_argument("kind", choices=KINDS, metavar="kind", help=", ".join(KINDS))
+    kinds = (*KINDS, "any")
+    parser.add_argument(
+        "kind", choices=kinds, metavar="kind", help=f"{', '.join(KINDS)}; any, with --ids"
+    )
     parser.add_argument("--tree", metavar="ID", help="only what was made for tr_...")
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
     parser.add_argument("--name", help="only those with exactly this name")
     parser.add_argument("--tag", action="append", default=[], help="several times: all of them")
     parser.add_argument("--words", help="only those that have each word in a name, note or tag")
+    parser.add_argument(
+        "--ids", action="store_true", help="only ids, one a line; of any: the newest of every kind"
+    )
     parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
 
 

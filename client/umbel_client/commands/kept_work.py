@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 import sys
+import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -58,7 +60,11 @@ BY_TREE = ("attachments", "calibrations", "drifts", "heatmaps", "maps", "namings
 """Lists that a tree is one of the filters of."""
 
 
-def _alone(kind: type[Artifact]) -> Callable[[Umbel, str], Artifact]:
+WITHOUT_TREE = ("trees", "jobs", "datasets", "comparisons", *BY_TREE)
+"""Lists that `any` joins."""
+
+
+def alone(kind: type[Artifact]) -> Callable[[Umbel, str], Artifact]:
     """Reads a thing without its nodes, matrix or columns."""
     return lambda umbel, thing_id: kind._read(umbel._connection, thing_id, whole=False)
 
@@ -69,13 +75,13 @@ _READERS: Mapping[str, Callable[[Umbel, str], Holder]] = {
     "md": Umbel.model,
     "job": Umbel.job,
     "cmp": Umbel.comparison,
-    "cal": _alone(Calibration),
-    "dr": _alone(Drift),
+    "cal": alone(Calibration),
+    "dr": alone(Drift),
     "pl": Umbel.placement,
-    "hm": _alone(Heatmap),
+    "hm": alone(Heatmap),
     "map": Umbel.map,
-    "nm": _alone(Naming),
-    "at": _alone(Attachment),
+    "nm": alone(Naming),
+    "at": alone(Attachment),
     "ed": Umbel.edition,
     "sh": Umbel.share,
 }
@@ -117,7 +123,12 @@ def import_tree(arguments: Namespace) -> None:
 def listed(arguments: Namespace) -> None:
     """`umbel list`."""
     kind = arguments.kind
+    if kind == "any" and not arguments.ids:
+        raise InputError("kind", "any is for --ids alone; name one kind.")
     with service(arguments, kept=True) as umbel:
+        if kind == "any":
+            _put_ids([each for one in WITHOUT_TREE for each in _newest(umbel, one, arguments)])
+            return
         if kind in OF_A_TREE:
             if arguments.tree is None:
                 raise InputError("--tree", f"{kind} are listed by tree: --tree tr_....")
@@ -125,17 +136,40 @@ def listed(arguments: Namespace) -> None:
                 raise InputError("list", f"{kind} have --tree as their only filter.")
             holders = getattr(umbel.tree(arguments.tree), kind)()
         else:
-            holders = getattr(umbel, kind)(**_filters(arguments))
+            holders = _newest(umbel, kind, arguments)
         bodies = [each if isinstance(each, dict) else each.body for each in holders]
-    columns = ("id", "status", "name", "tags", "method", "role", "by", "created_at", "expires_at")
-    rows = [{name: body.get(name) for name in columns} for body in bodies]
+    if arguments.ids:
+        _put_ids(bodies)
+        return
+    before, after = ("id", "status", "name"), ("tags", "method", "role", "by", "created_at")
+    rows = [
+        {
+            **{name: body.get(name) for name in before},
+            "size": outputs.size_of(body),
+            **{name: body.get(name) for name in (*after, "expires_at")},
+        }
+        for body in bodies
+    ]
     for row, body in zip(rows, bodies, strict=True):
         if kind == "datasets":
             row["columns"] = outputs.column_names(body)
     put(bodies, arguments.json, outputs.shown(rows) if rows else f"No {kind}.")
 
 
-def _filters(arguments: Namespace) -> dict[str, Any]:
+def _newest(umbel: Umbel, kind: str, arguments: Namespace) -> Sequence[Any]:
+    """The things of a kind that is not of one tree, as the options of a list filter them."""
+    listed: Sequence[Any] = getattr(umbel, kind)(**_filters(arguments, kind))
+    return listed
+
+
+def _put_ids(holders: Sequence[Any]) -> None:
+    """Ids, one a line; of another form than ids have, none, since shells read them."""
+    bodies = [each if isinstance(each, dict) else each.body for each in holders]
+    ids = [str(body.get("id")) for body in bodies]
+    put(None, False, "\n".join(each for each in ids if re.fullmatch(r"[a-z]+_[0-9a-z]+", each)))
+
+
+def _filters(arguments: Namespace, kind: str) -> dict[str, Any]:
     """What a list is filtered by. Raises InputError for what its items do not have."""
     filters = {
         "name": arguments.name,
@@ -143,7 +177,6 @@ def _filters(arguments: Namespace) -> dict[str, Any]:
         "words": arguments.words,
         "limit": arguments.limit,
     }
-    kind = arguments.kind
     if arguments.status is not None:
         if kind in ("trees", "datasets"):
             raise InputError("--status", f"{kind} are not filtered by it.")
@@ -243,7 +276,8 @@ def save(arguments: Namespace) -> None:
     with service(arguments, kept=True) as umbel:
         holder = held(umbel, arguments.id)
         content = _content_of(holder)
-        suffix = Path(arguments.file).suffix
+        path, standard = outputs.standard_form(arguments.file)
+        suffix = Path(path or "-.nwk").suffix if kind == "tr" else Path(path or "-.json").suffix
         if arguments.part is not None:
             stays = kind in ("ds", "md", "job") and arguments.part.strip("/") in _WITHOUT_SUFFIX
             form = f"/{arguments.part.strip('/')}{'' if stays else suffix}"
@@ -253,9 +287,17 @@ def save(arguments: Namespace) -> None:
             outputs.saved(content(), arguments.file)
         elif kind == "job":
             raise InputError("--part", "of a job: predictions, nodes or tables.")
+        elif standard:
+            with tempfile.TemporaryDirectory(prefix="umbel-") as folder:
+                beside = (
+                    Path(folder) / f"of{outputs.form_of(path or '-') if kind == 'tr' else suffix}"
+                )
+                holder.save(str(beside), **query)
+                outputs.saved(beside.read_bytes(), arguments.file)
         else:
             holder.save(arguments.file, **query)
-        say(f"  {arguments.file}", arguments.quiet)
+        if not standard:
+            say(f"  {arguments.file}", arguments.quiet)
 
 
 _WITHOUT_SUFFIX = ("content", "statements", "predictions", "nodes", "tables")
@@ -425,7 +467,8 @@ def heatmap(arguments: Namespace) -> None:
             ]
             outputs.table(rows, arguments.out)
         elif suffix:
-            outputs.saved(clustermap.content(suffix, **query), arguments.out)
+            with _uploaded(umbel, query) as uploaded:
+                outputs.saved(clustermap.content(suffix, **uploaded), arguments.out)
         _put_result(clustermap, arguments)
 
 
@@ -462,7 +505,8 @@ def map_points(arguments: Namespace) -> None:
             **work_of(arguments),
         )
         if suffix:
-            outputs.saved(layout.content(f"/positions{suffix}", **query), arguments.out)
+            with _uploaded(umbel, query) as uploaded:
+                outputs.saved(layout.content(f"/positions{suffix}", **uploaded), arguments.out)
         _put_result(layout, arguments)
 
 
@@ -471,7 +515,7 @@ def _suffix(path: str | None, accepted: tuple[str, ...]) -> str:
     if path is None:
         return ""
     outputs.require_place(path)
-    suffix = Path(path).suffix.lower()
+    suffix = Path(outputs.standard_form(path)[0] or f"-{accepted[0]}").suffix.lower()
     if suffix not in accepted:
         forms = ", ".join(accepted)
         raise InputError(

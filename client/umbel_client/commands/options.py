@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -18,8 +18,8 @@ else:
 
 EXIT_CODES = """\
 exit status: 0 done; 1 the service refused it, or the job failed; 2 a wrong argument or input;
-3 no service can be reached; 4 --wait-s is over, the job goes on; 5 a condition of --fail-if holds;
-130 interrupted (Ctrl-C)."""
+3 no service can be reached; 4 --wait-s is over, the job goes on; 5 a condition of --fail-if or
+--fail-under holds; 130 interrupted (Ctrl-C)."""
 
 OWN_SERVICE = (
     "Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service for "
@@ -62,6 +62,22 @@ class Parser(argparse.ArgumentParser):
         if options and self.parameters:
             text += f" The parameters of `{self.prog}` are {', '.join(self.parameters)}."
         return text
+
+
+class Grouped(argparse.RawDescriptionHelpFormatter):
+    """Help in which commands stand in groups.
+
+    titles : the title of a group by the name of its first command.
+    """
+
+    titles: Mapping[str, str] = {}
+
+    def _format_action(self, action: argparse.Action) -> str:
+        text = super()._format_action(action)
+        # Only the entries of a list of commands have neither options nor a place.
+        entry = type(action).__name__ == "_ChoicesPseudoAction"
+        title = self.titles.get(action.dest) if entry else None
+        return text if title is None else f"\n  {title}:\n{text}"
 
 
 def command(commands: Commands, name: str, sentence: str) -> argparse.ArgumentParser:
@@ -134,9 +150,10 @@ CONDITION = "NAME < NUMBER, with <, <=, >, >=, == or !="
 
 
 def condition_options(
-    parser: argparse.ArgumentParser, example: str, *, under: bool = False
+    parser: argparse.ArgumentParser, example: str, *, under: bool = False, report: bool = False
 ) -> None:
-    """Add --fail-if, --junit and, where scores are results, --fail-under."""
+    """Add --fail-if, --junit, where scores are results --fail-under, and --report where there are
+    reports of what was made."""
     group = parser.add_argument_group(
         "in pipelines", "the exit status is 5 where the work was done and a condition holds"
     )
@@ -145,8 +162,9 @@ def condition_options(
         action="append",
         metavar="CONDITION",
         default=[],
-        help=f"{CONDITION}, as {example!r}; several times: one that holds is enough. A figure "
-        "without a value counts as one that holds",
+        help=f"{CONDITION}, as {example!r}; 'and' and 'or' join several ('and' first), as "
+        "does the option given several times: one that holds is enough. A figure without a value "
+        "counts as one that holds",
     )
     if under:
         group.add_argument(
@@ -157,6 +175,15 @@ def condition_options(
             help="as --fail-if 'NAME < NUMBER'",
         )
     group.add_argument("--junit", metavar="FILE", help="every condition as a test, as JUnit's XML")
+    if report:
+        report_option(group)
+
+
+def report_option(group: argparse._ActionsContainer) -> None:
+    """Add --report."""
+    group.add_argument(
+        "--report", metavar="FILE", help="also a report as one HTML file, pictures inside"
+    )
 
 
 def described_options(parser: argparse._ActionsContainer, what: str = "its") -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,8 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from umbel_client.calibration import Calibration
+from umbel_client.comparison import Comparison
+from umbel_client.drift import Drift
 from umbel_client.errors import InputError, UmbelWarning
-from umbel_client.quoting import path_shown
+from umbel_client.quoting import path_shown, plain
+from umbel_client.report import report
 from umbel_client.tree import Tree
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -27,6 +33,9 @@ ASSIGNMENT_FORMS = (".csv", ".npy")
 
 def form_of(path: str) -> str:
     """The form that the ending of a file asks for. Raises InputError for an ending that is none."""
+    path, standard = standard_form(path)
+    if standard and not path:
+        return ".nwk"
     suffixes = [suffix.lower() for suffix in Path(path).suffixes]
     several = "".join(suffixes[-2:])
     if several in (".linkage.npy", ".hclust.json"):
@@ -40,8 +49,29 @@ def form_of(path: str) -> str:
     )
 
 
+STANDARD_OUTPUT = "-"
+"""In place of a file: standard output, as Newick or CSV; `svg:-` in another form."""
+
+
+def standard_form(path: str) -> tuple[str, bool]:
+    """What says the form, and whether it goes to standard output: ".svg" for `svg:-`, "" for `-`;
+    else the path."""
+    form, separator, rest = path.rpartition(":")
+    if rest != STANDARD_OUTPUT or (separator and not re.fullmatch(r"[\w.]+", form)):
+        return path, False
+    # The stem is there for pathlib, to which ".svg" is a hidden file without an ending.
+    return f"-.{form}" if separator else "", True
+
+
+def is_svg(path: str | None) -> bool:
+    """Whether the form of a file, or of what goes to standard output, is SVG."""
+    return path is not None and standard_form(path)[0].lower().endswith(".svg")
+
+
 def require_place(path: str) -> None:
     """Raises InputError unless a file can be written there; before any work is done."""
+    if standard_form(path)[1]:
+        return
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise InputError("--out", f"there is no folder {path_shown(folder)}.")
@@ -62,7 +92,17 @@ def written(tree: Tree, path: str, cut: Mapping[str, Any], picture: Mapping[str,
 
 
 def saved(content: bytes, path: str) -> None:
-    """Raises InputError where the file cannot be written."""
+    """A file, or standard output for `-`. Raises InputError where the file cannot be written."""
+    if standard_form(path)[1]:
+        # Tests and notebooks replace standard output by one of text alone.
+        if (stream := getattr(sys.stdout, "buffer", None)) is None:
+            print(content.decode("utf-8", "backslashreplace"), end="")
+        else:
+            sys.stdout.flush()
+            stream.write(content)
+        sys.stdout.flush()
+        _taken.add("stdout")
+        return
     target = Path(path)
     beside = target.with_name(f".{target.name}.part")
     try:
@@ -75,9 +115,21 @@ def saved(content: bytes, path: str) -> None:
         ) from None
 
 
+def reported(
+    thing: Tree | Comparison | Calibration | Drift,
+    path: str | None,
+    files: Mapping[str, str | None],
+) -> None:
+    """The report of --report, if it was given. files : the inputs as the command names them."""
+    if path is None:
+        return
+    known = {role: text for role, text in files.items() if text is not None}
+    saved(report(thing, known).encode("utf-8", "replace"), path)
+
+
 def table(rows: Sequence[Mapping[str, Any]], path: str) -> None:
     """Rows as .csv or .json. Raises InputError for another ending."""
-    suffix = Path(path).suffix.lower()
+    suffix = Path(standard_form(path)[0] or "-.csv").suffix.lower()
     if suffix == ".json":
         saved(_json(list(rows)).encode(), path)
     elif suffix == ".csv":
@@ -99,15 +151,29 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def shown(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as columns of text, numbers with four digits; empty columns are left out."""
+_LONGEST = 80
+"""Characters of a cell at most, but of the last of a line."""
+
+_LONGEST_LAST = 2000
+
+
+def shown(rows: Sequence[Mapping[str, Any]], *, titles: bool = True) -> str:
+    """Rows as columns of text, numbers with four digits; empty columns are left out.
+
+    Long cells are cut, but the last of a line; what cannot be seen is escaped, so that no name
+    writes to the terminal what is not text. titles : whether the first line names the columns.
+    """
     columns = [
         name
         for name in dict.fromkeys(name for row in rows for name in row)
         if any(row.get(name) not in (None, "", {}, []) for row in rows)
     ]
-    cells = [[name.replace("_", " ") for name in columns]]
-    cells += [[_short(row.get(name)) for name in columns] for row in rows]
+    cells = [[name.replace("_", " ") for name in columns]] if titles else []
+    limits = [_LONGEST] * (len(columns) - 1) + [_LONGEST_LAST]
+    cells += [
+        [plain(_short(row.get(name)), limit) for name, limit in zip(columns, limits, strict=True)]
+        for row in rows
+    ]
     widths = [max(len(line[i]) for line in cells) for i in range(len(columns))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
@@ -121,6 +187,40 @@ def column_names(dataset: Mapping[str, Any], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f", ... ({len(names)})" if len(names) > most else "")
 
 
+def size_of(body: Mapping[str, Any]) -> str:
+    """How large a thing of a list is, in words; "" where its body does not say it."""
+    result = body.get("result") or {}
+    if isinstance(body.get("shape"), list):
+        shape = " x ".join(f"{n:,}" for n in body["shape"])
+        size = body.get("bytes")
+        return shape if size is None else f"{shape}, {_bytes(size)}"
+    if "n_reference" in result:
+        rows = f"{result['n_reference']:,} to {result['n_batch']:,} rows"
+        return f"{rows}, {result.get('n_moves', 0):,} changes"
+    if isinstance(body.get("table"), list):
+        return f"{len(body['table']):,} runs"
+    counted = {**body, **result}
+    sizes = (
+        ("n_points", "rows"),
+        ("n_rows", "rows"),
+        ("n_leaves", "leaves"),
+        ("n_columns", "columns"),
+        ("n_nodes", "nodes"),
+        ("n_items", "items"),
+    )
+    return ", ".join(
+        f"{counted[name]:,} {noun}" for name, noun in sizes if isinstance(counted.get(name), int)
+    )
+
+
+def _bytes(n: int) -> str:
+    """Bytes with three digits and a unit."""
+    size, units = float(n), ["B", "kB", "MB", "GB", "TB"]
+    while size >= 999.5 and len(units) > 1:
+        size, units = size / 1000, units[1:]
+    return f"{size:.3g} {units[0]}"
+
+
 def dataset_text(dataset: Mapping[str, Any]) -> str:
     """The fields of a dataset, one a line, then its columns as a table."""
     facts = [{"field": name, "value": own} for name, own in dataset.items() if name != "columns"]
@@ -129,9 +229,13 @@ def dataset_text(dataset: Mapping[str, Any]) -> str:
 
 
 def put(value: Any, as_json: bool, text: str) -> None:
-    """The result on standard output."""
-    print(_json(value) if as_json else text)
+    """The result on standard output; on standard error where a file has gone there."""
+    print(_json(value) if as_json else text, file=sys.stderr if _taken else sys.stdout)
     sys.stdout.flush()
+
+
+_taken: set[str] = set()
+"""Not empty once this command has written a file to standard output."""
 
 
 def say(text: str, quiet: bool = False) -> None:
@@ -142,8 +246,9 @@ def say(text: str, quiet: bool = False) -> None:
 
 def shower(quiet: bool) -> Callable[..., None]:
     """What shows a warning of Python: UmbelWarnings as `warn` does, others as before. None of this
-    command has been shown."""
+    command has been shown, and nothing is on standard output."""
     _warned.clear()
+    _taken.clear()
     otherwise = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
@@ -162,8 +267,20 @@ def warn(sentences: Iterable[str], quiet: bool = False) -> None:
     """The warnings of what was done, on standard error, each once in a command."""
     for sentence in sentences:
         if sentence not in _warned:
-            say(f"warning: {sentence}", quiet)
+            line = f"warning: {sentence}"
+            say(annotation("warning", sentence) if in_workflow() else line, quiet)
         _warned.add(sentence)
+
+
+def in_workflow() -> bool:
+    """Whether the command runs in a workflow of GitHub, which shows some lines as annotations."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def annotation(kind: str, sentence: str, command: str = "") -> str:
+    """The line that a workflow of GitHub shows beside its run. kind : `error` or `warning`."""
+    escaped = sentence.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return f"::{kind} title={f'umbel {command}'.rstrip()}::{escaped}"
 
 
 def facts_of(tree: Tree) -> dict[str, Any]:

@@ -14,7 +14,7 @@ def place(arguments: Namespace) -> None:
     """`umbel place`."""
     hierarchy = input_of("hierarchy", arguments.hierarchy)
     required = conditions.conditions_of(arguments)
-    picture = arguments.out is not None and arguments.out.lower().endswith(".svg")
+    picture = outputs.is_svg(arguments.out)
     if picture:
         outputs.require_place(arguments.out)
     else:

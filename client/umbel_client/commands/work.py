@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from umbel_client.client import Umbel
 from umbel_client.commands import conditions, outputs
 from umbel_client.commands.outputs import put, say
-from umbel_client.commands.plugged import of_service, plugged_of, text_of
+from umbel_client.commands.plugged import plugged_of
 from umbel_client.commands.values import (
     CUTS,
     PICTURES,
@@ -25,9 +25,7 @@ from umbel_client.commands.values import (
     table_of,
     taken,
     tree_of,
-    unknown,
 )
-from umbel_client.core.runs import facts_in
 from umbel_client.errors import (
     CannotStart,
     ConnectionFailed,
@@ -36,7 +34,6 @@ from umbel_client.errors import (
     UmbelWarning,
     WaitTimeout,
 )
-from umbel_client.methods import METHODS, documentation
 from umbel_client.packages import package
 from umbel_client.problems import WrongLength
 from umbel_client.quoting import path_shown, shown
@@ -151,7 +148,11 @@ def run(arguments: Namespace) -> None:
             params=params,
             **values,
         )
-        _write(tree, arguments, forms)
+        named = {role: getattr(arguments, f"input:{role}") or [] for role in facts.inputs}
+        own = {role: texts[0] for role, texts in named.items() if len(texts) == 1}
+        if arguments.file is not None:
+            own.setdefault(facts.inputs[0], arguments.file)
+        _write(tree, arguments, forms, own)
 
 
 def consensus(arguments: Namespace) -> None:
@@ -188,12 +189,17 @@ def _forms(arguments: Namespace) -> Forms:
     for path in arguments.out:
         outputs.form_of(path)
         outputs.require_place(path)
+    if arguments.report is not None:
+        outputs.require_place(arguments.report)
     return cut, picture
 
 
-def _write(tree: Tree, arguments: Namespace, forms: Forms) -> None:
+def _write(
+    tree: Tree, arguments: Namespace, forms: Forms, files: Mapping[str, str] | None = None
+) -> None:
     for path in arguments.out:
         outputs.written(tree, path, *forms)
+    outputs.reported(tree, arguments.report, files or {})
     _show(tree, arguments)
 
 
@@ -349,6 +355,8 @@ def calibrate(arguments: Namespace) -> None:
         shown = [{"fact": name, "value": own} for name, own in calibration.body["result"].items()]
         put(calibration.body, arguments.json, f"{calibration.id}\n\n{outputs.shown(shown)}")
         outputs.warn(calibration.warnings, arguments.quiet)
+        files = {"rows": arguments.file, "labels": arguments.labels}
+        outputs.reported(calibration, arguments.report, files)
         conditions.judge(arguments, required, calibration.body["result"], "calibrate")
 
 
@@ -363,7 +371,7 @@ def drift(arguments: Namespace) -> None:
         input_of("rows", getattr(arguments, name)) for name in ("reference", "batch")
     )
     required = conditions.conditions_of(arguments)
-    picture = arguments.out is not None and arguments.out.lower().endswith(".svg")
+    picture = outputs.is_svg(arguments.out)
     if picture:
         outputs.require_place(arguments.out)
     else:
@@ -381,6 +389,8 @@ def drift(arguments: Namespace) -> None:
         text = outputs.shown(shown) if shown else "Nothing moved."
         put(drifted.body, arguments.json, f"{drifted.id}\n\n{text}")
         outputs.warn(drifted.warnings, arguments.quiet)
+        files = {name: getattr(arguments, name) for name in ("reference", "batch")}
+        outputs.reported(drifted, arguments.report, files)
         conditions.judge(arguments, required, drifted.body["result"], "drift")
 
 
@@ -421,6 +431,7 @@ def compare(arguments: Namespace) -> None:
     if not inputs:
         raise InputError("features", "no file is given.")
     require_table(arguments.out)
+    required = conditions.conditions_of(arguments)
     with service(arguments) as umbel:
         comparison = umbel.compare(
             runs,
@@ -436,6 +447,12 @@ def compare(arguments: Namespace) -> None:
             outputs.table(rows, arguments.out)
         without = [{key: cell for key, cell in row.items() if "_std" not in key} for row in rows]
         put(comparison.body, arguments.json, outputs.shown(without))
+        roles = ("features", "logits", "labels", "hierarchy")
+        outputs.reported(
+            comparison, arguments.report, {role: getattr(arguments, role) for role in roles}
+        )
+        figures = conditions.figures_of_runs(comparison)
+        conditions.judge(arguments, required, figures, "compare")
 
 
 def jobs(arguments: Namespace) -> None:
@@ -472,46 +489,6 @@ def mcp(arguments: Namespace) -> None:
 
     with service(arguments) as umbel:
         server(umbel).run()
-
-
-def methods(arguments: Namespace) -> None:
-    """`umbel methods`."""
-
-    def text(method: str) -> str:
-        entry = plugged.methods.get(method)
-        return documentation(method) if entry is None else text_of(entry)
-
-    plugged = of_service(arguments.url) if arguments.url else arguments.installed()
-    every = {**METHODS, **{name: facts_in(entry) for name, entry in plugged.methods.items()}}
-    if arguments.method is not None:
-        if arguments.method not in every:
-            raise InputError("method", unknown(arguments.method))
-        facts = every[arguments.method]
-        body = {
-            "id": arguments.method,
-            "inputs": list(facts.inputs),
-            "params": list(facts.params),
-            "outputs": _leaves(text(arguments.method)),
-            "description": text(arguments.method),
-        }
-        put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}")
-        return
-    rows = [
-        {
-            "id": method,
-            "inputs": list(facts.inputs) if arguments.json else ", ".join(facts.inputs),
-            "title": " ".join(text(method).partition("\n\n")[0].split()),
-        }
-        for method, facts in every.items()
-    ]
-    put(rows, arguments.json, outputs.shown(rows))
-    for sentence in plugged.sentences():
-        say(sentence)
-
-
-def _leaves(text: str) -> list[str]:
-    """What a job of a method leaves, by its documentation."""
-    return text.partition("Leaves: ")[2].partition(".")[0].replace("\n", " ").split(", ")
 
 
 def work_of(arguments: Namespace) -> dict[str, Any]:
@@ -577,13 +554,16 @@ def _names(text: str | None) -> list[str] | None:
 
 
 def _is_tree(text: str) -> bool:
-    return text.startswith("tr_") and len(text) == 29 and not os.path.exists(text)
+    """Whether text is the id of a tree, or an alias, and no file."""
+    is_id = text.startswith("@") or (text.startswith("tr_") and len(text) == 29)
+    return is_id and not os.path.exists(text)
 
 
 def require_table(path: str | None) -> None:
     """Raises InputError for a file that is neither .csv nor .json, or that has no place."""
     if path is None:
         return
-    if not path.lower().endswith((".csv", ".json")):
+    ending = outputs.standard_form(path)[0]
+    if ending and not ending.lower().endswith((".csv", ".json")):
         raise InputError("--out", f"{path_shown(path)} ends with neither .csv nor .json.")
     outputs.require_place(path)

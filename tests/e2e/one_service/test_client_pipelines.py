@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,40 @@ TRUE = np.repeat(np.arange(6), 40)
 LOGITS = (RNG.normal(size=(240, 6)) + 3 * np.eye(6)[TRUE]).astype(np.float32)
 
 
+class _Parts(HTMLParser):
+    """The tags of a document, and what its attributes refer to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.sources += [value or "" for name, value in attrs if name in ("src", "href")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+
+SHOWN = {
+    *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "ul", "li", "bdi"),
+    *("div", "table", "thead", "tbody", "tr", "th", "td", "img", "pre", "footer"),
+}
+
+
+def whole(path: str) -> str:
+    """A report, which has only tags that show something, and loads nothing."""
+    text = Path(path).read_text(encoding="utf-8")
+    parts = _Parts()
+    parts.feed(text)
+    assert parts.tags <= SHOWN
+    assert all(source.startswith("data:image/svg+xml;base64,") for source in parts.sources)
+    assert "default-src 'none'" in text
+    assert "\u202e" not in text
+    assert "n" * 81 not in text
+    assert len(text) < 300_000
+    return text
+
+
 def umbel(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as ended:
         main(arguments)
@@ -25,6 +60,22 @@ def umbel(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     assert "Traceback" not in error
     assert isinstance(ended.value.code, int)
     return ended.value.code, output, error
+
+
+@pytest.mark.filterwarnings("ignore::umbel_client.UmbelWarning")
+def test_a_report_of_a_large_tree_says_what_is_left_out(
+    service: Service,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("UMBEL_URL", service.url)
+    n = 5000
+    star = "(" + ",".join(f"({i}a,{i}b)" for i in range(n)) + ");"
+    tree = Umbel().import_tree(star)
+    assert umbel(capsys, "report", tree.id, "report.html")[0] == 0
+    assert "no room for all 10,000 leaves" in whole("report.html")
 
 
 @pytest.mark.filterwarnings("ignore::umbel_client.UmbelWarning")
@@ -59,24 +110,59 @@ def test_a_pipeline(
     assert json.loads(output)["metrics"]["nmi"] <= 1
     assert umbel(capsys, *evaluate, "--fail-under", "nmi=.1")[0] == 0
 
+    status, output, error = umbel(capsys, *drift, "--report", "d.html", "--fail-if", "n_moves > 0")
+    assert status == 5, error
+    text = whole("d.html")
+    assert "Drift of <bdi>before.npy, after.npy</bdi>" in text
+    assert f"umbel drift {tree.id} before.npy after.npy" in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert umbel(capsys, *drift, "--report", "no/d.html")[0] == 2
+
     calibrate = ("calibrate", tree.id, "before.npy", "--labels", "y2.npy", "--fail-if", "error>.9")
     status, output, _ = umbel(capsys, *calibrate)
     assert status == 0
     calibration_id = output.split()[0]
+
+    np.save("x.npy", LOGITS)
+    run = ("run", "hac", "x.npy", "--linkage", "ward", "--report", "-", "--out", "t.nwk")
+    status, output, _ = umbel(capsys, *run)
+    assert status == 0
+    assert output.startswith("<!doctype html>")
+    Path("t.html").write_text(output, encoding="utf-8")
+    text = whole("t.html")
+    assert "umbel run hac --features ds_" in text
+    assert "--linkage ward" in text
+    assert "hac</bdi> made a tree of 240 leaves from 240 rows" in text
+
+    compare = ("compare", "kmeans:n_clusters=3", "hac", "--features", "x.npy", "--labels", "y.npy")
+    few = ("--metrics", "nmi", "--seeds", "1", "--report", "m.html")
+    status, _, error = umbel(capsys, *compare, *few, "--fail-under", "best.nmi=1.01")
+    assert status == 5
+    assert "failed  best.nmi < 1.01: best.nmi is 0." in error
+    held = ("--fail-if", "hac.nmi < 0 or kmeans.nmi < 0")
+    assert umbel(capsys, *compare, *few, *held)[0] == 0
+    text = whole("m.html")
+    assert "is best by <bdi>nmi</bdi>" in text
+    assert "umbel compare kmeans:n_clusters=3 hac --features ds_" in text
 
     comparison = client.compare([("kmeans", {"n_clusters": 3})], features=LOGITS, seeds=1)
     for thing, heading in (
         (tree.id, "What is taken for what"),
         (drift_id, "The surest changes"),
         (calibration_id, "How sure answers are"),
-        (comparison.id, "Methods"),
+        (comparison.id, "Figures"),
     ):
         status, _, error = umbel(capsys, "report", thing, "report.html")
         assert status == 0, error
-        text = Path("report.html").read_text(encoding="utf-8")
+        text = whole("report.html")
         assert f"<h2>{heading}</h2>" in text
-        assert "<script" not in text
-        assert "default-src 'none'" in text
+        assert thing in text
+    _, output, _ = umbel(capsys, "list", "any", "--ids")
+    assert {tree.id, drift_id, calibration_id, comparison.id} <= set(output.split())
+    assert umbel(capsys, "list", "any")[0] == 2
+    assert umbel(capsys, "list", "trees", "--ids", "--limit", "1")[1].startswith("tr_")
+    _, output, _ = umbel(capsys, "list", "drifts", "--limit", "1")
+    assert "120 to 160 rows" in output
     assert umbel(capsys, "report", "ds_1", "report.html")[0] == 2
     status, _, error = umbel(capsys, "report", tree.id, "no/folder.html")
     assert status == 2
