@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from models.arrays import Float
-from models.errors import UsageError
+from models.errors import UsageError, shown
 from models.inputs.data import Data, require_finite
 from models.method import Input
 
@@ -35,7 +35,9 @@ def row_weights(data: Data, n_rows: int, *, zeros: bool = True) -> Float | None:
     given = data.values[ROLE]
     if not isinstance(given, np.ndarray) or given.ndim != 1 or given.dtype.kind not in "fiub":
         raise UsageError(
-            f"Input {ROLE!r} must be numbers, one for each row.", code="wrong-input", role=ROLE
+            f"Input {ROLE!r} must be numbers, one for each row{_first_text(given)}.",
+            code="wrong-input",
+            role=ROLE,
         )
     if len(given) != n_rows:
         raise UsageError(
@@ -64,6 +66,17 @@ def row_weights(data: Data, n_rows: int, *, zeros: bool = True) -> Float | None:
             role=ROLE,
         )
     return None if (weight == weight[0]).all() else weight
+
+
+def _first_text(given: object) -> str:
+    if not isinstance(given, np.ndarray) or given.ndim != 1:
+        return ""
+    for row, value in enumerate(given.tolist()):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return f"; it is {shown(str(value))} at row {row} (counted from 0)"
+    return ""
 
 
 def unused(reason: str) -> tuple[str, ...]:

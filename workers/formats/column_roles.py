@@ -89,7 +89,12 @@ _PLURAL: dict[Kind, str] = {
     "other": "other types",
 }
 _WEIGHTS = "the weights of the rows, which methods with the input 'sample_weight' use"
-_WEIGHT = re.compile(r"(sample|case|row)[ _.]?weights?", re.IGNORECASE)
+_WEIGHT = re.compile(
+    r"(sampl(e|ing)|case|row|survey|design|observation|instance|frequency|freq|probability|prob"
+    r"|[fp])[ _.]?(weights?|wts?)",
+    re.IGNORECASE,
+)
+_MAYBE_WEIGHT = re.compile("weights|wts", re.IGNORECASE)
 
 
 class Column(BaseModel):
@@ -239,6 +244,12 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
                 f"Column {shown(each.name)} is not taken as the ids of the rows: row "
                 f"{each.twice[1]} has that of row {each.twice[0]} (counted from 0)."
             )
+    heavy = [name for name in sorted(own) if _MAYBE_WEIGHT.fullmatch(name.strip())]
+    if heavy and len(own) > len(heavy) and of_role(columns, "weight") is None:
+        yield (
+            f"Column {shown(heavy[0])} is among the features; if it is the weights of the rows, "
+            "choose it with ?weight_column=."
+        )
     labels = [name for name in sorted(own) if _LABEL.fullmatch(name.strip())]
     if labels and len(own) > len(labels):
         yield (

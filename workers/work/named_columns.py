@@ -119,7 +119,7 @@ def implied_weights(
             f"the same: method {method_id!r} takes no weights."
         )
         return {}
-    note(f"Rows are weighted by column {shown(name)}.")
+    note(f"Column {shown(name)} is given to the method as the weights of the rows.")
     weights = source.model_copy(update={"role": WEIGHTS, "by_rows": False})
     return values_of([weights])
 

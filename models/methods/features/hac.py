@@ -17,9 +17,7 @@ Items, rows of a table with columns of several kinds, are compared by Gower's di
 which both rows have one (`models.numerics.distances`). They are then merged as given distances
 are, at 8 N^2 bytes more (`models.graphs.measured`).
 
-Weights of rows count as that many equal rows, merged at height 0: they are the sizes of the first
-groups in the linkages 'average', 'ward' and 'centroid'. The other linkages do not depend on sizes;
-there, with constraints and along nearest neighbours a warning says that weights are not used.
+Weights of rows are the sizes of the first groups in 'average', 'ward' and 'centroid' linkage.
 
 Constraints, in any combination, with every linkage and every input: a graph of which only groups
 that an edge joins may merge, pairs of points that must or cannot link, and a known tree.
@@ -347,8 +345,7 @@ class HAC(Method[HACParams]):
             needed = bytes_of_edges(shape[0], shape[1], len(constraints.edges))
         elif keeps_all_distances(params.rule, role, alone=constraints.links_alone):
             kinds = constraints.edges is not None or constraints.apart.size > 0
-            grouped = constraints.n_groups < shape[0]
-            needed = bytes_of_pairs(shape[0], kinds=kinds, grouped=grouped)
+            needed = bytes_of_pairs(shape[0], kinds=kinds, grouped=constraints.n_groups < shape[0])
         else:
             return
         budget.require(self.id, needed, self.advice)
@@ -366,19 +363,18 @@ class HAC(Method[HACParams]):
         values = np.asarray(data.dense(role))
         names = data.leaf_names(len(values), "point")
         constraints = read_constraints(data, names)
-        weight, unweighted = sizes_of(
-            data, len(values), params.rule, constraints is not None, params.connectivity == "knn"
-        )
+        by_knn = params.connectivity == "knn"
+        weight, notes = sizes_of(data, len(values), params.rule, constraints is not None, by_knn)
         if constraints is not None:
             merged = _constrained(values, role, params, constraints, run)
-        elif params.connectivity == "knn":
+        elif by_knn:
             merged = _along_graph(values, params, run)
         else:
             merges, height = merges_among_all(
                 values, role, params.rule, params.distance, run.threads, run.progress, weight
             )
             merged = _Merged(merges, height)
-        merges, height, notes = merged.merges, merged.height, merged.warnings + unweighted
+        merges, height, notes = merged.merges, merged.height, notes + merged.warnings
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)

@@ -111,7 +111,7 @@ def test_what_does_not_use_them_says_so(
         ("kmeans", [0.0, 0.0], "is 0 in every row"),
         ("kmeans", [1.0, np.nan], "NaN at row 1"),
         ("kmeans", [1.0, 2.0, 3.0], "3 values for 24 rows"),
-        ("kmeans", ["a", "b"], "must be numbers"),
+        ("kmeans", ["a", "b"], "must be numbers, one for each row; it is 'a' at row 0"),
         ("hac", [1.0, 0.0], "is 0 at row 1"),
     ],
 )

@@ -207,6 +207,20 @@ def test_a_job_before_the_inspection_reads_the_table_alike(tmp_path: Path) -> No
     assert looked_at(known) is known
 
 
+def test_a_column_that_may_be_weights_is_a_feature_with_a_warning() -> None:
+    seen = [*AB, Seen("weights", "number")]
+    columns = propose(seen)
+    assert columns[2].role == "feature"
+    (note,) = warnings(columns, Choice(), seen)
+    assert "'weights'" in note
+    assert "?weight_column=" in note
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "pweight", "Survey Weight", "sampling_weights"])
+def test_weights_by_their_name(name: str) -> None:
+    assert roles(*AB, Seen(name, "number"))[name] == "weight"
+
+
 def test_weights_are_named_among_what_is_no_feature() -> None:
     seen = [*AB, Seen("sample_weight", "number")]
     columns = propose(seen)
