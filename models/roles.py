@@ -81,6 +81,7 @@ ROLES = {
         Role("tasks", "column"),
         Role("targets", "column", real=True),
         Role("timestamps", "column", real=True),
+        Role("sample_weight", "column", real=True),
         Role("documents", "column", text=True, blank=True),
         Role("items", "table"),
     )

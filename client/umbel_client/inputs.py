@@ -111,6 +111,7 @@ Inputs: TypeAlias = Mapping[str, Converted | list[Converted]]
 
 COLUMNS = frozenset(
     {"labels", "names", "feature_names", "documents", "tasks", "targets", "timestamps", "hierarchy"}
+    | {"sample_weight"}
 )
 """Roles that take one value a row; labels and hierarchies also several."""
 TEXTS = frozenset({"names", "feature_names", "documents"})

@@ -129,10 +129,11 @@ def best_run(
     effort: KMeansEffort,
     rng: np.random.Generator,
     progress: Progress,
+    weight: Float | None = None,
 ) -> KMeansRun:
     """The run with the least inertia of `effort.n_init`; of those with the same clusters the first.
 
-    features : finite, with at least `n_clusters` distinct rows.
+    features : finite, with at least `n_clusters` distinct rows. weight : (N,) of the rows.
 
     O(N K D) for each iteration; one copy of the features.
     """
@@ -145,11 +146,14 @@ def best_run(
         message = f"run {n_begun + 1} of {effort.n_init}"
         progress(n_begun / effort.n_init, "fitting", message)
         n_begun += 1
-        return seeds(values, n_clusters, rng)
+        if weight is None:
+            return seeds(values, n_clusters, rng)
+        chosen = values[seed_rows(values, n_clusters, rng, weight)]
+        return chosen.toarray() if isinstance(chosen, sp.csr_array) else chosen
 
     # With more threads the order of the sums, and so the last digits, would vary from run to run.
     with threadpool_limits(1):
-        return scikit_run(features, n_clusters, begin, effort)
+        return scikit_run(features, n_clusters, begin, effort, weight=weight)
 
 
 Init: TypeAlias = Literal["k-means++"] | Float | Callable[[Matrix, int, object], Array]
@@ -157,7 +161,12 @@ Init: TypeAlias = Literal["k-means++"] | Float | Callable[[Matrix, int, object],
 
 
 def scikit_run(
-    features: Matrix, n_clusters: int, init: Init, effort: KMeansEffort, seed: int = 0
+    features: Matrix,
+    n_clusters: int,
+    init: Init,
+    effort: KMeansEffort,
+    seed: int = 0,
+    weight: Float | None = None,
 ) -> KMeansRun:
     """As `best_run`, from seeds of any kind; with several threads the last digits may vary."""
     from sklearn import config_context
@@ -175,7 +184,7 @@ def scikit_run(
     )
     with config_context(assume_finite=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        best.fit(as_floats(features))
+        best.fit(as_floats(features), sample_weight=weight)
     return KMeansRun(
         centers=np.asarray(best.cluster_centers_, dtype=np.float64),
         cluster=best.labels_,
@@ -226,8 +235,11 @@ class Spherical:
         return {"centers": self.centers, "variance": np.array([self.variance])}
 
 
-def spherical(features: Points, centers: Float) -> Spherical:
-    """The partition of points among centres. O(N K D); one (n_points, n_clusters) matrix."""
+def spherical(features: Points, centers: Float, weight: Float | None = None) -> Spherical:
+    """The partition of points among centres. O(N K D); one (n_points, n_clusters) matrix.
+
+    weight : (N,) of the points in the inertia and the variance; None: 1 each.
+    """
     squared = squared_distances(features, centers)
     cluster = squared.argmin(axis=1)
     order = by_size(np.bincount(cluster, minlength=len(centers)), centers)
@@ -241,8 +253,10 @@ def spherical(features: Points, centers: Float) -> Spherical:
         else:
             cluster = reorder(cluster, order)
             permute(squared, order)
-    inertia = float(squared[np.arange(len(squared)), cluster].sum())
-    variance, floored = _variance(inertia, features.shape, centers)
+    own = squared[np.arange(len(squared)), cluster]
+    inertia = float(own.sum() if weight is None else weight @ own)
+    total = features.shape[0] if weight is None else float(weight.sum())
+    variance, floored = _variance(inertia, total * features.shape[1], centers)
     notes = (
         "Every point lies on its cluster's centre, so the variance behind the soft assignment is "
         "0; a tiny one was used instead.",
@@ -374,9 +388,9 @@ def _lengths(rows: Matrix, origin: Float) -> Float:
     return own
 
 
-def _variance(inertia: float, shape: tuple[int, ...], centers: Float) -> tuple[float, bool]:
+def _variance(inertia: float, n_values: float, centers: Float) -> tuple[float, bool]:
     """Shared variance of the mixture, and whether it had to be raised from (nearly) zero."""
     spread = float(centers.var(axis=0).mean()) or 1.0
-    variance = inertia / (shape[0] * shape[1])
+    variance = inertia / n_values
     floor = SMALLEST_VARIANCE * spread
     return (floor, True) if variance < floor else (variance, False)

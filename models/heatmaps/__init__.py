@@ -4,5 +4,6 @@
   sides. Start here.
 - `drawing`: makes one: the nodes that are rows and the points under each; sums, means and medians
   of features by group; the columns that tell the groups apart, and their order.
+- `gaps`: statistics of features with empty values.
 - `measured`: distances between clusters as means over the pairs of their points.
 """

@@ -20,6 +20,8 @@ from scipy.spatial.distance import squareform
 from models.arrays import Array, Float, Int, Matrix
 from models.errors import UsageError, shown
 from models.graphs.measured import Measured
+from models.heatmaps import gaps as gapped
+from models.heatmaps.gaps import MISSING, GappedMoments, Gaps
 from models.heatmaps.heatmap import MOST_ROWS, STEPS, HeatmapTerms, PooledRange, n_levels, tile
 from models.heatmaps.measured import means_of_pairs
 from models.inputs.checks import Points, blocks, require_columns, require_usable
@@ -284,6 +286,19 @@ class Heatmap:
     def n_levels(self) -> int:
         return n_levels(self.n_rows, self.n_columns)
 
+    @property
+    def missing(self) -> int | None:
+        """The step of cells without a value; None where each has one."""
+        return MISSING if np.isnan(self.values).any() else None
+
+    @property
+    def top(self) -> float:
+        """The value of the last step: `high`, or a step above it, which is that of no value."""
+        if self.missing is None:
+            return self.high
+        room = (self.high - self.low) / (STEPS - 1) or 1.0
+        return self.high + room
+
 
 def heatmap(
     tree: Tree,
@@ -337,7 +352,7 @@ def measured_heatmap(
     """A heatmap of the mean distances between the points of clusters.
 
     points : the points of the tree without the numbers `bare`. notes : warnings of these. A
-    cluster without a measured point is as far from the others as the farthest two, with a warning.
+    cluster without a measured point has no distance, NaN, with a warning.
 
     Raises UsageError for another number of points, and as `tips_of` and `means_of_pairs`.
     """
@@ -348,16 +363,14 @@ def measured_heatmap(
     means_of = means_of_pairs(points, place, tips.of_point, n, progress)
     bare = np.isnan(means_of.diagonal())
     high = float(np.nanmax(means_of, initial=0.0))
-    values = np.where(np.isnan(means_of), high, means_of)
-    np.fill_diagonal(values, 0.0)
     if bare.any():
         more += (
             f"{int(bare.sum()):,} row(s) have no point with a value, so no distance; they are "
-            "shown as far from all others as the farthest two.",
+            "drawn as missing.",
         )
-    off = values[~np.eye(n, dtype=bool)]
-    shown = _ends(off if off.size else values)
-    stored = values.astype(np.float32)
+    off = means_of[~np.eye(n, dtype=bool)]
+    shown = _ends(off if off.size else means_of)
+    stored = means_of.astype(np.float32)
     of_rows = {
         "node": tips.node.tolist(),
         "size": tree.size[tips.node].tolist(),
@@ -385,9 +398,17 @@ def _features(
         )
     groups = largest_groups(tree, tips, GROUPS)
     progress(0.05, "comparing columns")
+    gaps = Gaps.of(rows)
+    if gaps is not None:
+        rows = gaps.filled
+        notes += gaps.warnings([str(at) for at in range(n_columns)] if names is None else [*names])
     frame = Frame.of(rows)
     rows = frame.rows(rows)
-    of_groups = moments(rows, groups.of_point, groups.node.size)
+    of_groups: Moments | GappedMoments = moments(rows, groups.of_point, groups.node.size)
+    if gaps is not None:
+        # The values are finite and fit, as `moments` has seen.
+        framed = _dense(rows, np.arange(n_columns))
+        of_groups = gapped.moments(framed, gaps.there, groups.of_point, groups.node.size)
     chosen = most_distinctive(of_groups.between, terms.n_columns)
     if chosen.size < n_columns:
         notes += (
@@ -395,21 +416,32 @@ def _features(
             "apart best are shown.",
         )
     progress(0.4, "summing up")
-    summary = means if terms.statistic == "mean" else medians
-    values = summary(rows, chosen, tips.of_point, tips.node.size)
+    if gaps is None:
+        summary = means if terms.statistic == "mean" else medians
+        values = summary(rows, chosen, tips.of_point, tips.node.size)
+    else:
+        of_gaps = gapped.means if terms.statistic == "mean" else gapped.medians
+        there = gaps.there[:, chosen]
+        values = of_gaps(framed[:, chosen], there, tips.of_point, tips.node.size)
     deviation = of_groups.deviation[chosen]
     scaled = (values - of_groups.whole[chosen]) / np.where(deviation > 0, deviation, 1.0)
     progress(0.8, "ordering columns")
-    order, merges = column_tree(scaled)
+    # A column whose cells are missing lies where its mean does.
+    order, merges = column_tree(np.where(np.isnan(scaled), 0.0, scaled))
     columns = chosen[order]
     if terms.scale == "standard":
         values = scaled[:, order].astype(np.float32)
     else:
         values = _stored(frame.columns(chosen).back(values)[:, order])
         notes += _hidden(values, columns, names)
-    low, high = float(values.min()), float(values.max())
+    known = values[~np.isnan(values)]
+    if not known.size:
+        raise UsageError(
+            "No value is in any of the columns that are shown.", code="not-finite", role="features"
+        )
+    low, high = float(known.min()), float(known.max())
     if terms.scale == "standard":
-        most = float(np.quantile(np.abs(values), 1 - EXTREME)) or 1.0
+        most = float(np.quantile(np.abs(known), 1 - EXTREME)) or 1.0
         shown = (-most, most)
     else:
         shown = _ends(values)
@@ -430,6 +462,8 @@ def _stored(values: Float) -> Array:
     range."""
     with np.errstate(over="ignore"):
         single = values.astype(np.float32)
+    if np.isnan(values).any():
+        return values
     lost = np.abs(single - values).max(axis=0)
     return single if (lost <= np.ptp(values, axis=0) / STEPS / 4).all() else values
 
@@ -503,5 +537,8 @@ def _sampled(values: Array, terms: HeatmapTerms, n: int) -> Float:
 
 
 def _ends(values: Array) -> tuple[float, float]:
-    low, high = (float(end) for end in np.quantile(values, [EXTREME, 1 - EXTREME]))
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return 0.0, 1.0
+    low, high = (float(end) for end in np.quantile(known, [EXTREME, 1 - EXTREME]))
     return (low, high) if high > low else (low, low + 1.0)

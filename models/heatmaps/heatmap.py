@@ -141,10 +141,13 @@ def tile(
     `distances` the points between which they are, or for "cophenetic" the
     `models.heatmaps.drawing.meetings` of the rows. Euclidean distances are averaged as squares
     (root mean square), cosine distances as they are; both need only the means of the points in a
-    cell, O((rows + columns) D) and one product of matrices. Cophenetic ones cost O(rows (columns +
-    gap)).
+    cell, O((rows + columns) D) and one product of matrices. NaN is left out of averages. Cophenetic
+    ones cost O(rows (columns + gap)).
     """
     if what == "features" or metric in MEASURED:
+        whole = values[rows.slice, columns.slice]
+        if np.isnan(whole).any():
+            return gapped_averages(whole, rows.cells, columns.cells)
         part = np.add.reduceat(values[rows.slice], rows.cells, axis=0, dtype=np.float64)
         part = np.add.reduceat(part[:, columns.slice], columns.cells, axis=1)
         averages: Float = part / (rows.counts[:, None] * columns.counts)
@@ -188,9 +191,23 @@ def _cophenetic(meets: Array, rows: PooledRange, columns: PooledRange) -> Float:
 
 
 def quantised(values: Float, low: float, high: float) -> npt.NDArray[np.uint16]:
-    """The values as steps from `low` to `high`, in little-endian 16 bits."""
+    """The values as steps from `low` to `high`, in little-endian 16 bits; NaN as `STEPS`."""
     share = (values - low) / (high - low) if high > low else np.zeros_like(values)
+    share = np.where(np.isnan(values), 1.0, share)
     return np.rint(np.clip(share, 0.0, 1.0) * STEPS).astype("<u2")
+
+
+def gapped_averages(part: Array, rows: Int, columns: Int) -> Float:
+    """(cells of rows, cells of columns) means of the values of each cell that are there; NaN for
+    none. rows, columns : where the cells begin."""
+    there = ~np.isnan(part)
+    sums = np.where(there, part, 0.0).astype(np.float64)
+    counts = there.astype(np.float64)
+    for axis, begins in ((0, rows), (1, columns)):
+        sums = np.add.reduceat(sums, begins, axis=axis)
+        counts = np.add.reduceat(counts, begins, axis=axis)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,6 @@ Start with `tree`, the frozen table of columns, and `build`, the ways to make on
 - Pictures: `layout`, `window` (a part small enough to draw), `tangle` (two trees side by side).
 - Two trees: `moves` (leaves of the same names, and which of them moved).
 - Rows: `rows` (which row a leaf holds, by names; other rows).
-- Formats: `nested` and `json_fields` (JSON), `newick`, `nexus`, `graphml`, `linkage`,
+- Formats: `nested`, `node_link` and `json_fields` (JSON), `newick`, `nexus`, `graphml`, `linkage`,
   `columns` (Arrow), `class_paths`; `dialects` has what other tools write in them.
 """

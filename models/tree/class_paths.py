@@ -18,8 +18,12 @@ from models.errors import InvalidTree, listed
 from models.tree.build import from_parents, levels_below
 from models.tree.tree import Tree
 
-OTHERS = ("\t", ">", "\\", "|", ";", "::")
+OTHERS = ("\t", "->", "=>", "→", "»", ">", "\\", "|", ";", "::")
 """Marks that are read where no path has a `/`; blanks around them are left out."""
+
+_KEPT = (",", ".", ":", "-", "_")
+"""Marks that names have, too: paths are not divided at them."""
+_OUTLINE = re.compile(r"[ \t]+\S|[-*+•] \S|[│├└|`]")
 
 _SLASH = "\ud800"
 _CALLED = {"\t": "a tab"}
@@ -104,6 +108,39 @@ def other_mark(paths: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
     return None, warnings
 
 
+def odd_lines(lines: Sequence[str]) -> tuple[str, ...]:
+    """A warning of lines that are likely no class paths: an outline, paths with a mark that is not
+    read, edges from parents to children, or a single name. O(length of the lines)."""
+    if len(lines) == 1:
+        alone = "The text is one line without '/', so that the tree is a single leaf."
+        return () if "/" in lines[0] else (alone,)
+    marked = [line for line in lines if _OUTLINE.match(line)]
+    if marked and not any("/" in line for line in lines):
+        return (
+            f"{len(marked)} of {len(lines)} lines begin with blanks or signs of an outline, "
+            f"{listed(marked, 3)}, which were kept in the names: each line is a whole path here, "
+            "with '/' between its parts.",
+        )
+    names = [parts(line) for line in lines]
+    if max(map(len, names)) == 1:
+        for mark in _KEPT:
+            first = Counter(line.split(mark)[0] for line in lines if mark in line)
+            if sum(first.values()) == len(lines) and 2 * len(first) <= len(lines):
+                return (
+                    f"All {len(lines)} lines contain {mark!r}, {listed(lines, 3)}, and some begin "
+                    "with the same name; it was kept in the names: parts of a path have '/' "
+                    "between them.",
+                )
+    if all(len(pair) == 2 for pair in names):
+        both = sorted({pair[0] for pair in names} & {pair[1] for pair in names})
+        if both:
+            return (
+                f"Names are both first and second in a line, {listed(both, 3)}: if the lines are "
+                "edges from parent to child, send nodes with 'id' and 'parent' as JSON.",
+            )
+    return ()
+
+
 def odd_levels(paths: Sequence[str]) -> tuple[str, ...]:
     """A warning of paths that are deeper than most, alone below their node: a slash in them may
     belong to a name. O(length of the paths)."""
@@ -142,6 +179,7 @@ def read(text: str) -> Tree:
     if lines == [""]:
         raise InvalidTree("The text holds no path.", line=1)
     lines, warnings = with_slashes(lines)
+    warnings = (*odd_lines(lines), *warnings)
     line_of: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if _has_empty_part(line):

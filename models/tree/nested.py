@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.errors import InvalidTree, UsageError, listed, shown
-from models.tree import dialects, json_fields
+from models.tree import dialects, json_fields, node_link
 from models.tree.build import from_parents, levels_below
 from models.tree.dialects import KEYS
 from models.tree.json_fields import Column, columns_as_text, extra_columns, plain, require_text
@@ -97,6 +97,8 @@ def read(document: Any) -> Tree:
     `monotone` of the root hold for the tree. An object with such an object as `root` may also have
     them. A list of nested objects is a tree with a root above them.
 
+    Graph: `nodes`, and edges between them as `links` or `edges` (`node_link`).
+
     `height` is a number for every node; if no node has one, heights follow from branch lengths
     (`fields.LENGTHS`), and without these a height is the most edges down to a leaf. Names are under
     `name`, else as `fields.NAMES`. `support` and fields like it are support, on one scale. `size`
@@ -119,6 +121,9 @@ def read(document: Any) -> Tree:
         raise InvalidTree(_WANTED)
     claims = {key: document[key] for key in ("kind", "monotone") if key in document}
     unknown = sorted(document.keys() - json_fields.DOCUMENT)
+    graph = node_link.read(document)
+    if graph is not None:
+        return _read_flat(graph[0], claims, graph[1])
     if "nodes" in document:
         if not isinstance(document["nodes"], list):
             raise InvalidTree("The field 'nodes' must be a list of nodes.")
@@ -138,8 +143,9 @@ def _left_out(keys: list[str]) -> tuple[str, ...]:
 
 _WANTED = (
     "A tree as JSON is a list of nodes with 'id' and 'parent', an object with such a list as "
-    "'nodes', nested objects with 'children', the outermost maybe as 'root', an hclust (merge, "
-    "height, order, labels), a linkage (a list of rows of 4 numbers), or a list of class paths."
+    "'nodes' (or with edges as 'links' or 'edges'), nested objects with 'children', the outermost "
+    "maybe as 'root', an hclust (merge, height, order, labels), a linkage (a list of rows of 4 "
+    "numbers), or a list of class paths."
 )
 
 

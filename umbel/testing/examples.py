@@ -49,6 +49,7 @@ ROLES: Mapping[str, Any] = {
     "labels": _group,
     "hierarchy": class_paths.read("near/0\nnear/1\n2"),
     "timestamps": np.arange(N_POINTS) % 4 + 2000.5,
+    "sample_weight": np.arange(N_POINTS) % 3 + 0.5,
     "items": ItemTable(
         tuple(
             ItemColumn(name, "number", pa.array(column.astype(np.float64)))

@@ -109,9 +109,14 @@ def columns(batches: Batches, names: Sequence[str], bounds: Bounds) -> npt.NDArr
 def column_blocks(
     batches: Batches, names: Sequence[str], bounds: Bounds
 ) -> Iterator[npt.NDArray[Any]]:
-    """The columns of these names as blocks of rows, in the order of the table."""
+    """What `columns` gives, as blocks of rows."""
     require_filled((batches.n_rows,))
-    return _blocks(batches, sorted(_places(batches, names)), bounds)
+    places = _places(batches, names)
+    found = _blocks(batches, sorted(places), bounds)
+    if places == sorted(places):
+        return found
+    order = np.argsort(np.argsort(places))
+    return (np.ascontiguousarray(block[:, order]) for block in found)
 
 
 def _places(batches: Batches, names: Sequence[str]) -> list[int]:

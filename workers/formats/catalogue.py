@@ -67,6 +67,10 @@ __all__ = [
 ]
 
 
+MAPPED_BYTES = 256 << 20
+"""The size of a table from which on what is read by rows is not held."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A format and its reader.
@@ -501,12 +505,19 @@ def rows(
     bounds: Bounds = DEFAULT,
     columns: Sequence[Column] = (),
 ) -> Value:
-    """As `load` for a matrix that is read by rows: `Rows` if the format is one of `RAW`.
+    """As `load` for a matrix that is read by rows: `Rows` if the format is one of `RAW`, of which
+    nothing is copied, whatever the dtype and the byte order.
 
-    Nothing is copied, whatever the dtype and the byte order.
+    The features of a table from `MAPPED_BYTES` on are mapped from a temporary file.
     """
     locate = _format(format).locate
     if locate is None:
+        names = column_roles.features(columns)
+        is_matrix = roles.wanted(role) == "matrix" and member is None and bool(names)
+        if is_matrix and path.stat().st_size >= MAPPED_BYTES:
+            matrix = table_files.mapped(format, path, names, _gapped(bounds, role))
+            if matrix is not None:
+                return roles.value(matrix, role)
         return load(format, path, member, role, bounds, columns)
     return raw.rows(path, locate(raw.LocalContent(path), member, DEFAULT), role)
 

@@ -38,7 +38,12 @@ from workers.formats.csv_dialect import AS_FOUND, Written
 Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
 ColumnRole: TypeAlias = Literal["feature", "id", "label", "text", "weight"]
 
-COLUMN_OF: dict[str, ColumnRole] = {"labels": "label", "names": "id", "documents": "text"}
+COLUMN_OF: dict[str, ColumnRole] = {
+    "labels": "label",
+    "names": "id",
+    "documents": "text",
+    "sample_weight": "weight",
+}
 """The column that is the value of an input which takes one, where a table has several."""
 NUMERIC = frozenset({"number", "integer", "boolean"})
 LONG_TEXT = 40
@@ -83,8 +88,13 @@ _PLURAL: dict[Kind, str] = {
     "vector": "vectors",
     "other": "other types",
 }
-_UNUSED_WEIGHTS = "the weights of the rows, which no method uses yet"
-_WEIGHT = re.compile(r"(sample|case|row)[ _.]?weights?", re.IGNORECASE)
+_WEIGHTS = "the weights of the rows, which methods with the input 'sample_weight' use"
+_WEIGHT = re.compile(
+    r"(sampl(e|ing)|case|row|survey|design|observation|instance|frequency|freq|probability|prob"
+    r"|[fp])[ _.]?(weights?|wts?)",
+    re.IGNORECASE,
+)
+_MAYBE_WEIGHT = re.compile("weights|wts", re.IGNORECASE)
 
 
 class Column(BaseModel):
@@ -215,13 +225,9 @@ def warnings(
 ) -> tuple[str, ...]:
     """What was decided and not chosen: the columns that are not among the features, and features
     that seem to be something else."""
-    weights = of_role(columns, "weight")
     if choice.features:
-        own: Sequence[str] = ()
-    else:
-        own, weights = (*_apart(columns, choice), *_doubtful(columns, seen)), choice.weight
-    unused = () if weights is None else (f"Column {shown(weights)}: {_UNUSED_WEIGHTS}.",)
-    return (*own, *unused)
+        return ()
+    return (*_apart(columns, choice), *_doubtful(columns, seen))
 
 
 def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
@@ -238,6 +244,12 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
                 f"Column {shown(each.name)} is not taken as the ids of the rows: row "
                 f"{each.twice[1]} has that of row {each.twice[0]} (counted from 0)."
             )
+    heavy = [name for name in sorted(own) if _MAYBE_WEIGHT.fullmatch(name.strip())]
+    if heavy and len(own) > len(heavy) and of_role(columns, "weight") is None:
+        yield (
+            f"Column {shown(heavy[0])} is among the features; if it is the weights of the rows, "
+            "choose it with ?weight_column=."
+        )
     labels = [name for name in sorted(own) if _LABEL.fullmatch(name.strip())]
     if labels and len(own) > len(labels):
         yield (
@@ -255,7 +267,7 @@ def _apart(columns: Sequence[Column], choice: Choice) -> tuple[str, ...]:
         "id": "the ids of the rows",
         "label": "the labels",
         "text": "the texts",
-        "weight": _UNUSED_WEIGHTS,
+        "weight": _WEIGHTS,
     }
     parts = [
         f"{shown(column.name)} is taken as {of_role[column.role]}"
@@ -269,7 +281,7 @@ def _apart(columns: Sequence[Column], choice: Choice) -> tuple[str, ...]:
     parts += [f"left out: {listed(names, _MOST_NAMED)} ({what})" for what, names in unused.items()]
     return (
         f"Columns that are not among the features: {'; '.join(parts)}. Choose others with "
-        "?columns= (features), ?id_column=, ?label_column= and ?text_column=.",
+        "?columns= (features), ?id_column=, ?label_column=, ?text_column= and ?weight_column=.",
     )
 
 

@@ -23,7 +23,7 @@ from workers.formats.tables import WrittenColumn, WrittenPairs, is_number
 HEADERS = frozenset(
     {"label", "labels", "name", "names", "class", "classes", "category", "target", "text"}
     | {"task", "tasks", "targets", "timestamp", "timestamps", "document", "documents"}
-    | {"feature_names"}
+    | {"feature_names", "sample_weight"}
 )
 """Possible headers of a single column of text, in any case."""
 ID, NAME = "id", "name"

@@ -7,6 +7,7 @@ chosen columns of numbers in constant memory beside the matrix itself, `texts` o
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -36,7 +37,7 @@ from workers.formats.column_roles import Kind, Seen, is_text_by_name
 from workers.formats.csv_dialect import Dialect, dialect_of
 from workers.formats.facts import Bounds
 from workers.formats.refusals import missing
-from workers.formats.tables import Lists, is_empty, require_distinct
+from workers.formats.tables import Lists, is_empty, require_distinct, require_filled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -186,6 +187,37 @@ def blocks(
             yield from found.blocks(names)
     else:
         yield matrix(format, path, names, bounds)
+
+
+def mapped(
+    format: str, path: Path, names: Sequence[str], bounds: Bounds
+) -> npt.NDArray[Any] | None:
+    """What `matrix` gives, mapped from a nameless temporary file, so that the memory that it takes
+    is a block of rows; None for formats that are not read by blocks.
+
+    Raises OSError where there is no room for the file.
+    """
+    if format != "csv" and format not in _BY_BATCHES:
+        return None
+    dtype: np.dtype[Any] | None = None
+    while True:
+        n_rows = width = 0
+        with tempfile.TemporaryFile() as file:
+            for block in blocks(format, path, names, bounds):
+                assert not isinstance(block, sp.csr_array)
+                wide = block.dtype if dtype is None else np.result_type(dtype, block.dtype)
+                if dtype is not None and wide != dtype:
+                    # The first missing value among integers: all is written anew.
+                    dtype = wide
+                    break
+                dtype = wide
+                file.write(np.ascontiguousarray(block, dtype).data)
+                n_rows, width = n_rows + len(block), block.shape[1]
+            else:
+                require_filled((n_rows,))
+                assert dtype is not None
+                file.flush()
+                return np.memmap(file, dtype, "r", shape=(n_rows, width))
 
 
 def line_of(

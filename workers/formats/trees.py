@@ -56,6 +56,17 @@ _NO_TREES = (
         ),
         "a table of nodes, which as JSON is a list of objects",
     ),
+    (
+        re.compile(
+            r"[\"' ]*(?:parents?|source|from|ancestor|hypernym)[\"' ]*[,;\t]"
+            r"[\"' ]*(?:child(?:ren)?|target|to|descendant|hyponym)[\"' ]*\r?\n"
+            r"|[\"' ]*(?:child|target|to)[\"' ]*[,;\t][\"' ]*(?:parent|source|from)[\"' ]*\r?\n",
+            re.IGNORECASE,
+        ),
+        "a list of edges, which as JSON is nodes with 'id' and 'parent'",
+    ),
+    (re.compile(r"(?:strict\s+)?(?:di)?graph\b[^\n{]*\{", re.IGNORECASE), "a graph in DOT"),
+    (re.compile(r"(?:[^\n\[]*\n)?graph\s*\[", re.IGNORECASE), "a graph in GML"),
 )
 """Beginnings of texts that would pass for class paths, and what they are."""
 
@@ -127,6 +138,8 @@ def _recognised(format_id: str, text: str) -> tuple[str, Any]:
             raise _refused(what)
     if format_id == "paths" and _is_linkage(lead):
         raise _refused("a linkage as text, which is read as .npy or as a JSON list of rows")
+    if format_id == "paths" and re.fullmatch(r"(?:\s*-\d+[,;\s]+-\d+\s*\n)[-\d,;\s]*", lead):
+        raise _refused("the merges of an hclust as text, which as JSON has merge, height and order")
     if re.match(r"[{\[]\s*[\"\[{\]}]", lead):
         return "json", json_format.decode(text)
     return format_id, None

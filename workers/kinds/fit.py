@@ -27,7 +27,15 @@ from workers.model import Request, sibling
 from workers.work.bare_rows import BareRows
 from workers.work.crew import Coordinator, Crew
 from workers.work.job import Job, Outcome, Spec, with_tree
-from workers.work.named_columns import Names, RowIds, columns_of, implied, matched, names_taken
+from workers.work.named_columns import (
+    Names,
+    RowIds,
+    columns_of,
+    implied,
+    implied_weights,
+    matched,
+    names_taken,
+)
 from workers.work.plan import (
     Plan,
     PlanResult,
@@ -188,6 +196,7 @@ def _inputs(spec: Spec, rows: RowIds) -> tuple[dict[str, Value], dict[str, Value
     if request.name_by == "feature_names":
         taken["feature_names"] = "column"
     values |= implied(sources, values, taken, request.preprocess, rows)
+    values |= implied_weights(sources, values, request.method)
     _require_names(request.name_by, values)
     roles = method(request.method).inputs
     method_inputs = {

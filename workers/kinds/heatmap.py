@@ -76,7 +76,7 @@ def _drawn(
     if terms.metric in ("gower", "pairwise"):
         result = _as_fitted(source, cut, terms, within)
         return result, _facts(result, terms)
-    values = prepared(options, source, given, seed=0)
+    values = prepared(options, source, given, seed=0, gaps=terms.what == "features")
     names_role = options.names_of_fit or TERMS
     names = Data(values).names(names_role)
     if names is None:
@@ -111,7 +111,8 @@ def _facts(result: Heatmap, terms: HeatmapTerms) -> dict[str, Any]:
         "n_levels": result.n_levels,
         "tile": TILE,
         "low": result.low,
-        "high": result.high,
+        "high": result.top,
+        "missing": result.missing,
         "shown_low": result.shown[0],
         "shown_high": result.shown[1],
     }

@@ -30,14 +30,15 @@ class FitRows(Protocol):
 
 
 def prepared(
-    options: FitRows, tree: Source, given: Sequence[Source], seed: int
+    options: FitRows, tree: Source, given: Sequence[Source], seed: int, *, gaps: bool = False
 ) -> dict[str, Value]:
     """The values that are shown by role: the fit's as it prepared them, with the words that
     columns stand for; given ones unchanged. A row without a value, which is noise in the fit, is
     filled as any empty value is, with a note.
 
     tree : with its model if there is one. given : what is shown. seed : of steps that are fitted
-    again because the model was deleted.
+    again because the model was deleted. gaps : whether values that distances leave out may be
+    empty.
     """
     values = values_of(given, many=frozenset({ROLE}))
     several = values.get(ROLE)
@@ -58,7 +59,7 @@ def prepared(
     ready = preparation.apply(values, bare=True)
     for sentence in preparation.filled(values, bare=True):
         note(sentence)
-    if preparation.pairwise:
+    if preparation.pairwise and not gaps:
         require_finite(Data(ready).matrix(ROLE), ROLE)
     return {**ready, **preparation.with_words({}, ready)} if ROLE in ready else ready
 

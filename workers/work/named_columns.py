@@ -11,14 +11,16 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from models.clusters.row_weights import ROLE as WEIGHTS
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
 from models.inputs.reading import note
 from models.method import Method
 from models.preprocess.pipeline import parsed
+from models.registry import method
 from models.roles import role_of
 from workers.formats.column_roles import NUMERIC, Column, features, of_role
-from workers.work.sources import Source
+from workers.work.sources import Source, values_of
 
 Names = Mapping[str, Sequence[Sequence[str]]]
 """The names of the columns of a fit's matrices: by role, one list for each matrix of the role,
@@ -94,16 +96,44 @@ def implied(
     return found
 
 
+def implied_weights(
+    sources: Sequence[Source], given: Collection[str], method_id: str
+) -> dict[str, Value]:
+    """The weights of the rows that the table of a matrix brings and nobody gave, with a note.
+
+    Where the method takes none, a note names the column.
+
+    Raises UsageError as `values_of`.
+    """
+    found = (
+        (source, name)
+        for source in sources
+        if _by_rows(source.role) and (name := of_role(source.columns, "weight")) is not None
+    )
+    source, name = next(found, (None, None))
+    if source is None or name is None or WEIGHTS in given:
+        return {}
+    if WEIGHTS not in method(method_id).inputs:
+        note(
+            f"Column {shown(name)}, the weights of the rows, is not used, so that all rows count "
+            f"the same: method {method_id!r} takes no weights."
+        )
+        return {}
+    note(f"Column {shown(name)} is given to the method as the weights of the rows.")
+    weights = source.model_copy(update={"role": WEIGHTS, "by_rows": False})
+    return values_of([weights])
+
+
 def _names_of_columns(source: Source) -> list[str]:
     """The names of the columns of its matrix; none for the columns of vectors."""
     vectors = any(own.type == "vector" and own.role == "feature" for own in source.columns)
     return [] if vectors else list(features(source.columns))
 
 
-def names_taken(method: Method[Any]) -> dict[str, str | None]:
+def names_taken(used: Method[Any]) -> dict[str, str | None]:
     """What has a name each in the inputs of a method, for `implied`."""
-    of = {role: slot.one_per for role, slot in method.inputs.items() if role == "names"}
-    return {**of, **{role: "column" for role in method.inputs if role == "feature_names"}}
+    of = {role: slot.one_per for role, slot in used.inputs.items() if role == "names"}
+    return {**of, **{role: "column" for role in used.inputs if role == "feature_names"}}
 
 
 class RowIds:

@@ -22,6 +22,7 @@ Role = Literal[
     "tasks",
     "timestamps",
     "targets",
+    "sample_weight",
     "graph",
     "hierarchy",
     "must_link",

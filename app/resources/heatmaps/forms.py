@@ -154,6 +154,8 @@ def _meaning(result: HeatmapResult) -> str:
 def _caption(result: HeatmapResult, overview: HeatmapOverview) -> str:
     pooled = _averaged(overview)
     size = f"{result.n_rows:,} rows, {result.n_columns:,} columns"
+    if result.missing is not None:
+        size += "; grey cells have no value"
     return f"{size}; {pooled[0].lower()}{pooled[1:]}" if pooled else size
 
 

@@ -55,7 +55,8 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Heatmap:
-    """What to draw. values : (cells of rows, cells of columns). low, high : the values with the
+    """What to draw. values : (cells of rows, cells of columns), NaN for none, which has the
+    colour of what is in no cluster. low, high : the values with the
     first and the last colour. clipped : whether there are lower values, and higher ones. diverging
     : whether the middle of the scale is no colour; else `strong_low` says which end is the strong
     one. meaning : of a value. caption : a note below.
@@ -177,8 +178,9 @@ def _cells(
 ) -> None:
     left, top, wide, tall = box
     share = (heatmap.values - heatmap.low) / (heatmap.high - heatmap.low)
-    code = np.rint(share.clip(0, 1) * (SHADES - 1)).astype(np.int64)
-    colours = _shades(heatmap, style)
+    code = np.rint(np.nan_to_num(share.clip(0, 1)) * (SHADES - 1)).astype(np.int64)
+    colours = [*_shades(heatmap, style), style.other]
+    code[np.isnan(heatmap.values)] = SHADES
     if code.size > raster.MOST_MARKS:
         pixels = np.full((*code.shape, 4), 255, dtype=np.uint8)
         pixels[..., :3] = raster.rgb(colours)[code]

@@ -225,7 +225,8 @@ async def get_heatmap_tile(
     """A tile of up to 256 x 256 cells. At the last level a cell is one value; at each level above
     it averages twice as many rows and columns, if there are more than fit: mean values, mean
     cosine and cophenetic distances, root mean square Euclidean ones. A cell `q`, an unsigned
-    number of 16 bits, stands for `low + q / 65535 * (high - low)`.
+    number of 16 bits, stands for `low + q / 65535 * (high - low)`,
+    but for `missing`, which stands for no value.
     """
     record = await HEATMAPS.succeeded(service, tenant, heatmap_id)
     body = HeatmapBody.of(record)

@@ -31,6 +31,7 @@ EXAMPLE: dict[str, Any] = {
         "tile": 256,
         "low": -2.5,
         "high": 4.25,
+        "missing": None,
         "shown_low": -2.25,
         "shown_high": 2.25,
     },
@@ -90,6 +91,10 @@ class HeatmapResult(BaseModel):
     tile: int = Field(description="The most rows and columns of cells in a tile.")
     low: float = Field(description="No value is lower.")
     high: float = Field(description="No value is higher.")
+    missing: int | None = Field(
+        None,
+        description="The cell of a tile that has no value; null where each has one.",
+    )
     shown_low: float = Field(description="99 % of the values are higher: the first colour.")
     shown_high: float = Field(description="99 % of the values are lower: the last colour.")
 

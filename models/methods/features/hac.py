@@ -17,6 +17,8 @@ Items, rows of a table with columns of several kinds, are compared by Gower's di
 which both rows have one (`models.numerics.distances`). They are then merged as given distances
 are, at 8 N^2 bytes more (`models.graphs.measured`).
 
+Weights of rows are the sizes of the first groups in 'average', 'ward' and 'centroid' linkage.
+
 Constraints, in any combination, with every linkage and every input: a graph of which only groups
 that an edge joins may merge, pairs of points that must or cannot link, and a known tree.
 
@@ -74,6 +76,8 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Arrays, Float, Int
+from models.clusters.row_weights import ROLE as WEIGHTS
+from models.clusters.row_weights import WEIGHT_INPUT, row_weights
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
 from models.graphs.measured import (
@@ -103,6 +107,7 @@ from models.methods.features.linkage.all_pairs import (
     follows_tree,
     keeps_no_distances,
     merges_among_all,
+    sizes_of,
     tie_warnings,
 )
 from models.methods.features.linkage.constrained_merges import (
@@ -218,6 +223,7 @@ class HAC(Method[HACParams]):
         ITEMS: ITEMS_INPUT,
         **CONSTRAINT_INPUTS,
         "names": Input(required=False, one_per="row", description="One name per point."),
+        WEIGHTS: WEIGHT_INPUT,
     }
     one_of = ("features", "distances", "similarity", ITEMS)
     outputs = ("tree", "model")
@@ -292,6 +298,7 @@ class HAC(Method[HACParams]):
         if role != "features":
             _check_square(role, n_points, n_columns, params)
         names = data.leaf_names(n_points, "point")
+        row_weights(data, n_points, zeros=False)
         if params.connectivity == "knn":
             if GRAPH in data:
                 raise UsageError(
@@ -338,8 +345,7 @@ class HAC(Method[HACParams]):
             needed = bytes_of_edges(shape[0], shape[1], len(constraints.edges))
         elif keeps_all_distances(params.rule, role, alone=constraints.links_alone):
             kinds = constraints.edges is not None or constraints.apart.size > 0
-            grouped = constraints.n_groups < shape[0]
-            needed = bytes_of_pairs(shape[0], kinds=kinds, grouped=grouped)
+            needed = bytes_of_pairs(shape[0], kinds=kinds, grouped=constraints.n_groups < shape[0])
         else:
             return
         budget.require(self.id, needed, self.advice)
@@ -357,16 +363,18 @@ class HAC(Method[HACParams]):
         values = np.asarray(data.dense(role))
         names = data.leaf_names(len(values), "point")
         constraints = read_constraints(data, names)
+        by_knn = params.connectivity == "knn"
+        weight, notes = sizes_of(data, len(values), params.rule, constraints is not None, by_knn)
         if constraints is not None:
             merged = _constrained(values, role, params, constraints, run)
-        elif params.connectivity == "knn":
+        elif by_knn:
             merged = _along_graph(values, params, run)
         else:
             merges, height = merges_among_all(
-                values, role, params.rule, params.distance, run.threads, run.progress
+                values, role, params.rule, params.distance, run.threads, run.progress, weight
             )
             merged = _Merged(merges, height)
-        merges, height, notes = merged.merges, merged.height, merged.warnings
+        merges, height, notes = merged.merges, merged.height, notes + merged.warnings
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
             _refuse_overflow(role)

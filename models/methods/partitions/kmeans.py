@@ -10,6 +10,10 @@ spherical variance (`models.clusters.kmeans`), so the largest logit is the neare
 The number of clusters is given, or chosen: by the lowest BIC, the highest mean silhouette, or the
 gap statistic (`models.clusters.kmeans.bic`, `models.clusters.choosing`).
 
+Weights of rows count as that many equal rows: in the seeds, the centres, the inertia and the
+variance; not in a choice of the number of clusters, nor in features too large for memory, where a
+warning says so.
+
 Source: Lloyd (1982); Arthur and Vassilvitskii, "k-means++: The Advantages of Careful Seeding"
 (2007); scikit-learn's KMeans. Cost: O(N K D) time for each iteration of each run; memory one copy
 of the features in single or double precision, whichever they have, and 8 N K bytes for the logits.
@@ -44,6 +48,8 @@ from models.clusters.kmeans import (
 )
 from models.clusters.lloyd import require_usable_points, whole_or_rows
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
+from models.clusters.row_weights import ROLE as WEIGHTS
+from models.clusters.row_weights import WEIGHT_INPUT, row_weights, unused
 from models.inputs.checks import (
     by_rows,
     require_columns,
@@ -100,6 +106,7 @@ class KMeans(Method[KMeansParams]):
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
+        WEIGHTS: WEIGHT_INPUT,
     }
     outputs = ("tree", "model", "logits")
     placing = "the cluster with the nearest centre"
@@ -117,12 +124,17 @@ class KMeans(Method[KMeansParams]):
         require_dense_for_gap(data, params)
         require_usable_points(features)
         require_distinct(features, params.fewest, params.count_parameter)
+        weight = _weights(data, params)[0]
+        if weight is not None:
+            counts = data.matrix("features")[np.flatnonzero(weight)]
+            require_distinct(counts, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: KMeansParams, run: Run) -> Fitted:
         features = whole_or_rows(data)
         effort = KMeansEffort(params.n_init, params.max_iter, params.tol)
         within = subprogress(run.progress, 0.05, 0.9)
-        notes: list[str] = []
+        weight, unweighted = _weights(data, params)
+        notes: list[str] = [*unweighted]
         end: KMeansRun | lloyd.Settled
         if isinstance(features, Rows):
             drawn = lloyd.sampled(features, params.most, run.rng)
@@ -137,9 +149,9 @@ class KMeans(Method[KMeansParams]):
                 f"{features.shape[0]:,} rows, and the best was continued over all rows."
             )
         else:
-            choice, end = _best(features, params, effort, run.rng, within)
+            choice, end = _best(features, params, effort, run.rng, within, weight)
         run.progress(0.9, "assigning points")
-        partition = spherical(features, end.centers)
+        partition = spherical(features, end.centers, weight)
         n_clusters = len(partition.centers)
         names = data.leaf_names(n_clusters, "cluster")
         return Fitted(
@@ -180,16 +192,30 @@ class KMeans(Method[KMeansParams]):
         return nearest(model, features)
 
 
+def _weights(data: Data, params: KMeansParams) -> tuple[Float | None, tuple[str, ...]]:
+    """The weights of the rows where they count, and a warning where they do not."""
+    features = whole_or_rows(data)
+    weight = row_weights(data, features.shape[0])
+    if weight is None:
+        return None, ()
+    if params.choose is not None:
+        return None, unused("a choice of the number of clusters has no weights; give 'n_clusters'")
+    if isinstance(features, Rows):
+        return None, unused("the features are too large to be clustered as a whole")
+    return weight, ()
+
+
 def _best(
     features: Matrix,
     params: KMeansParams,
     effort: KMeansEffort,
     rng: np.random.Generator,
     progress: Progress,
+    weight: Float | None = None,
 ) -> tuple[Choice, KMeansRun]:
     """The best run on features in memory, with the number of clusters given or chosen."""
     if params.choose is None:
         choice = Choice.given(params.n_clusters)
-        return choice, best_run(features, params.n_clusters, effort, rng, progress)
+        return choice, best_run(features, params.n_clusters, effort, rng, progress, weight)
     choice, runs = choose_number(features, params, effort, params.n_references, rng, progress)
     return choice, runs[choice.n_clusters]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.cli import main
@@ -74,6 +76,117 @@ def test_each_door_says_where(
     answers.append(" ".join(capsys.readouterr().err.split()))
     for answer in answers:
         assert [word for word in expected if word not in answer] == [], answer
+
+
+@pytest.mark.parametrize("how", ["http", "client", "command"])
+def test_a_name_in_another_case(
+    how: str,
+    api: Api,
+    service: Service,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_bytes(FEATURES)
+    if how == "http":
+        given = api.post_dataset(FEATURES, media="text/csv", role="features", columns="X")
+        answer = api.inspected(given.json())["problem"]["detail"]
+    elif how == "client":
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            Umbel(service.url).upload(str(path), role="features", columns=["X"], progress=False)
+        answer = " ".join(str(each.message) for each in caught)
+    else:
+        monkeypatch.setenv("UMBEL_URL", service.url)
+        with suppress(SystemExit):
+            main(("upload", str(path), "--role", "features", "--columns", "X"))
+        answer = " ".join(capsys.readouterr().err.split())
+    assert "no column 'X'. 'x' is written otherwise: case and spaces count." in answer
+
+
+ONE_VALUE = b"x,y,c\n0,0,7\n0,1,7\n9,0,7\n9,1.5,7\n"
+JOBS: dict[str, tuple[str, dict[str, bytes | list[list[int]]], str]] = {
+    "a column of one value": (
+        "hac",
+        {"features": ONE_VALUE},
+        "1 column(s) have one value: 'c'.",
+    ),
+    "labels of ids that are not there": (
+        "bsvm",
+        {"features": FEATURES, "labels": b"id,label\nd,two\nc,two\nb,one\nq,one\n"},
+        "Input 'labels' has the id 'q' at row 3, column 'id' (counted from 0), which input "
+        "'features' has not",
+    ),
+    "contradictory constraints": (
+        "hac",
+        {"features": FEATURES, "must_link": [[0, 1], [1, 2]], "cannot_link": [[3, 1], [0, 2]]},
+        "rows 0 and 2 are apart ('cannot_link', pair 1), yet one cluster",
+    ),
+    "negative weights": (
+        "kmeans",
+        {
+            "features": b"x,sample_weight\n.5,2\n.5,-3\n"
+            + b"".join(b"%d,1\n" % (at * at) for at in range(9))
+        },
+        "Input 'sample_weight' is -3 at row 1 (counted from 0); weights are 0 or more.",
+    ),
+    "weights that a method does not take": (
+        "hdbscan",
+        {"features": b"x,sample_weight\n" + b"".join(b"%d,2\n" % (at * at) for at in range(9))},
+        "Column 'sample_weight', the weights of the rows, is not used",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", ["http", "client", "command"])
+@pytest.mark.parametrize("words", JOBS)
+def test_each_door_says_what_a_fit_found(
+    words: str,
+    how: str,
+    api: Api,
+    service: Service,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    method, inputs, expected = JOBS[words]
+    files: dict[str, str] = {}
+    for role, value in inputs.items():
+        if isinstance(value, bytes):
+            files[role] = str(tmp_path / f"{role}.csv")
+            Path(files[role]).write_bytes(value)
+        else:
+            files[role] = str(tmp_path / f"{role}.npy")
+            np.save(files[role], np.array(value))
+    if how == "http":
+        given = {
+            role: api.post_dataset(value, media="text/csv", role=role).json()["id"]
+            if isinstance(value, bytes)
+            else value
+            for role, value in inputs.items()
+        }
+        job = api.run(method, given)
+        answer = " ".join([*job["warnings"], (job["error"] or {}).get("detail", "")])
+    elif how == "client":
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                tree = Umbel(service.url).run(method, **files)
+                answer = " ".join([*(str(each.message) for each in caught), *tree.warnings])
+            except UmbelError as error:
+                answer = str(error)
+    else:
+        monkeypatch.setenv("UMBEL_URL", service.url)
+        options = [part for role, file in files.items() for part in (_option(role), file)]
+        with suppress(SystemExit):
+            main(("run", method, *options))
+        answer = " ".join(capsys.readouterr().err.split())
+    assert expected in answer, answer
+
+
+def _option(role: str) -> str:
+    return f"--{role.replace('_', '-')}"
 
 
 def test_labels_of_other_ids(api: Api) -> None:

@@ -207,14 +207,23 @@ def test_a_job_before_the_inspection_reads_the_table_alike(tmp_path: Path) -> No
     assert looked_at(known) is known
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [Choice(), Choice(weight="sample_weight"), Choice(features=("a", "b"), weight="sample_weight")],
-)
-def test_weights_are_not_used_and_a_warning_says_so(choice: Choice) -> None:
+def test_a_column_that_may_be_weights_is_a_feature_with_a_warning() -> None:
+    seen = [*AB, Seen("weights", "number")]
+    columns = propose(seen)
+    assert columns[2].role == "feature"
+    (note,) = warnings(columns, Choice(), seen)
+    assert "'weights'" in note
+    assert "?weight_column=" in note
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "pweight", "Survey Weight", "sampling_weights"])
+def test_weights_by_their_name(name: str) -> None:
+    assert roles(*AB, Seen(name, "number"))[name] == "weight"
+
+
+def test_weights_are_named_among_what_is_no_feature() -> None:
     seen = [*AB, Seen("sample_weight", "number")]
-    columns = propose(seen, choice)
+    columns = propose(seen)
     assert columns[2].role == "weight"
-    (note,) = warnings(columns, choice, seen)
-    assert "'sample_weight'" in note
-    assert "no method uses" in note
+    (note,) = warnings(columns, Choice(), seen)
+    assert "'sample_weight' is taken as the weights of the rows" in note

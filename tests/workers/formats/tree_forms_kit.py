@@ -27,6 +27,15 @@ FLAT = [
     {"id": 4, "parent": 0, "name": "c"},
 ]
 HCLUST = {"merge": [[-1, -2], [-3, 1]], "height": [1, 2], "order": [3, 1, 2], "labels": list("abc")}
+_EDGES = [("r", "x"), ("x", "a"), ("x", "b"), ("r", "c")]
+GRAPH: dict[str, Any] = {
+    "directed": True,
+    "multigraph": False,
+    "graph": {},
+    "nodes": [{"id": name} for name in "rxabc"],
+    "links": [{"source": over, "target": below} for over, below in _EDGES],
+}
+GRAPH_UNDIRECTED = json.dumps({**GRAPH, "directed": False}).encode()
 JPLACE = {"tree": "((a:1{0},b:1{1})x:1{2},c:2{3}){4};", "placements": [], "version": 3}
 
 
@@ -62,6 +71,9 @@ FORMS = [
     Form("flat JSON", ".json", "application/json", json.dumps(FLAT)),
     Form("JSON as text", ".txt", "text/plain", json.dumps(NESTED, indent=1), "is JSON"),
     Form("JSON as Newick", ".nwk", "text/x-nh", json.dumps(FLAT), "is JSON"),
+    Form("graph of NetworkX", ".json", "application/json", json.dumps(GRAPH), "read from a graph"),
+    Form("class paths by ->", ".txt", "text/plain", "x -> a\nx -> b\nc\n", "divided at '->'"),
+    Form("class paths by →", ".txt", "text/plain", "x → a\nx → b\nc\n", "divided at '→'"),
     Form("hclust", ".hclust.json", "application/vnd.umbel.hclust+json", json.dumps(HCLUST)),
     Form("hclust as JSON", ".json", "application/json", json.dumps(HCLUST)),
     Form("jplace", ".jplace", "application/json", json.dumps(JPLACE), "'placements', 'version'"),
@@ -85,6 +97,13 @@ REFUSED = [
     ("gzip", "application/json", b"\x1f\x8b\x08", "gzip"),
     ("MEGA", "text/plain", b"#mega\n!Title a;\n", "MEGA"),
     ("a linkage as text", "text/plain", b"0 1 1.0 2\n2 3 2.0 3\n", "a linkage as text"),
+    ("edges", "text/plain", b"parent,child\nr,a\nr,b\n", "a list of edges"),
+    ("edges", "text/plain", b"child\tparent\na\tr\nb\tr\n", "a list of edges"),
+    ("DOT", "text/plain", b"digraph G {\n a -> b;\n}", "a graph in DOT"),
+    ("DOT", "text/plain", b"digraph { a -> b; a -> c; }", "a graph in DOT"),
+    ("GML", "text/plain", b"graph [\n node [ id 1 ]\n]", "a graph in GML"),
+    ("merges of an hclust", "text/plain", b"-1 -2\n-3 1\n", "the merges of an hclust"),
+    ("an undirected graph", "application/json", GRAPH_UNDIRECTED, "undirected graph"),
     ("a table", "text/plain", b"id,parent,name\n0,,r\n1,0,a\n", "a table of nodes"),
     ("distances in JSON", "application/json", b"[[0, 1], [1, 0]]", "linkage"),
     ("Newick without an end", "text/plain", b"((a,b),c)", "looks like Newick"),

@@ -29,6 +29,7 @@ const COLUMNS = new Set([
   "targets",
   "timestamps",
   "documents",
+  "sample_weight",
 ]);
 
 /**
@@ -79,7 +80,7 @@ export function fits(dataset, role) {
 }
 
 /** The column of a table that is the value of a role. @type {Record<string, string>} */
-const COLUMN_OF = { labels: "label", names: "id", documents: "text" };
+const COLUMN_OF = { labels: "label", names: "id", documents: "text", sample_weight: "weight" };
 
 /**
  * @param {NonNullable<Dataset["columns"]>} columns

@@ -25,7 +25,8 @@ class AsyncHeatmap(AsyncArtifact):
     """Clusters by their features, or by their distances; in a notebook it is its picture.
 
     matrix : (n_rows, n_columns) float32, each value to within 1/131,070 of the range from `low` to
-    `high`. rows : from left to right in the tree, each with its `node`, `size` and `name`.
+    `high`, NaN where there is none. rows : from left to right in the tree, each with its `node`,
+    `size` and `name`.
     columns : the features, each with `column`, `name`, `mean`, `deviation` and `between`; of
     distances the rows. merges : (n_columns - 1, 3) the tree over the features: what is joined, by
     its place or the number of columns plus that of an earlier merge, and at which distance; of
@@ -56,6 +57,7 @@ class AsyncHeatmap(AsyncArtifact):
         # In the picture of a larger one, values have no cells of their own.
         picture = await connection.raw(f"{path}.svg") if result["n_levels"] == 1 else b""
         side, low, high = result["tile"], result["low"], result["high"]
+        missing = result.get("missing")
         matrix = np.empty((result["n_rows"], result["n_columns"]), dtype=np.float32)
         tiles = f"{path}/tiles/{result['n_levels'] - 1}"
         for row in range(-(-matrix.shape[0] // side)):
@@ -70,6 +72,8 @@ class AsyncHeatmap(AsyncArtifact):
                     what = f"{tiles}/{row}/{column} has {cells.size} cells"
                     raise UnexpectedResponse(what, 200)
                 part[:] = low + cells.reshape(part.shape) / 65_535 * (high - low)
+                if missing is not None:
+                    part[cells.reshape(part.shape) == missing] = np.nan
         return {"axes": axes, "svg": picture.decode(), "matrix": matrix}
 
     @property

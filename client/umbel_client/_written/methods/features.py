@@ -179,6 +179,7 @@ class FeaturesMethods(Generic[R]):
         cannot_link: Input | None = None,
         hierarchy: Input | None = None,
         names: Input | None = None,
+        sample_weight: Input | None = None,
         linkage: Literal[
             "auto", "average", "single", "complete", "weighted", "ward", "centroid", "median"
         ] = "auto",
@@ -241,6 +242,8 @@ class FeaturesMethods(Generic[R]):
             one or several points, without the input 'names' a point's number; points that it
             does not name may be anywhere.
         names : optional. One name per point.
+        sample_weight : optional. The weight of each row: a row of weight 3 counts as three
+            equal rows. A table of features with a column of weights brings it.
         linkage : Distance between groups: 'single' closest points, 'complete' farthest,
             'average' mean over pairs, 'weighted' mean over the two parts, 'ward' increase of
             the within-group variance, 'centroid' between means, 'median' between midpoints.
@@ -274,6 +277,7 @@ class FeaturesMethods(Generic[R]):
             cannot_link=cannot_link,
             hierarchy=hierarchy,
             names=names,
+            sample_weight=sample_weight,
             params={
                 "linkage": linkage,
                 "metric": metric,

@@ -111,6 +111,7 @@ class PartitionsMethods(Generic[R]):
         *,
         features: Input,
         names: Input | None = None,
+        sample_weight: Input | None = None,
         n_clusters: int = 8,
         choose: Literal["bic", "silhouette", "gap"] | None = None,
         min_clusters: int = 2,
@@ -142,6 +143,8 @@ class PartitionsMethods(Generic[R]):
 
         features : One row per point. Sparse matrices are accepted.
         names : optional. One name per cluster, from the largest to the smallest.
+        sample_weight : optional. The weight of each row: a row of weight 3 counts as three
+            equal rows. A table of features with a column of weights brings it.
         n_clusters : Number of clusters. Ignored where 'choose' says how to choose it.
         choose : Choose the number of clusters between 'min_clusters' and 'max_clusters': the
             lowest 'bic' of spherical Gaussians, the highest mean 'silhouette', or by the 'gap'
@@ -164,6 +167,7 @@ class PartitionsMethods(Generic[R]):
             "kmeans",
             features=features,
             names=names,
+            sample_weight=sample_weight,
             params={
                 "n_clusters": n_clusters,
                 "choose": choose,

@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Float, Int, row_blocks
+from models.clusters.row_weights import row_weights, unused
 from models.errors import UsageError
 from models.graphs.spanning import METRICS, condensed_rows, spanning_tree, tree_by_rows
+from models.inputs.data import Data
 from models.numerics.agglomeration import BY_CENTRE, merged, merged_points
 from models.numerics.distances import (
     BY_PAIRS,
@@ -87,6 +89,28 @@ Linkage = Literal["average", "single", "complete", "weighted", "ward", "centroid
 
 EUCLIDEAN_ONLY = BY_CENTRE
 
+BY_SIZE = ("average", "ward", "centroid")
+"""Linkages in which the sizes of groups, and so the weights of points, count."""
+
+
+def sizes_of(
+    data: Data, n_points: int, linkage: Linkage, constrained: bool, along_graph: bool
+) -> tuple[Float | None, tuple[str, ...]]:
+    """The weights of the rows where the linkage counts them, and a warning where they do not.
+
+    Raises UsageError as `row_weights`.
+    """
+    weight = row_weights(data, n_points, zeros=False)
+    if weight is None:
+        return None, ()
+    if linkage not in BY_SIZE:
+        return None, unused(f"linkage {linkage!r} does not depend on the sizes of groups")
+    if constrained:
+        return None, unused("with constraints, groups have the sizes of their rows")
+    if along_graph:
+        return None, unused("along nearest neighbours, groups have the sizes of their rows")
+    return weight, ()
+
 
 def merges_among_all(
     values: npt.NDArray[Any],
@@ -95,10 +119,12 @@ def merges_among_all(
     metric: DistanceMetric,
     threads: int,
     progress: Progress,
+    weight: Float | None = None,
 ) -> tuple[Int, Float]:
     """(n_points - 1, 2) merges in SciPy's numbering, where any two groups may merge; their heights.
 
-    role : what `values` are: 'features', 'distances' or 'similarity'.
+    role : what `values` are: 'features', 'distances' or 'similarity'. weight : (n_points,) of the
+        points, for the linkages `BY_SIZE`; None: 1 each.
 
     Raises UsageError for distances that are not defined; heights are not finite where a merge
     overflows.
@@ -110,7 +136,7 @@ def merges_among_all(
     elif linkage == "single" and role == "features":
         merges = _along_rows(values, metric, progress)
     elif linkage in BY_CENTRE and keeps_no_distances(linkage, role, *values.shape):
-        merges = merged_points(values, linkage, subprogress(progress, 0.05, 0.95))
+        merges = merged_points(values, linkage, subprogress(progress, 0.05, 0.95), weight)
     else:
         progress(0.05, "measuring distances")
         distances = all_distances(values, role, metric)
@@ -119,8 +145,20 @@ def merges_among_all(
             row_of = condensed_rows(distances, len(values))
             merges = tree_by_rows(row_of, np.zeros(len(values)), within).linkage()
         else:
-            merges = merged(distances, linkage, within)
+            if weight is not None and linkage == "ward":
+                _weigh(distances, weight)
+            merges = merged(distances, linkage, within, weight)
     return merges[:, :2].astype(np.int64), merges[:, 2]
+
+
+def _weigh(distances: Float, weight: Float) -> None:
+    """Give distances the scale that Ward's linkage has between groups of these weights."""
+    begin, n_points = 0, len(weight)
+    for point in range(n_points - 1):
+        others = weight[point + 1 :]
+        share = 2.0 * weight[point] * others / (weight[point] + others)
+        distances[begin : begin + others.size] *= np.sqrt(share)
+        begin += others.size
 
 
 def all_distances(values: npt.NDArray[Any], role: str, metric: DistanceMetric) -> Float:

@@ -8,15 +8,18 @@ from models.errors import UsageError
 from models.inputs.data import Data, Earlier
 from models.methods.logits.classes.parameters import MOST_CLASSES, LogitsParams
 from models.methods.logits.merging.logit_matrix import LogitMatrix
+from models.methods.logits.merging.masks import unmasked
 
 
 def logit_matrix(data: Data, params: LogitsParams) -> LogitMatrix:
     """The logits of all rows, an earlier job's first."""
     rows, earlier = data.rows("logits"), data.earlier()
+    if params.input == "logits":
+        rows = unmasked(rows)
     if earlier is not None:
         from models.methods.logits.merging import resume
 
-        rows = resume.stacked(earlier, rows)
+        rows = resume.stacked(earlier, rows, masked=params.input == "logits")
     return LogitMatrix(rows, params.input, params.temperature)
 
 

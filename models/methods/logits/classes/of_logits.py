@@ -18,6 +18,7 @@ from models.methods.logits.classes.parameters import LogitsParams
 from models.methods.logits.classes.shown import confusion_warnings
 from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
+from models.methods.logits.merging.masks import unmasked
 from models.methods.logits.merging.reference import exponentials
 from models.tree.tree import Tree
 from models.tree.walk import paths
@@ -261,6 +262,8 @@ def _new_rows(model: Model, data: Data) -> tuple[LogitMatrix, Int]:
             code="wrong-shape",
             role="logits",
         )
+    if model.facts["input"] == "logits":
+        rows = unmasked(rows)
     matrix = LogitMatrix(rows, model.facts["input"], model.facts["temperature"])
     note_kind(matrix, log_probs_too=False)
     return matrix, leaf_of_class

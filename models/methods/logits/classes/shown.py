@@ -27,7 +27,8 @@ def masked_warnings(masked: Int, names: list[str], params: LogitsParams) -> tupl
     if params.input != "logits" or not of.size:
         return ()
     return (
-        f"{int(masked.sum()):,} logit(s) are -inf, of {of.size} of {len(names)} classes "
+        f"{int(masked.sum()):,} logit(s) are a mask such as -1e9, or -inf, of {of.size} of "
+        f"{len(names)} classes "
         f"({listed([names[c] for c in of])}): a row that has one cannot be of this class, whose "
         "probability in it is 0.",
     )

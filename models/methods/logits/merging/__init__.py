@@ -2,6 +2,7 @@
 
 - `reference`: the definition in float64 NumPy; start here.
 - `logit_matrix`: the logits as blocks of rows; `topk`: only the best classes of each row are known.
+- `masks`: -1e9 and its like in place of -inf.
 - `input_kind`: what sent logits look like; `ties`: merges that the order of the columns decided.
 - `engine`: a fit's passes, on threads, in pieces or on a GPU; `row_digest`: one pass, short lists.
 - `merging`: bounds decide each merge, or rows are read again; `empty_classes`: those without

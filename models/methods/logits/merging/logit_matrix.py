@@ -169,8 +169,9 @@ def _require_logits(values: npt.NDArray[Any], first_row: int) -> None:
     if n_fine < len(values):
         row = first_row + n_fine
         raise UsageError(
-            f"Row {row} of input 'logits' (counted from 0) is -inf throughout, so no class is left "
-            "to it; -inf is accepted for classes that a row cannot have.",
+            f"Row {row} of input 'logits' (counted from 0) is -inf throughout, or a mask such as "
+            "-1e9, so no class is left to it; both are accepted for classes that a row cannot "
+            "have.",
             code="not-finite",
             role="logits",
             row=row,

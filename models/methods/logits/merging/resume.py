@@ -20,6 +20,7 @@ from models.inputs.rows import Rows, widened
 from models.methods.logits.merging.empty_classes import Masses, hosts
 from models.methods.logits.merging.engine import LogitsRead, digested, masses
 from models.methods.logits.merging.logit_matrix import LogitMatrix
+from models.methods.logits.merging.masks import unmasked
 from models.methods.logits.merging.merging import KnownBounds
 from models.methods.logits.merging.row_digest import Digest, from_arrays, joined
 from models.running.progress import Crew
@@ -139,10 +140,13 @@ class Stacked(Rows):
         return rows
 
 
-def stacked(earlier: Earlier, rows: Rows) -> Stacked:
-    """The rows of an earlier job's logits followed by new ones."""
+def stacked(earlier: Earlier, rows: Rows, *, masked: bool = False) -> Stacked:
+    """The rows of an earlier job's logits followed by new ones. masked : whether classes may be
+    masked (`masks`)."""
     n_rows = np.append(earlier.state["parts"], rows.shape[0])
     known = list(earlier.rows.get("logits", ()))
+    if masked:
+        known = [own if own is None else unmasked(own) for own in known]
     gone: list[Rows | None] = [None] * (len(n_rows) - 1 - len(known))
     return Stacked([*gone, *known, rows], n_rows)
 

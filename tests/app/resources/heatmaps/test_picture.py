@@ -123,3 +123,10 @@ def test_each_of_several_rows_has_its_name_where_there_is_no_room_for_all() -> N
 def test_one_cell() -> None:
     one = side("a")
     assert "nan" not in svg(heatmap(np.zeros((1, 1)), rows=one, columns=one), OWN)
+
+
+def test_a_cell_without_a_value_is_grey() -> None:
+    values = np.where(VALUES == 0.0, np.nan, VALUES)
+    found = boxes(svg(heatmap(values), OWN))
+    assert found[1][2] == OWN.other
+    assert sum(fill == OWN.other for *_, fill in found) == 1

@@ -207,3 +207,26 @@ def test_heatmaps_go_with_their_tree(working: Working, tree: dict[str, Any]) -> 
     assert working.client.delete(f"/v1/trees/{tree['id']}").status_code == 204
     problem_of(working.client.get(f"/v1/heatmaps/{kept['id']}"), 404, "not-found")
     assert not file.exists()
+
+
+def test_empty_values_are_cells_without_a_value(working: Working) -> None:
+    rows = [[*row] for row in ROWS]
+    for row in rows[:4]:
+        row[2] = None
+    steps = [{"step": "missing", "fill": "pairwise"}]
+    text = "a,b,c\n" + "".join(
+        ",".join("" if value is None else str(value) for value in row) + "\n" for row in rows
+    )
+    headers = {"Content-Type": "text/csv"}
+    given = working.client.post("/v1/datasets?role=features", content=text, headers=headers).json()
+    tree = fit(working, "hac", {"features": given["id"]}, preprocess=steps)
+    heatmap = made(working, tree, cut={"k": 2}, scale="none")
+    result = heatmap["result"]
+    assert result["missing"] == 65_535
+    assert any("drawn as missing" in note for note in heatmap["warnings"])
+    tile = working.client.get(f"/v1/heatmaps/{heatmap['id']}/tiles/0/0/0").content
+    cells = np.frombuffer(tile, dtype="<u2").reshape(2, 3)
+    assert (cells == result["missing"]).sum() == 1
+    picture = working.client.get(f"/v1/heatmaps/{heatmap['id']}.svg").text
+    assert any("grey cells have no value" in text for text in texts(picture))
+    assert made(working, tree, cut={"k": 2}, what="distances", metric="pairwise")["result"]

@@ -41,7 +41,10 @@ def test_escapes(path: str, names: list[str]) -> None:
     assert parts(path) == names
 
 
-@pytest.mark.parametrize("mark", [";", "|", ">", " > ", "; ", "\t", "\\", "::", " :: "])
+@pytest.mark.parametrize(
+    "mark",
+    [";", "|", ">", " > ", "->", " -> ", " => ", " → ", " » ", "; ", "\t", "\\", "::", " :: "],
+)
 @pytest.mark.parametrize("end", ["", ";"])
 def test_other_marks(mark: str, end: str) -> None:
     #      0
@@ -58,6 +61,38 @@ def test_other_marks(mark: str, end: str) -> None:
     assert "divided at" in warning
     nodes = NamedNodes(tree)
     assert nodes.find(f"animal{mark}cat") == nodes.find("cat") == nodes.find("animal/cat") > 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        (["animal", "  dog", "  cat"], "signs of an outline"),
+        (["- animal", "  - dog"], "signs of an outline"),
+        (["root", "├── a", "└── b"], "signs of an outline"),
+        (["animal.dog", "animal.cat", "plant.oak", "plant.ash"], "All 4 lines contain '.'"),
+        (["animal,dog", "animal,cat"], "All 2 lines contain ','"),
+        (["r/a", "a/b", "a/c"], "both first and second in a line, 'a'"),
+        (["a sentence."], "a single leaf"),
+    ],
+)
+def test_lines_that_are_likely_no_paths(lines: list[str], words: str) -> None:
+    tree = class_paths.read("\n".join(lines))
+    assert any(words in note for note in tree.warnings), tree.warnings
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["Dr. Who", "Mr. Bean"],
+        ["n01_dog", "n02_cat"],
+        ["a.b", "c"],
+        ["a/b", "c/d"],
+        ["a/b"],
+        ["x/y/y"],
+    ],
+)
+def test_usual_names_have_no_warning(lines: list[str]) -> None:
+    assert class_paths.read("\n".join(lines)).warnings == ()
 
 
 @pytest.mark.parametrize(

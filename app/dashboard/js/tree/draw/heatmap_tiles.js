@@ -1,6 +1,6 @@
 // The cells of a heatmap from its tiles: the finest that are there, coarser ones until they are.
 
-import { cellAt, cellsIn, levelFor, shadesOf, tilesIn, valueOf } from "../model/heatmap.js";
+import { cellAt, cellsIn, levelFor, shadesOf, tilesIn, valueIn } from "../model/heatmap.js";
 import { mix } from "./palettes.js";
 import { contextOf } from "./stage.js";
 
@@ -96,7 +96,7 @@ export class HeatmapTiles {
     }
     if (!finest) return null;
     return {
-      value: valueOf(finest.cells[cellAt(finest, row, column)], this.result),
+      value: valueIn(finest.cells[cellAt(finest, row, column)], this.result),
       rows: finest.rows.pooled,
       columns: finest.columns.pooled,
     };
@@ -163,6 +163,8 @@ export class HeatmapTiles {
     this.theme = theme;
     const inks = Uint32Array.from(rampOf(this.result, theme, COLOURS), pixelOf);
     this.inks = Uint32Array.from(shadesOf(this.result, COLOURS), (shade) => inks[shade]);
+    const { missing } = this.result;
+    if (typeof missing === "number") this.inks[missing] = pixelOf(missingInk(theme));
     for (const tile of this.loaded.values()) tile.picture = null;
   }
 
@@ -185,6 +187,13 @@ export class HeatmapTiles {
 
 /** @param {Tile} tile */
 const nameOf = ({ level, row, column }) => `${level}/${row}/${column}`;
+
+/**
+ * The colour of cells without a value: grey, which is no colour of a scale.
+ *
+ * @param {Theme} theme
+ */
+export const missingInk = ({ paper, text }) => mix(paper, text, 0.45);
 
 /**
  * Whether colours go both ways from the middle: values that are compared with their mean.

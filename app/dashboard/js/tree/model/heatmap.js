@@ -138,6 +138,14 @@ export function cellAt({ rows, columns }, row, column) {
 export const valueOf = (cell, { low, high }) => low + (cell / STEPS) * (high - low);
 
 /**
+ * The value of a cell; null where it has none.
+ *
+ * @param {number} cell
+ * @param {{ low: number, high: number, missing?: number | null }} bounds
+ */
+export const valueIn = (cell, bounds) => (cell === bounds.missing ? null : valueOf(cell, bounds));
+
+/**
  * The place of each step on a scale from the first colour to the last, 0 to `n` - 1.
  *
  * @param {{ low: number, high: number, shown_low: number, shown_high: number }} bounds

@@ -276,10 +276,11 @@ function spotText({ row, column }, { rows, columns }, tiles) {
   const known = tiles.at(row, column);
   const isAverage = known && known.rows * known.columns > 1;
   const average = known && [known.rows > 1 && plural(known.rows, "row"), known.columns > 1 && plural(known.columns, "column")].filter(Boolean).join(" and "); // prettier-ignore
-  const value = known ? `${isAverage ? "about " : ""}${number(known.value)}` : "…";
+  const own = known?.value;
+  const value = own === null ? "no value" : own === undefined ? "…" : `${isAverage ? "about " : ""}${number(own)}`; // prettier-ignore
   return [
     el("strong", {}, rowName(row), columns ? ": " : " and ", columns ? bdi(columns.name[column]) : rowName(column)), // prettier-ignore
-    el("span", {}, value, isAverage ? `, the average of ${average}` : ""),
+    el("span", {}, value, isAverage && own !== null ? `, the average of ${average}` : ""),
     el("span", {}, plural(rows.size[row], "point")),
     columns &&
       el(
@@ -310,6 +311,7 @@ function legendOf(result, theme) {
     canvas,
     el("span", {}, result.high > high ? `≥ ${number(high)}` : number(high)),
     el("span", { class: "quiet" }, scaleText(result)),
+    typeof result.missing === "number" && el("span", { class: "quiet" }, "grey: no value"),
   ];
 }
 
