@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from umbel_client.errors import InputError
 from umbel_client.progress import bar_of, began, watched
 

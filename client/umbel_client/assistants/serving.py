@@ -99,7 +99,7 @@ def server(umbel: Umbel) -> MCPServer:
     return tools
 
 
-class _Server(MCPServer):
+class _Server(MCPServer):  # type: ignore[misc]
     """The official server, whose errors are sentences that say what is accepted."""
 
     def close_arguments(self) -> None:
