@@ -70,7 +70,7 @@ def test_inputs_are_bounded_and_labels_are_given_in_one_way() -> None:
 
     assert values.by_role({"features": [[1.0]]}, ["a"]) == {"features": [[1.0]], "labels": ["a"]}
     longest = values.MAX_INLINE
-    # Of a list of one text, four characters are brackets and quotes.
+    # Four characters of a list of one text are brackets and quotes.
     assert values.given("documents", ["x" * (longest - 4)])
     with pytest.raises(InputError, match="give its path"):
         values.given("documents", ["x" * (longest - 3)])
