@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib.util import find_spec
 from typing import Any, Protocol, TypeAlias
 
@@ -27,8 +29,42 @@ class Bar(Protocol):
     def end(self) -> None: ...
 
 
+class Watcher(Protocol):
+    """What hears of all waiting within `watched`; what it raises interrupts that."""
+
+    def began(self, job: str, cancels: bool) -> None:
+        """A job, by its id, is waited for from now on. cancels : whether it ends with the wait."""
+
+    def update(self, fraction: float, stage: str) -> None:
+        """How far the upload or job is."""
+
+
+_WATCHER: ContextVar[Watcher | None] = ContextVar("umbel_watcher", default=None)
+
+
+@contextmanager
+def watched(watcher: Watcher) -> Iterator[None]:
+    """A stretch of code whose calls tell the watcher how far they are, unless they are given
+    another `progress`."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def began(job: str, cancels: bool) -> None:
+    """Tell the watcher, if there is one, which job is waited for."""
+    watcher = _WATCHER.get()
+    if watcher is not None:
+        watcher.began(job, cancels)
+
+
 def bar_of(progress: Progress, title: str) -> Bar:
     """The bar for a piece of work that begins now."""
+    watcher = _WATCHER.get()
+    if progress is None and watcher is not None:
+        return _Called(watcher.update)
     if callable(progress):
         return _Called(progress)
     if progress is False or (progress is None and not _watched()):

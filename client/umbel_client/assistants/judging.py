@@ -6,20 +6,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from umbel_client.assistants.answers import Calibrated, Drifted, Evaluated, Named, Predicted
 from umbel_client.assistants.values import (
+    Clusters,
     Labels,
     Limit,
+    Metrics,
     Tree,
     Value,
     Wait,
     by_role,
     given,
-    shortened,
 )
 from umbel_client.client import Umbel
-from umbel_client.errors import InputError
 
-_TRUTHS = ("labels", "hierarchy", "features", "distances", "similarity")
+_TRUTHS = ("hierarchy", "features", "distances", "similarity")
+_EVIDENCE = ("documents", "names", "features", "feature_names")
 
 Rows = Annotated[
     str | list[Any], Field(description="Rows as the fit's: a path, an id, or a list of lists")
@@ -43,24 +45,19 @@ class Judging:
                 "features, distances, similarity"
             ),
         ] = None,
-        metrics: Annotated[
-            list[str] | None, Field(description="Such as nmi, ari; none: all that fit")
-        ] = None,
-        k: Annotated[int | None, Field(description="Clusters that flat metrics look at")] = None,
-    ) -> dict[str, Any]:
+        metrics: Metrics = None,
+        k: Clusters = None,
+        wait_s: Wait = None,
+    ) -> Evaluated:
         """The metrics of a tree against what is known of its rows."""
-        truths = dict(inputs or {})
-        if unknown := sorted(set(truths) - set(_TRUTHS)):
-            raise InputError(unknown[0], f"an evaluation takes {', '.join(_TRUTHS)}.")
-        if labels is not None:
-            if "labels" in truths:
-                raise InputError("labels", "they are given twice, by themselves and in inputs.")
-            truths["labels"] = labels
+        truths = by_role(inputs or {}, labels, taken=_TRUTHS)
         cut = None if k is None else {"k": k}
-        evaluation = self._umbel.tree(tree).evaluate(metrics=metrics, cut=cut, **by_role(truths))
+        evaluation = self._umbel.tree(tree).evaluate(
+            metrics=metrics, cut=cut, wait_s=wait_s, **truths
+        )
         return {
             "metrics": dict(evaluation),
-            "standard_errors": evaluation.standard_errors,
+            "standard_errors": dict(evaluation.standard_errors),
             "cut": evaluation.cut,
             "warnings": list(evaluation.warnings),
         }
@@ -69,41 +66,49 @@ class Judging:
         self,
         tree: Tree,
         rows: Rows,
-        k: Annotated[int | None, Field(description="Also the cluster of each row")] = None,
+        k: Annotated[int | None, Field(ge=1, description="Also the cluster of each row")] = None,
         calibration: Annotated[
             str | None, Field(description="cal_...: also the nodes that surely hold the class")
         ] = None,
         limit: Limit = 50,
-    ) -> dict[str, Any]:
+        wait_s: Wait = None,
+    ) -> Predicted:
         """New rows placed in a tree: leaf, label, and how sure."""
-        found = self._umbel.tree(tree).predict(given("rows", rows), k=k, calibration=calibration)
-        items = [{"row": row, **item} for row, item in enumerate(found)]
-        for item in items:
-            item.pop("path", None)
-        return shortened("rows", items, limit)
+        found = self._umbel.tree(tree).predict(
+            given("rows", rows), k=k, calibration=calibration, wait_s=wait_s
+        )
+        items = [
+            {"row": row, **{name: own for name, own in item.items() if name != "path"}}
+            for row, item in enumerate(found[:limit])
+        ]
+        return {"rows": items, "n_rows": len(found)}
 
     def calibrate(
         self,
         tree: Tree,
         labels: Annotated[
-            str | list[Any], Field(description="The class of each row: a path, an id, or a list")
+            str | list[Any],
+            Field(description="The class of each row, by name or number: a path, an id, or a list"),
         ],
         rows: Rows,
         alpha: Annotated[
             float | None, Field(gt=0, lt=1, description="The error that is kept; default: 0.1")
         ] = None,
         limit: Limit = 20,
-    ) -> dict[str, Any]:
+        wait_s: Wait = None,
+    ) -> Calibrated:
         """Learn from rows that the model has not seen how deep its answers may go; answers with
         what is promised, the labels that look wrong and the pairs that need more data."""
         calibration = self._umbel.tree(tree).calibrate(
-            given("labels", labels), given("rows", rows), alpha=alpha
+            given("labels", labels), given("rows", rows), alpha=alpha, wait_s=wait_s
         )
         return {
             "calibration": calibration.id,
-            "result": calibration.body["result"],
-            **shortened("suspects", calibration.suspects, limit),
-            **shortened("pairs", calibration.pairs, limit),
+            "result": dict(calibration.body["result"]),
+            "suspects": calibration.suspects[:limit],
+            "n_suspects": len(calibration.suspects),
+            "pairs": calibration.pairs[:limit],
+            "n_pairs": len(calibration.pairs),
             "warnings": list(calibration.warnings),
         }
 
@@ -115,9 +120,10 @@ class Judging:
         reference_labels: Labels = None,
         batch_labels: Labels = None,
         limit: Limit = 20,
-    ) -> dict[str, Any]:
+        wait_s: Wait = None,
+    ) -> Drifted:
         """What moved in a tree from reference rows to new ones, the surest changes first."""
-        known = {
+        known: dict[str, Any] = {
             name: given("labels", labels)
             for name, labels in (
                 ("reference_labels", reference_labels),
@@ -126,13 +132,14 @@ class Judging:
             if labels is not None
         }
         drift = self._umbel.tree(tree).drift(
-            given("rows", reference), given("rows", batch), **known
+            given("rows", reference), given("rows", batch), wait_s=wait_s, **known
         )
         return {
             "drift": drift.id,
             "moved": drift.moved,
-            "aspects": (drift.body["result"] or {}).get("aspects"),
-            **shortened("moves", drift.moves, limit),
+            "aspects": list((drift.body["result"] or {}).get("aspects") or ()),
+            "moves": drift.moves[:limit],
+            "n_moves": drift.n_moves,
             "warnings": list(drift.warnings),
         }
 
@@ -141,21 +148,29 @@ class Judging:
         tree: Tree,
         by: Annotated[
             Literal["labels", "terms", "items", "features", "model"],
-            Field(description="What names are made of"),
+            Field(
+                description="What names are made of; `model` sends what stands out to the language "
+                "model that the service's operator has set, if any"
+            ),
         ],
+        labels: Labels = None,
         inputs: Annotated[
             dict[str, Value] | None,
-            Field(description="What the fit had not: documents, names, labels, feature_names"),
+            Field(description="What the fit had not: documents, names, features, feature_names"),
         ] = None,
-        wait_s: Wait = None,
         limit: Limit = 50,
-    ) -> dict[str, Any]:
+        wait_s: Wait = None,
+    ) -> Named:
         """Name the nodes of a tree by what their rows share, the largest nodes first."""
-        naming = self._umbel.tree(tree).name_nodes(by, wait_s=wait_s, **by_role(inputs or {}))
+        evidence = by_role(inputs or {}, labels, taken=_EVIDENCE)
+        naming = self._umbel.tree(tree).name_nodes(by, wait_s=wait_s, **evidence)
         nodes = sorted(naming.nodes, key=lambda node: -node["size"])
-        kept = [{key: node[key] for key in ("node", "name", "size")} for node in nodes]
         return {
             "naming": naming.id,
-            **shortened("nodes", kept, limit),
+            "nodes": [
+                {key: node[key] for key in ("node", "name", "size")} for node in nodes[:limit]
+            ],
+            "n_nodes": len(nodes),
+            "sent": naming.sent,
             "warnings": list(naming.warnings),
         }

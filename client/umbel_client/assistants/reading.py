@@ -8,11 +8,16 @@ from typing import Annotated, Any, Literal
 from mcp.server.mcpserver import Image
 from pydantic import Field
 
+from umbel_client.assistants.answers import Clusters, Confused, Found, Levels, Text
 from umbel_client.assistants.values import Labels, Limit, Tree, given
 from umbel_client.client import Umbel
+from umbel_client.errors import InputError
 
 MAX_CHARACTERS = 200_000
 """Text of a tree that fits into a conversation."""
+
+MAX_PICTURE = 5_000_000
+"""Bytes of a picture that fit into a message."""
 
 
 class Reading:
@@ -27,7 +32,7 @@ class Reading:
             str | None, Field(description="Each must be in a name, note or tag; none: the newest")
         ] = None,
         limit: Limit = 20,
-    ) -> dict[str, Any]:
+    ) -> Found:
         """Trees and datasets that the service keeps, the newest first."""
         trees = self._umbel.trees(words=words, limit=limit)
         datasets = self._umbel.datasets(words=words, limit=limit)
@@ -40,23 +45,31 @@ class Reading:
             ],
         }
 
-    def tree(self, tree: Tree, form: Literal["nwk", "nex", "json"] = "nwk") -> dict[str, Any]:
+    def tree(
+        self,
+        tree: Tree,
+        form: Annotated[
+            Literal["nwk", "nex", "json"], Field(description="Newick, Nexus or JSON")
+        ] = "nwk",
+    ) -> Text:
         """A tree as text: Newick, Nexus, or JSON with the height and size of every node; the
         beginning of a large one, which the resource umbel://{tree}/newick has whole."""
         found = self._umbel.tree(tree)
         text = found.content(f".{form}").decode()
-        answer = {
+        return {
             "tree": found.id,
             "n_points": found.n_points,
             "n_leaves": found.n_leaves,
             "text": text[:MAX_CHARACTERS],
+            "n_characters": len(text),
         }
-        return answer if len(text) <= MAX_CHARACTERS else {**answer, "n_characters": len(text)}
 
     def picture(
         self,
         tree: Tree,
-        shape: Literal["circular", "rectangular", "icicle"] = "circular",
+        shape: Annotated[
+            Literal["circular", "rectangular", "icicle"], Field(description="How it is laid out")
+        ] = "circular",
         k: Annotated[int | None, Field(ge=1, description="Colour so many clusters")] = None,
         px: Annotated[int, Field(ge=200, le=2000, description="Width in pixels")] = 900,
     ) -> Image:
@@ -64,9 +77,16 @@ class Reading:
         query: dict[str, Any] = {"shape": shape, "px": px}
         if k is not None:
             query["color_by"] = f"cluster:{k}"
-        return Image(data=self._umbel.tree(tree).content(".png", **query), format="png")
+        png = self._umbel.tree(tree).content(".png", **query)
+        if len(png) > MAX_PICTURE:
+            raise InputError(
+                "px",
+                f"the picture has {len(png):,} bytes and {MAX_PICTURE:,} are taken; give fewer "
+                f"pixels than {px}.",
+            )
+        return Image(data=png, format="png")
 
-    def levels(self, tree: Tree) -> dict[str, Any]:
+    def levels(self, tree: Tree) -> Levels:
         """The few cuts of a tree that stand out, from coarse to fine, each with its clusters' names
         and the probability that data without structure have as strong a one."""
         found = [asdict(each) for each in self._umbel.tree(tree).levels()]
@@ -79,18 +99,30 @@ class Reading:
     def cut(
         self,
         tree: Tree,
-        k: Annotated[int | None, Field(description="How many clusters")] = None,
-        height: float | None = None,
-        level: Annotated[int | None, Field(description="Edges below the root")] = None,
+        k: Annotated[int | None, Field(ge=1, description="How many clusters")] = None,
+        height: Annotated[float | None, Field(description="Where to cut, as nodes have it")] = None,
+        level: Annotated[int | None, Field(ge=0, description="Edges below the root")] = None,
         limit: Limit = 50,
-    ) -> dict[str, Any]:
+    ) -> Clusters:
         """The clusters of a cut with their names and sizes, the largest first: by one of k, height
-        and level; without any, the cuts that stand out."""
-        if k is height is level is None:
-            return self.levels(tree)
-        return asdict(self._umbel.tree(tree).cut(k, height=height, level=level, limit=limit))
+        and level, for which `levels` has good ones."""
+        if sum(each is not None for each in (k, height, level)) != 1:
+            raise InputError("cut", "give one of k, height and level.")
+        cut = self._umbel.tree(tree).cut(k, height=height, level=level, limit=limit)
+        return {
+            "requested": dict(cut.requested),
+            "n_clusters": cut.n_clusters,
+            "low": cut.low,
+            "below": cut.below,
+            "smallest": cut.smallest,
+            "median": cut.median,
+            "largest": cut.largest,
+            "n_noise": cut.n_noise,
+            "clusters": [asdict(each) for each in cut.clusters],
+            "warnings": list(cut.warnings),
+        }
 
-    def confusions(self, tree: Tree, labels: Labels = None, limit: Limit = 20) -> dict[str, Any]:
+    def confusions(self, tree: Tree, labels: Labels = None, limit: Limit = 20) -> Confused:
         """Which classes are taken for which, the largest pairs first: against labels, or, of l2h,
         from the logits alone."""
         known = None if labels is None else given("labels", labels)

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import inspect
+from contextlib import suppress
 from typing import Annotated, Any
 
-from anyio import from_thread
-from mcp.server.mcpserver import Context
 from pydantic import Field
 
-from umbel_client.assistants.values import Labels, Value, Wait, by_role, given
+from umbel_client.assistants.answers import Catalogue, Compared, JobState, Ran, Uploaded
+from umbel_client.assistants.values import (
+    Clusters,
+    Labels,
+    Metrics,
+    Name,
+    Value,
+    Wait,
+    by_role,
+    given,
+)
 from umbel_client.client import Umbel
-from umbel_client.errors import InputError
+from umbel_client.core.events import Waiting
+from umbel_client.core.waiting import followed
+from umbel_client.errors import InputError, JobCancelled, ProblemError, WaitTimeout
 from umbel_client.methods import METHODS, documentation
 from umbel_client.quoting import shown
 
 Inputs = Annotated[
     dict[str, Value],
-    Field(description="By role, as `methods` lists them: {'logits': 'x.npy', 'names': [...]}"),
+    Field(
+        description="By role, as `methods` lists them: {'logits': 'x.npy', 'names': [...]}; labels "
+        "are an argument beside them"
+    ),
 ]
+
+_ARGUMENTS = frozenset(
+    {*inspect.signature(Umbel.run).parameters, *inspect.signature(Umbel.compare).parameters}
+)
+"""What is not the role of an input."""
 
 
 class Running:
@@ -28,19 +48,23 @@ class Running:
 
     def methods(
         self, method: Annotated[str | None, Field(description="An id, such as l2h")] = None
-    ) -> dict[str, Any]:
+    ) -> Catalogue:
         """The methods that can be run, or what one of them takes: its inputs and parameters."""
         if method is None:
-            return {name: documentation(name).partition("\n")[0] for name in METHODS}
+            every = {name: documentation(name).partition("\n")[0] for name in METHODS}
+            return {"methods": every, "method": None}
         if method not in METHODS:
             raise InputError(
                 "method", f"there is no {shown(method)}; there are {', '.join(METHODS)}."
             )
-        facts = METHODS[method]
+        facts, text = METHODS[method], documentation(method)
         return {
-            "inputs": list(facts.inputs),
-            "params": list(facts.params),
-            "documentation": documentation(method),
+            "methods": {method: text.partition("\n")[0]},
+            "method": {
+                "inputs": list(facts.inputs),
+                "params": list(facts.params),
+                "documentation": text,
+            },
         }
 
     def upload(
@@ -50,14 +74,14 @@ class Running:
             str,
             Field(description="features, logits, labels, names, documents, distances, ..."),
         ] = "features",
-        name: str | None = None,
-    ) -> dict[str, Any]:
+        name: Name = None,
+    ) -> Uploaded:
         """Upload a file, or a list of rows or values, once for several runs; answers with its id,
         how its columns were read, and what was left out."""
-        dataset = self._umbel.upload(given(role, content), role, name=name, progress=False)
+        dataset = self._umbel.upload(given(role, content), role, name=name)
         return {
             "dataset": dataset.id,
-            "columns": [each["name"] for each in dataset.columns or ()][:100],
+            "columns": [str(each["name"]) for each in dataset.columns or ()][:100],
             "warnings": list(dataset.warnings),
         }
 
@@ -65,7 +89,7 @@ class Running:
         self,
         method: Annotated[str, Field(description="An id of `methods`")],
         inputs: Inputs,
-        ctx: Context,
+        labels: Labels = None,
         params: Annotated[
             dict[str, Any] | None, Field(description="Parameters by name, as `methods` lists them")
         ] = None,
@@ -75,22 +99,20 @@ class Running:
         then: Annotated[
             str | None, Field(description="A second method, on the logits of the first")
         ] = None,
-        name: str | None = None,
+        name: Name = None,
         wait_s: Wait = None,
-    ) -> dict[str, Any]:
-        """Run a method on inputs, wait for its end, and answer with the tree."""
-        _report(ctx, 0.0, "reading the inputs")
+    ) -> Ran:
+        """Run a method on inputs, wait for its end, and answer with the tree. Labels are for
+        methods that learn from them."""
         tree = self._umbel.run(
             method,
             preprocess=preprocess,
             then=then,
             name=name,
             wait_s=wait_s,
-            progress=lambda fraction, stage: _report(ctx, fraction, stage),
             params=params,
-            **by_role(inputs),
+            **by_role(inputs, labels, other=_ARGUMENTS),
         )
-        _report(ctx, 1.0, "done")
         return {
             "tree": tree.id,
             "job": tree.job,
@@ -109,23 +131,22 @@ class Running:
         ],
         inputs: Inputs,
         labels: Labels = None,
-        metrics: list[str] | None = None,
+        metrics: Metrics = None,
         seeds: Annotated[int, Field(ge=1, le=100, description="Runs of methods that draw")] = 5,
-        k: Annotated[int | None, Field(description="Clusters that flat metrics look at")] = None,
+        k: Clusters = None,
         wait_s: Wait = None,
-    ) -> dict[str, Any]:
+    ) -> Compared:
         """Run several methods on the same inputs; a table of metrics and seconds, and which method
         is best by each metric."""
+        shared = by_role(inputs, labels, other=_ARGUMENTS - {"hierarchy"})
         comparison = self._umbel.compare(
             methods,
-            labels=None if labels is None else given("labels", labels),
             metrics=metrics,
             seeds=seeds,
             cut=None if k is None else {"k": k},
             keep_trees=True,
             wait_s=wait_s,
-            progress=False,
-            **by_role(inputs),
+            **shared,
         )
         rows = comparison.rows()
         return {
@@ -135,7 +156,24 @@ class Running:
             "warnings": list(comparison.warnings),
         }
 
-
-def _report(ctx: Context, fraction: float, stage: str) -> None:
-    """Progress for who waits; tools run on threads of their server."""
-    from_thread.run(ctx.report_progress, fraction, 1.0, stage)
+    def job(
+        self,
+        job: Annotated[str, Field(pattern=r"^job_\w+$", description="The id of a job, job_...")],
+        wait_s: Annotated[
+            float | None, Field(gt=0, le=3600, description="Wait so many seconds for its end")
+        ] = None,
+    ) -> JobState:
+        """Where a job stands whose end was not waited for, and the tree that it made."""
+        found = self._umbel.job(job)
+        if wait_s is not None and not found.ended:
+            with suppress(WaitTimeout, ProblemError, JobCancelled):
+                followed(found._connection, found.id, Waiting(wait_s), cancel=False)
+            found.refresh()
+        body, result = found.body, found.body.get("result") or {}
+        return {
+            "job": found.id,
+            "status": found.status,
+            "kind": body.get("kind"),
+            "tree": result.get("tree"),
+            "problem": (body.get("error") or {}).get("detail"),
+        }

@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import sys
-from collections.abc import Awaitable, Callable
+import re
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp
 import numpy as np
 import pytest
 
-from tests.conftest import ROOT
-from tests.e2e.conftest import Service
+from tests.e2e.conftest import PATIENCE_S, Service
+from tests.e2e.one_service.assistant_kit import Call, served
+from umbel_client import Umbel
 
 pytestmark = pytest.mark.needs("mcp")
 
-Call = Callable[..., Awaitable[Any]]
-
-
-def served(service: Service, steps: Callable[[Any, Call], Awaitable[None]]) -> None:
-    """Run `steps(client, call)` on a server in its own process; `call` gives a tool's answer."""
-    parameters = mcp.StdioServerParameters(
-        command=sys.executable,
-        args=["-c", "from app.cli import main; main()", "mcp", "--url", service.url],
-        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"},
-    )
-
-    async def run() -> None:
-        async with mcp.Client(parameters) as client:
-
-            async def call(tool: str, **arguments: Any) -> Any:
-                result = await client.call_tool(tool, arguments)
-                assert not result.is_error, result.content[0].text
-                return result.structured_content
-
-            await steps(client, call)
-
-    asyncio.run(run())
+SLOW = {"max_iter": 1000000, "patience": 1000000, "n_init": 1}
+"""Parameters of hyphc with which it runs for minutes unless it is cancelled."""
 
 
 def test_an_assistant_goes_from_logits_to_metrics(service: Service, tmp_path: Path) -> None:
@@ -56,19 +35,29 @@ def test_an_assistant_goes_from_logits_to_metrics(service: Service, tmp_path: Pa
     async def steps(client: Any, call: Call) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
-            *("methods", "upload", "run", "compare", "find", "tree", "picture", "levels", "cut"),
-            *("confusions", "evaluate", "predict", "calibrate", "drift", "name"),
+            *("methods", "upload", "run", "compare", "job", "find", "tree", "picture", "levels"),
+            *("cut", "confusions", "evaluate", "predict", "calibrate", "drift", "name"),
         }
-        assert all(tool.description for tool in tools.values())
-        for name in ("find", "tree", "picture", "levels", "cut", "methods"):
-            assert tools[name].annotations.read_only_hint, name
+        assert all(tool.description and tool.title for tool in tools.values())
+        reads = {name for name, tool in tools.items() if tool.annotations.read_only_hint}
+        assert reads == {"methods", "job", "find", "tree", "picture", "levels", "cut"}
+        assert [name for name, tool in tools.items() if tool.annotations.open_world_hint] == [
+            "name"
+        ]
         for tool in tools.values():
-            assert not tool.annotations.destructive_hint
+            assert tool.annotations.destructive_hint is False
+            assert tool.annotations.idempotent_hint == (
+                tool.name in reads | {"confusions", "evaluate", "predict"}
+            )
+            assert tool.input_schema["additionalProperties"] is False
             for field, schema in tool.input_schema["properties"].items():
-                assert "description" in schema or field in (
-                    *("name", "form", "shape", "metrics", "height"),
-                ), (tool.name, field)
-        assert "logits" in (await call("methods", method="l2h"))["inputs"]
+                assert "description" in schema, (tool.name, field)
+            # Labels are given in one way, and never among the inputs.
+            given = tool.input_schema["properties"].get("labels")
+            assert given is None or given["description"].startswith("The class of each row")
+            assert tool.name == "picture" or tool.output_schema["properties"]
+        assert "logits" in (await call("methods", method="l2h"))["method"]["inputs"]
+        assert "l2h" in (await call("methods"))["methods"]
         uploaded = await call("upload", content=str(tmp_path / "logits.npy"), role="logits")
         inputs = {"logits": uploaded["dataset"], "names": str(tmp_path / "names.txt")}
         ran = await call("run", method="l2h", inputs=inputs, params={"aggregation": "sum"})
@@ -78,14 +67,14 @@ def test_an_assistant_goes_from_logits_to_metrics(service: Service, tmp_path: Pa
         assert all(name in text for name in names)
         clusters = (await call("cut", tree=tree, k=2))["clusters"]
         assert sum(each["size"] for each in clusters) == 30
-        assert "levels" in await call("cut", tree=tree)
+        assert "levels" in await call("levels", tree=tree)
         assert (await call("confusions", tree=tree))["source"] == "logits"
         confusions = await call("confusions", tree=tree, labels=labels, limit=2)
         assert confusions["source"] == "labels"
         assert len(confusions["pairs"]) <= 2
         metrics = (await call("evaluate", tree=tree, labels=labels))["metrics"]
         assert 0 < metrics["dendrogram_purity"] <= 1
-        again = await call("evaluate", tree=tree, inputs={"labels": labels, "hierarchy": tree})
+        again = await call("evaluate", tree=tree, labels=labels, inputs={"hierarchy": tree})
         assert again["metrics"]["dendrogram_purity"] == metrics["dendrogram_purity"]
 
     served(service, steps)
@@ -115,7 +104,9 @@ def test_an_assistant_uses_a_tree(service: Service, tmp_path: Path) -> None:
         )
         assert not result.is_error, result.content[0].text
         tree = result.structured_content["tree"]
-        assert [done for done, _ in heard][:: len(heard) - 1] == [0, 1]
+        done = [each for each, _ in heard]
+        assert done == sorted(set(done))
+        assert (done[0], done[-1]) == (0, 1)
 
         found = await call("find", words="flowers pets")
         assert [each["id"] for each in found["trees"]] == [tree]
@@ -172,12 +163,22 @@ def test_an_assistant_uses_a_tree(service: Service, tmp_path: Path) -> None:
         pictured = await client.call_tool("picture", {"tree": tree, "k": 2, "px": 300})
         assert pictured.content[0].mime_type == "image/png"
         text = (await call("tree", tree=tree))["text"]
+        templates = (await client.list_resource_templates()).resource_templates
+        assert {each.uri_template for each in templates} == {
+            f"umbel://{{tree}}/{form}" for form in ("newick", "json", "svg", "leaves", "levels")
+        }
+        assert all(each.description and each.mime_type for each in templates)
+        leaves = (await client.read_resource(f"umbel://{tree}/leaves")).contents[0].text
+        assert sorted(leaves.split("\n")) == sorted(names)
+        levels = (await client.read_resource(f"umbel://{tree}/levels")).contents[0].text
+        assert json.loads(levels) == await call("levels", tree=tree)
         for form in ("newick", "json", "svg"):
             read = await client.read_resource(f"umbel://{tree}/{form}")
             assert all(name in read.contents[0].text for name in names)
         assert (await client.read_resource(f"umbel://{tree}/newick")).contents[0].text == text
-        with pytest.raises(mcp.MCPError):
-            await client.read_resource("umbel://tr_none/newick")
+        for address in ("umbel://tr_none/newick", "umbel://jobs/newick"):
+            with pytest.raises(mcp.MCPError, match="tr_"):
+                await client.read_resource(address)
 
     served(service, steps)
 
@@ -191,8 +192,21 @@ def test_an_assistant_reads_what_was_wrong(service: Service) -> None:
             ("run", {"method": "hac", "inputs": {"features": "/none.npy"}}, "/none.npy"),
             ("run", {**points, "params": {"linkage": "wards"}}, "linkage"),
             ("tree", {"tree": "tr_none"}, "tr_none"),
-            ("evaluate", {"tree": "tr_none", "inputs": {"logits": "x"}}, "an evaluation takes"),
-            ("evaluate", {"tree": "t", "labels": ["a"], "inputs": {"labels": "x"}}, "given twice"),
+            ("evaluate", {"tree": "tr_none", "inputs": {"logits": "x"}}, "it takes 'hierarchy'"),
+            ("evaluate", {"tree": "tr_none", "inputs": {"labels": "x"}}, "argument `labels`"),
+            ("run", {"method": "hac", "inputs": {"labels": "x"}}, "argument `labels`"),
+            ("run", {"method": "hac", "inputs": {"wait_s": "x"}}, "there is no input 'wait_s'"),
+            ("run", {"method": "hac", "inputs": {"features": [[1.0] * 400_000]}}, "its path"),
+            ("run", {"method": "hac"}, "inputs: field required. It is: By role"),
+            ("job", {"job": "job_none"}, "job_none"),
+            ("tree", {"tree": "jobs"}, "The id of a tree, tr_..."),
+            ("cut", {"tree": "tr_none"}, "give one of k, height and level"),
+            (
+                "cut",
+                {"tree": "tr_none", "n_clusters": 2},
+                "no argument 'n_clusters'; it takes tree",
+            ),
+            ("cluster", {}, "There is no tool 'cluster'; there are methods"),
             ("predict", {"tree": "tr_none", "rows": [[1.0]]}, "tr_none"),
             ("cut", {"tree": "tr_none", "k": 2}, "tr_none"),
             ("drift", {"tree": "tr_none", "reference": "/a.npy", "batch": "/b.npy"}, "tr_none"),
@@ -200,6 +214,57 @@ def test_an_assistant_reads_what_was_wrong(service: Service) -> None:
         ):
             result = await client.call_tool(tool, arguments)
             assert result.is_error
-            assert sentence in result.content[0].text
+            (content,) = result.content
+            assert sentence in content.text, content.text
+            assert not any(odd in content.text for odd in ("Traceback", "pydantic", "Error exec"))
+
+    served(service, steps)
+
+
+@pytest.mark.needs("torch")
+def test_a_call_that_is_cancelled_ends_its_job(service: Service) -> None:
+    umbel = Umbel(service.url)
+    rows = np.random.default_rng(0).normal(size=(60, 3)).tolist()
+    named = "given up by an assistant"
+    arguments = {"method": "hyphc", "inputs": {"features": rows}, "params": SLOW, "name": named}
+
+    async def steps(client: Any, call: Call) -> None:
+        async def begun(scope: anyio.CancelScope) -> None:
+            while not umbel.jobs(name=named, status="running"):
+                await anyio.sleep(0.1)
+            scope.cancel()
+
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as group:
+                with anyio.CancelScope() as scope:
+                    group.start_soon(begun, scope)
+                    await client.call_tool("run", arguments)
+        assert scope.cancelled_caught
+        (job,) = umbel.jobs(name=named)
+        with anyio.fail_after(PATIENCE_S):
+            while (state := await call("job", job=job.id, wait_s=1))["status"] != "cancelled":
+                assert state["status"] in ("running", "cancelling")
+        # The server goes on with other calls.
+        assert "hac" in (await call("methods"))["methods"]
+
+    with umbel:
+        served(service, steps)
+
+
+@pytest.mark.needs("torch")
+def test_an_assistant_comes_back_to_work_that_takes_long(service: Service) -> None:
+    rows = np.random.default_rng(1).normal(size=(60, 3)).tolist()
+    named = "left alone by an assistant"
+    arguments = {"method": "hyphc", "inputs": {"features": rows}, "params": SLOW, "name": named}
+
+    async def steps(client: Any, call: Call) -> None:
+        result = await client.call_tool("run", {**arguments, "wait_s": 1})
+        assert result.is_error
+        (job,) = re.findall(r"job_\w+", result.content[0].text)
+        assert "it goes on" in result.content[0].text
+        state = await call("job", job=job)
+        assert (state["kind"], state["problem"]) == ("fit", None)
+        assert state["status"] in ("queued", "running")
+        service.client.post(f"/v1/jobs/{job}/cancel").raise_for_status()
 
     served(service, steps)

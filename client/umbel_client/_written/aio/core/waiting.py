@@ -19,7 +19,7 @@ from umbel_client.core import messages, opening
 from umbel_client.core.events import ENDED, Ended, Events, Waiting, succeeded
 from umbel_client.core.messages import Reply, Request, json_of, new_key, post
 from umbel_client.errors import UmbelError, WaitTimeout
-from umbel_client.progress import Bar, bar_of
+from umbel_client.progress import Bar, bar_of, began
 
 FIRST_WAIT_S = 2
 """Jobs that end sooner are answered by the request that submits them; others are followed."""
@@ -74,6 +74,7 @@ async def followed(
         deadline, wait_s = time.monotonic() + waiting.wait_s, waiting.wait_s
     bar = bar_of(waiting.progress, waiting.title or job_id)
     try:
+        began(job_id, cancel)
         job = await _until_ended(connection, job_id, bar, deadline, wait_s)
     except UmbelError:
         raise
