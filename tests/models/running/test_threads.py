@@ -33,14 +33,14 @@ def test_a_limit_holds_until_its_context_ends() -> None:
 def test_libraries_are_found_once_and_again_after_an_import(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = []
+    found: list[object] = []
+    real = threadpoolctl.ThreadpoolController
 
-    class Counted(threadpoolctl.ThreadpoolController):
-        def __init__(self) -> None:
-            found.append(self)
-            super().__init__()
+    def counted() -> object:
+        found.append(real())
+        return found[-1]
 
-    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Counted)
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", counted)
     monkeypatch.setitem(sys.modules, "a_library_that_was_loaded", ModuleType("x"))
     for _ in range(3):
         with limited(1):
