@@ -121,9 +121,9 @@ class TreeVAE(Method[TreeVAEParams]):
         "hidden_sizes": [16],
         "latent_size": 2,
         "max_depth": 2,
-        "epochs": 30,
-        "growth_epochs": 20,
-        "tuning_epochs": 10,
+        "epochs": 10,
+        "growth_epochs": 8,
+        "tuning_epochs": 4,
         "batch_size": 20,
         "learning_rate": 0.01,
     }
