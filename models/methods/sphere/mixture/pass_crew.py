@@ -78,7 +78,7 @@ def piece(points: UnitRows, given: Piece, threads: int, progress: Progress) -> A
     evidence = np.empty(points.shape[0])
     found: list[tuple[Float, Float]] = []
     n_threads = threads if points.near else 1
-    with limited(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+    with limited({"blas": 1}), ThreadPoolExecutor(n_threads) as pool:
         for sums in pool.map(lambda share: work.share(share, evidence), shares):
             found.append(sums)
             progress(len(found) / len(shares), "fitting")

@@ -75,7 +75,7 @@ class Passes:
 
     def __enter__(self) -> Passes:
 
-        self._stack.enter_context(limited(1, "blas"))
+        self._stack.enter_context(limited({"blas": 1}))
         self._threads.pool = self._stack.enter_context(ThreadPoolExecutor(self._threads.n))
         return self
 
