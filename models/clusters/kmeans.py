@@ -28,6 +28,7 @@ from models.clusters.placing import by_size, normalize, permute, reorder
 from models.inputs.checks import Points, as_floats, blocks, for_loops, require_usable
 from models.method import Model
 from models.running.progress import Progress
+from models.running.threads import limited
 
 
 def seeds(points: Matrix, n_clusters: int, rng: np.random.Generator) -> Float:
@@ -82,10 +83,9 @@ def seed_rows(
     their squared distances are 2 - 2 cosine.
     """
     from sklearn.cluster import kmeans_plusplus
-    from threadpoolctl import threadpool_limits
 
     seed = int(rng.integers(2**31))
-    with threadpool_limits(1):
+    with limited(1):
         _, rows = kmeans_plusplus(features, n_clusters, sample_weight=weight, random_state=seed)
     return np.asarray(rows, dtype=np.int64)
 
@@ -137,7 +137,6 @@ def best_run(
 
     O(N K D) for each iteration; one copy of the features.
     """
-    from threadpoolctl import threadpool_limits
 
     n_begun = 0
 
@@ -152,7 +151,7 @@ def best_run(
         return chosen.toarray() if isinstance(chosen, sp.csr_array) else chosen
 
     # With more threads the order of the sums, and so the last digits, would vary from run to run.
-    with threadpool_limits(1):
+    with limited(1):
         return scikit_run(features, n_clusters, begin, effort, weight=weight)
 
 

@@ -30,6 +30,7 @@ from models.inputs.checks import Points, blocks, by_rows, require_usable, take
 from models.inputs.data import Data
 from models.inputs.rows import Rows
 from models.running.progress import SHARED, Crew, Piece, Progress, silent, subprogress
+from models.running.threads import limited
 
 WHOLE = 1 << 27
 """Values of a matrix that is clustered as a whole, at most: 0.5 GB in single precision."""
@@ -209,7 +210,6 @@ def sums_of(
     progress: Progress = silent,
 ) -> Sums:
     """The sums over rows [start, stop)."""
-    from threadpoolctl import threadpool_limits
 
     at = origin(centers)
     kind = np.float32 if _is_single(features.dtype) else np.float64
@@ -236,8 +236,11 @@ def sums_of(
         for future in waiting:
             yield future.result()
 
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        return _added(all_sums(pool))
+    with limited(1):
+        if len(groups) == 1:
+            return group_sums(groups[0])
+        with ThreadPoolExecutor(threads) as pool:
+            return _added(all_sums(pool))
 
 
 class _Nearest:

@@ -37,6 +37,7 @@ from models.inputs.checks import blocks, distinct, scattered
 from models.inputs.rows import ArrayRows, ChosenRows, Rows
 from models.numerics.distances import COUNTED, FLAT, DistanceMetric, FlatRows, flat
 from models.running.progress import SHARED, Crew, Piece, Progress, silent, subprogress
+from models.running.threads import limited
 
 EXACT_POINTS = 10_000
 MOST_POINTS_EXACT = 50_000
@@ -97,7 +98,6 @@ def _by_all_pairs(
     rows: Array, n_neighbors: int, metric: str, threads: int, progress: Progress
 ) -> Int:
     from sklearn.neighbors import NearestNeighbors
-    from threadpoolctl import threadpool_limits
 
     # OpenMP runs Euclidean distances on several threads; processes cannot be started here.
     jobs = None if metric == "euclidean" else threads
@@ -106,7 +106,7 @@ def _by_all_pairs(
     )
     if metric == "euclidean":
         rows = rows - rows.mean(axis=0, dtype=np.float64).astype(rows.dtype)
-    with threadpool_limits(threads):
+    with limited(threads):
         search.fit(rows)
         index = np.empty((len(rows), n_neighbors), dtype=np.int64)
         for block in row_blocks(len(rows), len(rows), 1 << 26):

@@ -6,8 +6,8 @@ The shape of images comes from the array or from a parameter.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -29,6 +29,8 @@ Value: TypeAlias = (
 )
 Spaces: TypeAlias = "tuple[npt.NDArray[Any] | sp.csr_array | Rows, ...]"
 """Several matrices over the same points."""
+
+Read = TypeVar("Read")
 
 FILLED_BY = 'To fill empty values, put {"step": "missing"} first in preprocess.'
 
@@ -75,13 +77,22 @@ class Data:
     `base` as an `Earlier`; a role that takes several as a tuple of matrices.
 
     pairwise : whether 'features' may have empty values, NaN, which distances leave out.
+    read : what `once` has read.
     """
 
     values: Mapping[str, Value]
     pairwise: bool = False
+    read: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __contains__(self, role: str) -> bool:
         return role in self.values
+
+    def once(self, what: str, read: Callable[[], Read]) -> Read:
+        """What `read` makes of these inputs, which a check and a fit read alike, the first time."""
+        if what not in self.read:
+            self.read[what] = read()
+        made: Read = self.read[what]
+        return made
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the inputs that are arrays; of several matrices that of the first."""

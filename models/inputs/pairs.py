@@ -78,9 +78,12 @@ class Known:
     n_named: int
 
 
-def known(groups: Groups) -> Known:
-    """The clusters of groups that do not contradict each other. O(n_rows + n log n)."""
-    component = _components(groups)
+def known(groups: Groups, component: Int | None = None) -> Known:
+    """The clusters of groups that do not contradict each other. O(n_rows + n log n).
+
+    component : of each row and group, where it is known.
+    """
+    component = _components(groups) if component is None else component
     of_group = component[groups.n_rows : groups.n_rows + groups.n_groups]
     present = np.unique(groups.name[groups.name >= 0])
     cluster = np.full(int(component.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -95,8 +98,12 @@ def known(groups: Groups) -> Known:
     return Known(cluster[stated], [*names, *_free_names(names, first[0].size)], int(present.size))
 
 
-def contradictions(groups: Groups, most: int = MOST) -> tuple[int, list[Contradiction]]:
+def contradictions(
+    groups: Groups, most: int = MOST, component: Int | None = None
+) -> tuple[int, list[Contradiction]]:
     """The number of contradictions, and the first `most` of them.
+
+    component : of each row and group, where it is known.
 
     Two groups with different names contradict each other if they share a row, or are linked by
     groups without a name; of several that meet, each counts with the first that it contradicts. A
@@ -104,7 +111,7 @@ def contradictions(groups: Groups, most: int = MOST) -> tuple[int, list[Contradi
     for each that is described.
     """
     pairs = _named_pairs(groups)
-    component = _components(groups)[groups.n_rows :]
+    component = (_components(groups) if component is None else component)[groups.n_rows :]
     together = np.flatnonzero(component[groups.apart[:, 0]] == component[groups.apart[:, 1]])
     described = [_of_names(groups, first, second) for first, second in pairs[:most].tolist()]
     described += [_of_pair(groups, pair) for pair in together[: most - len(described)].tolist()]
@@ -145,6 +152,8 @@ def _components(groups: Groups, kept: Mask | None = None) -> Int:
 def _named_pairs(groups: Groups) -> Int:
     """(n, 2) pairs of groups with different names that meet: in a row, or through groups without
     a name."""
+    if not groups.names:
+        return np.empty((0, 2), dtype=np.int64)
     component = _components(groups, groups.name < 0)
     member = groups.name[groups.group] >= 0
     places = component[groups.row[member]] * groups.n_groups + groups.group[member]
@@ -270,7 +279,8 @@ def join(code: Int, names: list[str], must: Int, cannot: Int) -> Known:
         names,
         ends.reshape(-1, 2),
     )
-    number, described = contradictions(groups)
+    component = _components(groups)
+    number, described = contradictions(groups, component=component)
     if number:
         spelled = [_sentence(each, names, must, cannot) for each in described[:_LISTED]]
         more = f" There are {number} contradictions in all." if number > len(spelled) else ""
@@ -282,7 +292,7 @@ def join(code: Int, names: list[str], must: Int, cannot: Int) -> Known:
             role=CANNOT if described[0].pair is not None else MUST,
             rows=list(described[0].rows),
         )
-    return known(groups)
+    return known(groups, component)
 
 
 def _sentence(each: Contradiction, names: list[str], must: Int, cannot: Int) -> str:

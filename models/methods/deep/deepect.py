@@ -50,6 +50,7 @@ from models.methods.deep.trees.parameters import TreeParams
 from models.methods.deep.trees.placing import CAPTION
 from models.parameters import Seed
 from models.running import device
+from models.running.threads import limited
 from models.tree.tree import Tree
 
 
@@ -133,13 +134,12 @@ class DeepECT(Method[DeepECTParams]):
         require_distinct(rows, params.n_clusters)
 
     def _fit(self, data: Data, params: DeepECTParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         from models.methods.deep.trees.fit import fit
 
         rows, size = image_rows(data, "features", params.image_shape)
         names = data.leaf_names(params.n_clusters, "cluster")
-        with threadpool_limits(run.threads), device.computing(run.threads):
+        with limited(run.threads), device.computing(run.threads):
             return fit(rows, size, names, params, run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

@@ -78,6 +78,7 @@ from models.numerics.rows import canonical
 from models.parameters import Seed
 from models.running import device
 from models.running.progress import subprogress
+from models.running.threads import limited
 from models.tree.tree import Tree
 
 if TYPE_CHECKING:
@@ -120,9 +121,9 @@ class TreeVAE(Method[TreeVAEParams]):
         "hidden_sizes": [16],
         "latent_size": 2,
         "max_depth": 2,
-        "epochs": 30,
-        "growth_epochs": 20,
-        "tuning_epochs": 10,
+        "epochs": 10,
+        "growth_epochs": 8,
+        "tuning_epochs": 4,
         "batch_size": 20,
         "learning_rate": 0.01,
     }
@@ -163,7 +164,6 @@ class TreeVAE(Method[TreeVAEParams]):
         require_distinct(rows, params.n_clusters)
 
     def _fit(self, data: Data, params: TreeVAEParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         rows, image_size = image_rows(data, "features", params.image_shape)
         wanted = None if params.likelihood == "auto" else params.likelihood
@@ -171,7 +171,7 @@ class TreeVAE(Method[TreeVAEParams]):
         order = canonical(rows)
         scaling = Scaling.of(rows, order, wanted, image_size is not None)
         # Layers are small: a second thread costs more than it computes, and changes last digits.
-        with threadpool_limits(1), device.computing(1):
+        with limited(1), device.computing(1):
             return _fitted(rows, order, image_size, scaling, data, params, run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

@@ -358,9 +358,11 @@ class HAC(Method[HACParams]):
         if pairs is not None:
             square = pairs.square(subprogress(run.progress, 0.0, 0.05))
             others = {role: value for role, value in data.values.items() if role != given}
-            data = Data({**others, "distances": square})
-        role = _role(data)
-        values = np.asarray(data.dense(role))
+            by_pairs = Data({**others, "distances": square})
+        else:
+            by_pairs = data
+        role = _role(by_pairs)
+        values = np.asarray(by_pairs.dense(role))
         names = data.leaf_names(len(values), "point")
         constraints = read_constraints(data, names)
         by_knn = params.connectivity == "knn"

@@ -62,6 +62,7 @@ from models.methods.hyperbolic.ball.parameters import BallParams, step_bytes
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.parameters import Seed
 from models.running.device import computing, require
+from models.running.threads import limited
 from models.tree.tree import Tree
 
 
@@ -148,11 +149,10 @@ class GHHC(Method[GHHCParams]):
             _check_base(earlier, data, params)
 
     def _fit(self, data: Data, params: GHHCParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         from models.methods.hyperbolic.ball.fit import fit
 
-        with threadpool_limits(run.threads), computing(run.threads):
+        with limited(run.threads), computing(run.threads):
             fitted = fit(data.rows("features"), data.earlier(), params, params.processes, run)
         return replace(fitted, tree=by_points(fitted.tree, data.names()))
 

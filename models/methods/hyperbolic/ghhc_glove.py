@@ -43,6 +43,7 @@ from models.parameters import Seed
 from models.running import budget
 from models.running.device import computing, require
 from models.running.progress import subprogress
+from models.running.threads import limited
 from models.tree.tree import Tree
 
 _PAIR_BYTES = 90
@@ -146,7 +147,6 @@ class GHHCGlove(Method[GHHCGloveParams]):
         _require_words(n_words, params, "graph", "row(s)")
 
     def _fit(self, data: Data, params: GHHCGloveParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         from models.methods.hyperbolic.words.fit import fit
         from models.methods.hyperbolic.words.pairs import checked, count_words, small_warnings
@@ -168,7 +168,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
             warnings = small_warnings(counts, params.x_max, params.exponent)
             names = data.leaf_names(counts.shape[0], "row of 'graph'")
         self.check_size({"pairs": (counts.nnz,)}, params, budget.available())
-        with threadpool_limits(run.threads), computing(run.threads):
+        with limited(run.threads), computing(run.threads):
             return fit(counts, names, params, run, facts, warnings)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

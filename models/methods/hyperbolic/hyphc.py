@@ -39,6 +39,7 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.parameters import Seed
 from models.running.device import computing, require
+from models.running.threads import limited
 from models.tree.tree import Tree
 
 
@@ -124,7 +125,6 @@ class HypHC(Method[HypHCParams]):
             Aside.of(values).require_directions(TOO_NARROW)
 
     def _fit(self, data: Data, params: HypHCParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         from models.methods.hyperbolic.leaves.fit import fit
         from models.methods.hyperbolic.leaves.similarity import (
@@ -133,7 +133,7 @@ class HypHC(Method[HypHCParams]):
             Similarity,
         )
 
-        with threadpool_limits(run.threads), computing(run.threads):
+        with limited(run.threads), computing(run.threads):
             run.progress(0.02, "preparing similarities")
             similarity: Similarity
             if "features" in data:

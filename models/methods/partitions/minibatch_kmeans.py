@@ -47,6 +47,7 @@ from models.methods.partitions.means.by_criterion import choose_number, require_
 from models.parameters import Seed
 from models.running.budget import Cost
 from models.running.progress import Progress, subprogress
+from models.running.threads import limited
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -209,10 +210,9 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
 
 def _seeds(drawn: Matrix, params: MiniBatchKMeansParams, rng: np.random.Generator) -> Float:
     """The seeding of the sample with the least inertia, of `n_init`."""
-    from threadpoolctl import threadpool_limits
 
     best, least = None, np.inf
-    with threadpool_limits(1):
+    with limited(1):
         for _ in range(params.n_init):
             seeds = drawn[seed_rows(drawn, params.n_clusters, rng)]
             dense = seeds.toarray() if isinstance(seeds, sp.csr_array) else seeds
@@ -235,7 +235,6 @@ def _refine(
     """Centres after the passes, the number of passes, and whether the inertia settled."""
     from sklearn import config_context
     from sklearn.cluster import MiniBatchKMeans as ScikitMiniBatchKMeans
-    from threadpoolctl import threadpool_limits
 
     # Scikit-learn does not accept a first batch with fewer rows than clusters.
     batch_size = max(params.batch_size, len(centers))
@@ -250,7 +249,7 @@ def _refine(
     )
     before = total_inertia(drawn, centers)
     sparse = isinstance(features, sp.csr_array)
-    with threadpool_limits(1), config_context(assume_finite=True):
+    with limited(1), config_context(assume_finite=True):
         for turn in range(params.max_iter):
             within = subprogress(progress, turn / params.max_iter, (turn + 1) / params.max_iter)
             message = f"pass {turn + 1} of at most {params.max_iter}"

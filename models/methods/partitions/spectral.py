@@ -74,6 +74,7 @@ from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Seed, Weights
 from models.running.budget import Cost
 from models.running.progress import progress_parts, subprogress
+from models.running.threads import limited
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -217,11 +218,10 @@ class Spectral(Method[SpectralParams]):
         require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: SpectralParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         run.progress(0.05, "joining points")
         pairs = _pairs(data, params)
-        with threadpool_limits(run.threads):
+        with limited(run.threads):
             if pairs is None:
                 graph = _graph(data, params)
             else:

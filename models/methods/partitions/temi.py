@@ -71,6 +71,7 @@ from models.methods.partitions.heads.space_tensors import SpaceTensors, bytes_he
 from models.parameters import Choice, Device, Seed
 from models.running import device
 from models.running.progress import subprogress
+from models.running.threads import limited
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -150,11 +151,10 @@ class Temi(Method[TemiParams]):
         Aside.of(rows).require_directions(LEAST_ANGLE)
 
     def _fit(self, data: Data, params: TemiParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         spaces = data.spaces("features")
         n_clusters = params.n_clusters
-        with threadpool_limits(run.threads):
+        with limited(run.threads):
             with device.computing(run.threads):
                 reading = subprogress(run.progress, 0.0, 0.05)
                 tensors = SpaceTensors(spaces, params.device, params.batch_size, reading)

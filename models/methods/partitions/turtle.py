@@ -44,6 +44,7 @@ from models.methods.partitions.heads.space_tensors import SpaceTensors, bytes_he
 from models.parameters import Device, Seed
 from models.running import device
 from models.running.progress import subprogress
+from models.running.threads import limited
 from models.tree.build import from_partition
 from models.tree.tree import Tree
 
@@ -134,10 +135,9 @@ class Turtle(Method[TurtleParams]):
         require_spaces(data, params.n_clusters)
 
     def _fit(self, data: Data, params: TurtleParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         spaces = data.spaces("features")
-        with threadpool_limits(run.threads):
+        with limited(run.threads):
             with device.computing(run.threads):
                 reading = subprogress(run.progress, 0.0, 0.05)
                 tensors = SpaceTensors(spaces, params.device, params.batch_size, reading)

@@ -42,6 +42,7 @@ from models.methods.tasks.regression.inputs import INPUTS, GHHCMTLParams, bytes_
 from models.methods.tasks.regression.result import place
 from models.methods.tasks.regression.table import check
 from models.running.device import computing
+from models.running.threads import limited
 from models.tree.tree import Tree
 
 
@@ -73,11 +74,10 @@ class GHHCMTL(Method[GHHCMTLParams]):
         check(data, params.problem)
 
     def _fit(self, data: Data, params: GHHCMTLParams, run: Run) -> Fitted:
-        from threadpoolctl import threadpool_limits
 
         from models.methods.tasks.regression.fit import fit
 
-        with threadpool_limits(run.threads), computing(run.threads):
+        with limited(run.threads), computing(run.threads):
             return fit(data, params, run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:

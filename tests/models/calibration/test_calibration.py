@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -61,6 +61,7 @@ def leaf_classes(seed: int, n_rows: int) -> tuple[ClassTree, Float, Int]:
     return drawn(3 * seed + 1, n_rows)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(SEEDS, st.sampled_from(["node", "set"]), st.sampled_from(["lac", "aps"]))
 def test_the_promise_holds_over_every_exchange(seed: int, answer: str, score: str) -> None:
     """Each of n + 1 rows is the new one equally often, the others calibrate; labels are any."""
@@ -80,6 +81,7 @@ def test_the_promise_holds_over_every_exchange(seed: int, answer: str, score: st
     assert Fraction(right, n_rows) >= 1 - Fraction(1, 5)
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(SEEDS, st.sampled_from(["class", "subtree"]), st.sampled_from(["node", "set"]))
 def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answer: str) -> None:
     n_rows, alpha = 14, 0.25

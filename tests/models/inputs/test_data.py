@@ -151,3 +151,16 @@ def test_a_mapped_file_is_read_in_blocks(tmp_path: Path) -> None:
     mapped = np.load(tmp_path / "values.npy", mmap_mode="r")
     with pytest.raises(UsageError, match="row 901, column 5"):
         require_finite(mapped, "logits", block=64)
+
+
+def test_what_a_check_and_a_fit_read_alike_is_read_once() -> None:
+    made: list[object] = []
+
+    def read() -> object:
+        made.append(object())
+        return made[-1]
+
+    one, other = Data({"features": np.eye(2)}), Data({"features": np.eye(2)})
+    assert one.once("x", read) is one.once("x", read) is made[0]
+    assert one.once("y", read) is not one.once("x", read)
+    assert other.once("x", read) is made[2]

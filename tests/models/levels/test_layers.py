@@ -117,11 +117,11 @@ def test_order_scale_and_offset_change_nothing() -> None:
 def test_data_without_structure_have_no_layer() -> None:
     rng = np.random.default_rng(5)
     n_found = 0
-    for draw in range(100):
+    for draw in range(40):
         points = rng.normal(size=(120, 4)) if draw % 2 else rng.random((120, 4))
         rule = ("average", "complete", "ward", "single")[draw % 4]
         n_found += bool(layers(tree_by(points, rule)).layers)
-    assert n_found <= 5
+    assert n_found <= 2
 
 
 def test_splits_at_one_height_are_made_at_once() -> None:

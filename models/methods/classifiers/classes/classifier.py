@@ -53,6 +53,7 @@ from models.methods.classifiers.classes.validation import (
 )
 from models.running import budget
 from models.running.progress import Alone, Piece, Progress, subprogress
+from models.running.threads import limited
 from models.tree.tree import Tree, sizes
 
 DEVIATIONS = 1.959963984540054
@@ -211,10 +212,9 @@ class Classifier(Method[P]):
 
     def _trained(self, problem: Problem, params: P, run: Run) -> Trained:
         """`_train` with its threads and its part of the progress."""
-        from threadpoolctl import threadpool_limits
 
         within = replace(run, progress=subprogress(run.progress, 0.02, 0.95))
-        with threadpool_limits(run.threads):
+        with limited(run.threads):
             return self._train(problem, params, within)
 
     def _hurried(self, params: P) -> P:
@@ -336,12 +336,11 @@ class Classifier(Method[P]):
         self, data: Data, params: P, piece: Piece, progress: Progress, threads: int
     ) -> Arrays:
         """What one fold tells of one value of C; or a piece of the training itself."""
-        from threadpoolctl import threadpool_limits
 
         arrangement = arrangement_of(data, params.empty_classes == "leave-out")
         problem, _ = _problem_of(data, data.matrix("features"), arrangement, params.intercept)
         if "fold" not in piece:
-            with threadpool_limits(threads):
+            with limited(threads):
                 return self._piece_of(problem, params, piece)
         seed = getattr(params, "seed", 0)
         out = folds(problem, params.n_folds, np.random.default_rng(seed)) == piece["fold"]

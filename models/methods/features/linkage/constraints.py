@@ -138,6 +138,10 @@ def read_constraints(data: Data, names: list[str]) -> Constraints | None:
     """
     if not any(role in data for role in CONSTRAINTS):
         return None
+    return data.once("constraints", lambda: _read(data, names))
+
+
+def _read(data: Data, names: list[str]) -> Constraints:
     n_rows = len(names)
     must, cannot = (read_pairs(data, role, n_rows, names) for role in (MUST, CANNOT))
     known = join(np.full(n_rows, -1, dtype=np.int64), [], must, cannot).code

@@ -19,6 +19,7 @@ from models.methods.labelled.discovery.mixture import (
     clustered,
 )
 from models.running.progress import Progress
+from models.running.threads import limited
 
 MAX_ITER = 300
 """E-steps of a run."""
@@ -73,7 +74,6 @@ def find(
 
     O(n_init N K r) for each of tens of iterations; memory 8 N K bytes for the posteriors.
     """
-    from threadpoolctl import threadpool_limits
 
     points = clustered(points, clusterer)
     free = np.flatnonzero(code < 0)
@@ -88,7 +88,7 @@ def find(
     near = known if may_join else known[:0]
     seeds = [_start(points[free], rows, near, n_new, clusterer, rng) for _ in range(n_init)]
     fits = []
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+    with limited(1), ThreadPoolExecutor(threads) as pool:
         runs = [pool.submit(climb, rows, seed, MAX_ITER, TOL) for seed in seeds]
         try:
             for number, run in enumerate(runs):

@@ -28,6 +28,7 @@ from models.methods.labelled.discovery.mixture import Clusterer
 from models.methods.labelled.supervision.inputs import KnownClusters
 from models.metrics.flat import contingency, nmi
 from models.running.progress import Progress, silent
+from models.running.threads import limited
 
 FEWEST = 4
 """With fewer known clusters, two to learn from and two to compare on cannot be had."""
@@ -75,7 +76,6 @@ def validate(
     Cost: a candidate learns once a split, of which there are `FEWEST_SPLITS` to `MOST_SPLITS`, from
     two thirds of the clusters.
     """
-    from threadpoolctl import threadpool_limits
 
     known = sample(known, MOST_ROWS, rng)
     n_splits = FEWEST_SPLITS * MOST_ROWS // known.code.size
@@ -99,7 +99,7 @@ def validate(
                 points = points @ candidate.learn(part).T.astype(points.dtype)
             scores[number, place] = score(points, others, clusterer, place, silent)
 
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+    with limited(1), ThreadPoolExecutor(threads) as pool:
         filled = [pool.submit(fill, place) for place in range(len(splits))]
         try:
             for one in filled:

@@ -21,6 +21,7 @@ from models.methods.margins.splitting.alternating import Terms
 from models.methods.margins.splitting.objective import Regularizer
 from models.methods.margins.splitting.split import STARTS, SearchEffort, Start
 from models.parameters import Params, Seed
+from models.running.threads import limited
 
 LARGEST = 1e60
 """Largest magnitude of a feature."""
@@ -223,9 +224,8 @@ def single_threaded_and_quiet() -> Iterator[None]:
     With more threads the order of summation, hence the last digits, would vary between runs.
     """
     from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1), warnings.catch_warnings():
+    with limited(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
 

@@ -8,6 +8,7 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from typing import TypeAlias, TypeVar
 
 from models.errors import Cancelled
+from models.running.threads import limited
 
 T = TypeVar("T")
 
@@ -52,6 +53,5 @@ def in_threads(tasks: Sequence[Callable[[Tick], T]], threads: int, tick: Tick) -
 
 def _one_thread_each() -> None:
     """Set the thread limit of a new thread, which does not inherit it."""
-    from threadpoolctl import threadpool_limits
 
-    threadpool_limits(1)
+    limited(1)

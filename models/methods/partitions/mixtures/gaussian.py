@@ -24,6 +24,7 @@ from models.errors import UsageError
 from models.inputs.checks import blocks, require_usable
 from models.method import Run
 from models.running.progress import Progress, progress_parts, subprogress
+from models.running.threads import limited
 
 Covariance = Literal["full", "tied", "diag", "spherical"]
 
@@ -237,11 +238,10 @@ def best_mixture(
     from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
-    from threadpoolctl import threadpool_limits
 
     best: GaussianRun | None = None
     failed = 0
-    with threadpool_limits({"blas": run.threads, "openmp": 1}), warnings.catch_warnings():
+    with limited({"blas": run.threads, "openmp": 1}), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for number in range(effort.n_init):
             progress(number / effort.n_init, "fitting", f"run {number + 1} of {effort.n_init}")

@@ -21,6 +21,7 @@ from models.methods.sphere.mixture.passes import Passes, RowPass, shares_of_rows
 from models.methods.sphere.mixture.rows import UnitRows
 from models.running.device import Device
 from models.running.progress import SHARED, Crew, Piece, Progress
+from models.running.threads import limited
 
 
 def passes(points: UnitRows, threads: int, device: Device, crew: Crew) -> Passes:
@@ -67,7 +68,6 @@ def piece(points: UnitRows, given: Piece, threads: int, progress: Progress) -> A
 
     size : (S, K). total : (S, K, D), or (S, D, K), of each share. evidence : of their rows.
     """
-    from threadpoolctl import threadpool_limits
 
     weights, offsets, narrow = (
         np.asarray(given[SHARED][name]) for name in ("weights", "offsets", "counted")
@@ -78,7 +78,7 @@ def piece(points: UnitRows, given: Piece, threads: int, progress: Progress) -> A
     evidence = np.empty(points.shape[0])
     found: list[tuple[Float, Float]] = []
     n_threads = threads if points.near else 1
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(n_threads) as pool:
+    with limited({"blas": 1}), ThreadPoolExecutor(n_threads) as pool:
         for sums in pool.map(lambda share: work.share(share, evidence), shares):
             found.append(sums)
             progress(len(found) / len(shares), "fitting")

@@ -28,6 +28,7 @@ from models.arrays import Float, Matrix
 from models.methods.sphere.mixture.rows import UnitRows
 from models.numerics.sphere import unit
 from models.running.progress import Progress
+from models.running.threads import limited
 
 SHARES = 16
 """The number of shares of the rows; independent of the number of threads, so that sums are too."""
@@ -73,9 +74,8 @@ class Passes:
         self._stack = ExitStack()
 
     def __enter__(self) -> Passes:
-        from threadpoolctl import threadpool_limits
 
-        self._stack.enter_context(threadpool_limits(1, "blas"))
+        self._stack.enter_context(limited({"blas": 1}))
         self._threads.pool = self._stack.enter_context(ThreadPoolExecutor(self._threads.n))
         return self
 

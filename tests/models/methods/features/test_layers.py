@@ -68,7 +68,7 @@ def test_order_and_scale_change_nothing() -> None:
         assert clusters(scaled, n) == known
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_rows_without_structure_are_noise(seed: int) -> None:
     fitted = fit(np.random.default_rng(seed).normal(size=(200, 16)), largest_p=0.01)
     assert fitted.metrics["n_layers"] == 0
@@ -100,9 +100,9 @@ def test_data_without_structure_have_no_layers() -> None:
     with_layers = sum(
         fit(make(np.random.default_rng(seed))).metrics["n_layers"] > 0
         for make in kinds
-        for seed in range(8)
+        for seed in range(4)
     )
-    assert with_layers <= 4, "at .05 of 24 sets: 5 or more in .6% of draws"
+    assert with_layers <= 2, "at .05 of 12 sets: 3 or more in 2% of draws"
 
 
 def test_an_offset_is_warned_of_or_refused() -> None:

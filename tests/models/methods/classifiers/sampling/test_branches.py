@@ -85,7 +85,7 @@ def test_joint_moves_leave_the_posterior_of_precisions_as_it_is() -> None:
     branches = BranchModel(np.zeros((1, 3)), np.zeros(1, dtype=np.int64), TREE, 3.0, 2.0)
     rng = np.random.default_rng(6)
     before, after = [], []
-    for _ in range(2000):
+    for _ in range(1000):
         precision = branches.of_branches(rng.gamma(3.0, 0.5, size=TREE.n_nodes))
         weights = rng.normal(size=branches.shape) / np.sqrt(precision)[:, None]
         weights[0] = 0.0
@@ -119,7 +119,7 @@ def test_joint_moves_are_accepted_by_the_change_of_the_likelihood() -> None:
     held = branches.of_branches(np.ones(TREE.n_nodes))
     at = float(rng.choice(logs, p=law))
     drawn = []
-    for _ in range(3000):
+    for _ in range(1500):
         some, precision = weights.copy(), held.copy()
         some[children] *= np.exp(-0.5 * at)
         precision[children] = np.exp(at)

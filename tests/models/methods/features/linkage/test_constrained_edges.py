@@ -114,7 +114,7 @@ def kinds_of(inputs: dict[str, Any], points: np.ndarray) -> dict[Any, Any]:
 
 
 @pytest.mark.parametrize("linkage", get_args(Linkage))
-@settings(max_examples=settings().max_examples * 3 // 2)
+@settings(max_examples=settings().max_examples // 2)
 @given(
     which=st.sampled_from(["g", "gm", "gc", "gt", "gmc", "gct", "gmct"]),
     seed=st.integers(0, 10**6),

@@ -24,7 +24,7 @@ from tests.models.methods.features.linkage.constrained_kit import (
 
 
 @pytest.mark.parametrize("linkage", get_args(Linkage))
-@settings(max_examples=settings().max_examples * 3 // 2)
+@settings(max_examples=settings().max_examples // 2)
 @given(
     which=st.sampled_from(["m", "c", "t", "g", "mc", "gt", "ct", "gc", "mct", "gmct"]),
     seed=st.integers(0, 10**6),

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import Cancelled, UsageError
@@ -65,6 +65,7 @@ def test_the_drawn_tree() -> None:
 
 
 @pytest.mark.parametrize("linkage", get_args(Linkage))
+@settings(max_examples=settings().max_examples // 2)
 @given(
     role=st.sampled_from(["features", "distances", "similarity"]),
     seed=st.integers(0, 10**6),

@@ -1,0 +1,51 @@
+"""The limit of threads: for all libraries that are loaded, found once while none is added."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from models.running.threads import limited
+
+
+def threads(kind: str) -> set[int]:
+    """Numbers of threads of the libraries of a kind."""
+    np.ones((2, 2)) @ np.ones((2, 2))
+    return {
+        one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == kind
+    }
+
+
+def test_a_limit_holds_until_its_context_ends() -> None:
+    with limited(2):
+        assert threads("blas") == {2}
+        with limited({"blas": 1, "openmp": 2}):
+            assert threads("blas") == {1}
+            assert threads("openmp") <= {2}
+        assert threads("blas") == {2}
+        assert threads("openmp") <= {2}
+
+
+def test_libraries_are_found_once_and_again_after_an_import(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[object] = []
+    real = threadpoolctl.ThreadpoolController
+
+    def counted() -> object:
+        found.append(real())
+        return found[-1]
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", counted)
+    monkeypatch.setitem(sys.modules, "a_library_that_was_loaded", ModuleType("x"))
+    for _ in range(3):
+        with limited(1):
+            pass
+    assert len(found) == 1
+    monkeypatch.setitem(sys.modules, "another_library", ModuleType("x"))
+    with limited(1):
+        assert len(found) == 2
