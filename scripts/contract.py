@@ -35,6 +35,9 @@ _LEAST = ("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties
 _MOST = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
 _SAME = ("pattern", "format", "multipleOf", "uniqueItems", "contentEncoding")
 
+_NOT_NULL = frozenset({*_LEAST, *_MOST, *_SAME, "items", "prefixItems", "properties", "required"})
+"""What a schema says of values that are not null."""
+
 
 class Break(NamedTuple):
     """where : the operation and the place in it. what : how it breaks a client."""
@@ -85,7 +88,7 @@ class _Comparison:
     def _operation(self, old: Schema, new: Schema) -> Iterator[str]:
         if old["operationId"] != new["operationId"]:
             yield f"its id {old['operationId']} is now {new['operationId']}"
-        if _open(old) and not _open(new):
+        if _open(self.old, old) and not _open(self.new, new):
             yield "it needs a key"
         yield from self._parameters(old, new)
         yield from self._body(old.get("requestBody"), new.get("requestBody"))
@@ -273,6 +276,9 @@ def _kinds(document: Mapping[str, Any], schema: Schema) -> Iterator[Schema]:
         if "$ref" in here:
             waiting.append((followed(document, here), here["$ref"]))
             continue
+        if "allOf" in here:
+            waiting.append((_joined(document, here), name))
+            continue
         alternatives = here.get("anyOf") or here.get("oneOf")
         if alternatives:
             waiting += [(each, name) for each in reversed(alternatives)]
@@ -281,7 +287,27 @@ def _kinds(document: Mapping[str, Any], schema: Schema) -> Iterator[Schema]:
         if types is None and "const" in here:
             types = _type_of(here["const"])
         for each in types if isinstance(types, list) else [types]:
-            yield {**here, "type": each, "$name": name}
+            own = here if each != "null" else {k: v for k, v in here.items() if k not in _NOT_NULL}
+            yield {**own, "type": each, "$name": name}
+
+
+def _joined(document: Mapping[str, Any], schema: Schema) -> Schema:
+    """An object with the members of its parts (`allOf`) in it, and of theirs."""
+    properties: dict[str, Any] = {}
+    required: list[str] = []
+    waiting, n_seen = [schema], 0
+    while waiting:
+        part = followed(document, waiting.pop())
+        n_seen += 1
+        if n_seen > 1000:
+            raise ValueError("parts without end")
+        properties |= part.get("properties", {})
+        required += part.get("required", ())
+        waiting += reversed(part.get("allOf", ()))
+    own = {key: value for key, value in schema.items() if key != "allOf"}
+    if own.pop("unevaluatedProperties", None) is False:
+        own["additionalProperties"] = False
+    return {"type": "object", **own, "properties": properties, "required": required}
 
 
 def _alike(one: Schema, other: Schema, direction: Direction) -> bool:
@@ -332,8 +358,8 @@ def _type_of(value: Any) -> str:
     return names.get(type(value), "null" if value is None else "object")
 
 
-def _open(operation: Schema) -> bool:
-    security = operation.get("security", [])
+def _open(document: Schema, operation: Schema) -> bool:
+    security = operation.get("security", document.get("security", []))
     return not security or {} in security
 
 

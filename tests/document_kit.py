@@ -10,11 +10,15 @@ _KEPT = "#/components/schemas/"
 
 def spelled_out(document: dict[str, Any]) -> dict[str, Any]:
     """A copy in which references among paths and components, but those to schemas, are followed,
-    and a path with `{form}` is one path for each form, of the media type that its suffix has;
-    `.json`, which is served as the plain path is, is one of them."""
+    `default` is one response for each status that it may have, and a path with `{form}` is one path
+    for each form, of the media type that its suffix has; `.json`, which is served as the plain path
+    is, is one of them."""
     paths: dict[str, Any] = {}
     for path, operations in document["paths"].items():
         whole = followed(document, operations)
+        for operation in whole.values():
+            _spell_out_default(operation["responses"])
+            operation["security"] = operation.get("security", document["security"])
         form = _form_of(whole.get("get", {}))
         if form is None:
             paths[path] = whole
@@ -29,6 +33,8 @@ def spelled_out(document: dict[str, Any]) -> dict[str, Any]:
             paths[path.replace("{form}", suffix)] = single
         if (plain := path.removesuffix(".{form}")) in document["paths"]:
             get = followed(document, document["paths"][plain]["get"])
+            _spell_out_default(get["responses"])
+            get["security"] = get.get("security", document["security"])
             paths[f"{plain}.json"] = {"get": get}
     return {**document, "paths": paths}
 
@@ -44,6 +50,42 @@ def followed(document: dict[str, Any], part: Any) -> Any:
         _, section, name = reference.removeprefix("#/").split("/")
         return followed(document, document["components"][section][name])
     return {key: followed(document, value) for key, value in part.items()}
+
+
+def with_statuses(document: dict[str, Any]) -> dict[str, Any]:
+    """A copy in which `default` is one response for each status that it may have."""
+    whole = copy.deepcopy(document)
+    for path in whole["paths"].values():
+        for operation in path.values():
+            operation["responses"] = followed(document, operation["responses"])
+            _spell_out_default(operation["responses"])
+    return whole
+
+
+def joined(document: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema of an object with the members of its `allOf` in it; references to it followed."""
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(_KEPT)
+        return joined(document, document["components"]["schemas"][name])
+    properties = dict(schema.get("properties", {}))
+    required = list(schema.get("required", ()))
+    for part in schema.get("allOf", ()):
+        whole = joined(document, part)
+        properties |= whole["properties"]
+        required += whole["required"]
+    return {**schema, "properties": properties, "required": required}
+
+
+def _spell_out_default(responses: dict[str, Any]) -> None:
+    if "default" not in responses:
+        return
+    default = responses.pop("default")
+    ((media, content),) = default["content"].items()
+    for code, example in content["examples"].items():
+        own = {media: {**content, "examples": {code: example}}}
+        status = str(example["value"]["status"])
+        assert status not in responses
+        responses[status] = {**default, "content": own}
 
 
 def _form_of(operation: dict[str, Any]) -> dict[str, Any] | None:

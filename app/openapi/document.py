@@ -19,7 +19,7 @@ from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 
 from app.http import problems
-from app.openapi import form_paths, method_schemas, operations, shared
+from app.openapi import bases, form_paths, method_schemas, operations, shared
 
 VERSION = "1"
 DESCRIPTION = """Hierarchies as a service: logits, features or counts in; trees, evaluations, \
@@ -92,6 +92,7 @@ def _document_of(app: FastAPI, root_path: str) -> dict[str, Any]:
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
         servers=_servers(root_path),
     )
+    document["security"] = operations.KEY_OR_NONE
     problems.add_schema(document)
     _restore_examples(document, app)
     # Until here its parts belong to the routes.
@@ -101,6 +102,7 @@ def _document_of(app: FastAPI, root_path: str) -> dict[str, Any]:
             operations.tidy(operation)
     form_paths.write_once(document)
     _restore_schema_examples(document)
+    bases.join(document)
     method_schemas.add(document)
     schemas = document["components"]["schemas"]
     for unused in ("HTTPValidationError", "ValidationError"):

@@ -1,8 +1,9 @@
 """Schemas of requests that run a method, one for each method of the catalogue.
 
 `{"method": "kmeans", "params": {...}}` takes other params for each method. In the document such a
-request is `oneOf` a schema for each method, chosen by `method`; `KmeansParams` and so on are the
-params with their bounds, defaults and descriptions.
+request is `oneOf` a schema for each method, chosen by `method`: what the request has whatever the
+method (`NewJobFields`), and the method with its params (`KmeansStep`); `KmeansParams` and so on are
+the params with their bounds, defaults and descriptions.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _DATASET = "ds_01kamjx5w0n5zr4v8cqe2t7h3f"
 _LONG = 150
 """Characters of a member's schema above which it is written once, under a name."""
 
+_OF_METHOD = ("method", "params")
+"""The members of a request that differ from method to method: a method's `Step` has them."""
+
 
 def name_of(method_id: str) -> str:
     """The name of a method in the names of its schemas: `rr-lr` is `RrLr`."""
@@ -34,16 +38,17 @@ def add(document: dict[str, Any]) -> None:
     document."""
     schemas = document["components"]["schemas"]
     for request in _REQUESTS:
-        whole = _with_named_members(schemas, request)
+        whole, jobs = schemas[request], request == "NewJob"
+        _put_fields(schemas, request, whole)
         schemas[request] = {
             "title": whole["title"],
             "description": whole["description"],
             "oneOf": [],
-            "discriminator": {"propertyName": "method", "mapping": {}},
+            **({"discriminator": {"propertyName": "method", "mapping": {}}} if jobs else {}),
             **({"examples": whole["examples"]} if "examples" in whole else {}),
         }
         for method in built_in().values():
-            _put_request(schemas, request, whole, method, name_of(method.id))
+            _put_request(schemas, request, method, name_of(method.id))
     _job_body(document)["examples"] = {}
     for method in built_in().values():
         _put_params(document, method, name_of(method.id), "")
@@ -58,8 +63,7 @@ def extend(document: dict[str, Any]) -> None:
             continue
         name = f"Plugin{name_of(plugin.method.id)}"
         for request in _REQUESTS:
-            of_any = schemas[request]["oneOf"][0]["$ref"].removeprefix(_SCHEMAS)
-            _put_request(schemas, request, schemas[of_any], plugin.method, name)
+            _put_request(schemas, request, plugin.method, name)
         _put_params(document, plugin.method, name, name)
 
 
@@ -78,29 +82,28 @@ def _put_params(document: dict[str, Any], method: Method[Any], name: str, inner:
     _job_body(document)["examples"][method.id] = _example(method)
 
 
-def _put_request(
-    schemas: dict[str, Any],
-    request: str,
-    whole: dict[str, Any],
-    method: Method[Any],
-    name: str,
-) -> None:
-    """The request for one method, and the choice of it. whole : the members of any method's."""
+def _put_request(schemas: dict[str, Any], request: str, method: Method[Any], name: str) -> None:
+    """The request for one method, and the choice of it: the method's step, and with it what the
+    request has whatever the method."""
     title = f"{name}{_REQUESTS[request]}"
-    schemas[title] = {
-        "type": "object",
-        "title": title,
-        "description": f"{method.title}.",
-        "properties": {
-            **whole["properties"],
-            "method": {"type": "string", "const": method.id},
-            "params": {"$ref": f"{_SCHEMAS}{name}Params"},
-        },
-        "required": whole["required"],
-        "additionalProperties": False,
-    }
+    fields = f"{request}Fields"
+    if fields in schemas:
+        parts = [{"$ref": _SCHEMAS + part} for part in (fields, f"{name}{_REQUESTS['NewStep']}")]
+        # Closed here, since a part of `allOf` cannot be.
+        schemas[title] = {"title": title, "allOf": parts, "unevaluatedProperties": False}
+    else:
+        schemas[title] = {
+            "type": "object",
+            "title": title,
+            "properties": {
+                "method": {"type": "string", "const": method.id},
+                "params": {"$ref": f"{_SCHEMAS}{name}Params"},
+            },
+            "required": ["method"],
+        }
     schemas[request]["oneOf"].append({"$ref": _SCHEMAS + title})
-    schemas[request]["discriminator"]["mapping"][method.id] = _SCHEMAS + title
+    if "discriminator" in schemas[request]:
+        schemas[request]["discriminator"]["mapping"][method.id] = _SCHEMAS + title
 
 
 def _job_body(document: dict[str, Any]) -> dict[str, Any]:
@@ -122,14 +125,30 @@ def _example(method: Method[Any]) -> dict[str, Any]:
     }
 
 
-def _with_named_members(schemas: dict[str, Any], request: str) -> dict[str, Any]:
-    """The request with its long members as schemas of their own, which its forms refer to."""
-    whole = schemas[request]
+def _put_fields(schemas: dict[str, Any], request: str, whole: dict[str, Any]) -> None:
+    """What a request has whatever the method, as one schema; its long members have names."""
+    # A request that extends another has its own members in the last part.
+    *bases, own = whole.get("allOf", [whole])
     members = {}
-    for member, schema in whole["properties"].items():
+    for member, schema in own["properties"].items():
+        if member in _OF_METHOD:
+            continue
         members[member] = schema
-        if member not in ("method", "params") and len(str(schema)) > _LONG:
+        if len(str(schema)) > _LONG:
             name = f"{request}{name_of(member.replace('_', '-'))}"
             schemas[name] = {**schema, "title": name}
             members[member] = {"$ref": _SCHEMAS + name}
-    return {**whole, "properties": members}
+    if not members:
+        return
+    title = f"{request}Fields"
+    required = [member for member in own["required"] if member not in _OF_METHOD]
+    part = {
+        "type": "object",
+        "properties": members,
+        **({"required": required} if required else {}),
+    }
+    schemas[title] = {
+        "title": title,
+        "description": f"{whole['description']} What is the same for all methods.",
+        **({"allOf": [*bases, part]} if bases else part),
+    }

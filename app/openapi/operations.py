@@ -6,6 +6,9 @@ from typing import Any
 
 from app.http import problems
 
+KEY_OR_NONE: list[dict[str, list[str]]] = [{"key": []}, {}]
+"""What operations need: a key; a service without keys needs none."""
+
 
 def tidy(operation: dict[str, Any]) -> None:
     """Remove what does not hold of an operation, and say which key it needs."""
@@ -24,8 +27,8 @@ def tidy(operation: dict[str, Any]) -> None:
         if status == "204":
             response.pop("content", None)
     if "security" in operation:
-        # A service without keys needs none.
-        operation["security"].append({})
+        # As the document says for all operations.
+        del operation["security"]
     else:
         operation["security"] = []
     for callback in operation.get("callbacks", {}).values():

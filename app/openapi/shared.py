@@ -21,6 +21,11 @@ and its first operation."""
 _MEMBER = 110
 """Characters of a member's schema from which it is shared."""
 
+_ANY = ("unauthenticated", "forbidden", "too-many-requests", "headers-too-large", "unavailable")
+"""Kinds of problems that are no operation's own: `default` has them."""
+
+_SIMPLE = ("string", "number", "integer", "boolean", "array")
+
 _NAMES = {"204": "Done", "304": "NotModified"}
 """What shared responses without a body are called."""
 
@@ -32,6 +37,9 @@ def share(document: dict[str, Any]) -> None:
     """Write once what repeats. Costs one pass over the document for each sort of part."""
     components = document["components"]
     operations = sorted(_operations(document), key=lambda entry: entry[0])
+    _join_problems(operations)
+    _join_types(document)
+    _put_examples_into_schemas(operations)
     _share_examples(components, operations)
     _share_body_examples(components, operations)
     _share_webhooks(components, operations)
@@ -83,6 +91,55 @@ def _share(
             names[text] = free
             own[free] = holder[key]
         holder[key] = {"$ref": f"#/components/{section}/{names[text]}"}
+
+
+def _join_problems(operations: list[tuple[str, dict[str, Any]]]) -> None:
+    """What any request may be answered is one response, `default`, in place of one a status."""
+    for _, operation in operations:
+        joined: dict[str, Any] = {}
+        responses = operation["responses"]
+        for status in list(responses):
+            examples = responses[status].get("content", {}).get(_PROBLEM, {}).get("examples", {})
+            if examples and set(examples) <= set(_ANY):
+                joined |= examples
+                content = responses.pop(status)["content"][_PROBLEM]
+        if joined:
+            ordered = {code: joined[code] for code in _ANY if code in joined}
+            responses["default"] = {
+                "description": "What any request may be answered.",
+                "content": {_PROBLEM: {**content, "examples": ordered}},
+            }
+
+
+def _put_examples_into_schemas(operations: list[tuple[str, dict[str, Any]]]) -> None:
+    """A parameter's example stands in its schema: types made of the document have it once there,
+    not with every operation that has the parameter."""
+    for _, operation in operations:
+        for parameter in operation.get("parameters", ()):
+            if "example" in parameter:
+                parameter["schema"] = {
+                    **parameter["schema"],
+                    "examples": [parameter.pop("example")],
+                }
+
+
+def _join_types(document: dict[str, Any]) -> None:
+    """A number, text, truth or list that may be null has two types, in place of two schemas."""
+    waiting: list[Any] = [document]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            kind, *others = part.get("anyOf") or [{}]
+            if (
+                others == [{"type": "null"}]
+                and kind.get("type") in _SIMPLE
+                and not (kind.keys() & part.keys() or {"enum", "const"} & kind.keys())
+            ):
+                del part["anyOf"]
+                part |= {**kind, "type": [kind["type"], "null"]}
+            waiting += part.values()
 
 
 def _share_examples(
@@ -149,7 +206,9 @@ def _responses(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
     for whose, operation in operations:
         for status, response in (responses := operation["responses"]).items():
             codes = list(response.get("content", {}).get(_PROBLEM, {}).get("examples", {}))
-            if 0 < len(codes) <= _MOST_CODES:
+            if status == "default":
+                yield responses, status, "AnyProblem", whose
+            elif 0 < len(codes) <= _MOST_CODES:
                 yield responses, status, "Or".join(map(pascal, codes)), whose
             elif codes:
                 yield responses, status, f"Problem{status}", whose
@@ -174,9 +233,15 @@ def _share_parameters(
 
 def _members(schemas: dict[str, Any]) -> Iterator[Slot]:
     for whose in sorted(schemas):
-        properties = schemas[whose].get("properties", {})
-        for member in properties:
-            yield properties, member, pascal(member), whose
+        for properties in _properties(schemas[whose]):
+            for member in properties:
+                yield properties, member, pascal(member), whose
+
+
+def _properties(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The members of a schema, and of its parts (`allOf`)."""
+    for part in (schema, *schema.get("allOf", ())):
+        yield part.get("properties", {})
 
 
 def _leave_out_titles(schemas: dict[str, Any]) -> None:
@@ -184,7 +249,8 @@ def _leave_out_titles(schemas: dict[str, Any]) -> None:
     for own, schema in schemas.items():
         if schema.get("title") == own:
             del schema["title"]
-        for name, member in schema.get("properties", {}).items():
-            title = member.get("title")
-            if isinstance(title, str) and title.replace(" ", "_").lower() == name.lower():
-                del member["title"]
+        for properties in _properties(schema):
+            for name, member in properties.items():
+                title = member.get("title")
+                if isinstance(title, str) and title.replace(" ", "_").lower() == name.lower():
+                    del member["title"]

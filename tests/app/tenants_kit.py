@@ -176,7 +176,7 @@ def needed_query(operation: dict[str, Any]) -> dict[str, Any]:
     """The parameters without which the operation does not look for the thing."""
     parameters = operation.get("parameters", [])
     needed = [each for each in parameters if each["in"] == "query" and each.get("required")]
-    return {each["name"]: each["example"] for each in needed}
+    return {each["name"]: each["schema"]["examples"][0] for each in needed}
 
 
 def body_for(method: str, path: str) -> dict[str, Any]:

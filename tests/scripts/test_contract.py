@@ -109,11 +109,35 @@ def run(document: dict[str, Any]) -> Any:
     return document["components"]["schemas"]["Run"]
 
 
+def in_parts(document: dict[str, Any]) -> None:
+    """The run, with the same members in two parts, of which one is elsewhere."""
+    whole = run(document)
+    properties = whole["properties"]
+    method = {"type": "object", "properties": {"method": properties.pop("method")}}
+    document["components"]["schemas"]["Method"] = {**method, "required": ["method"]}
+    document["components"]["schemas"]["Run"] = {
+        "unevaluatedProperties": False,
+        "allOf": [
+            {"$ref": "#/components/schemas/Method"},
+            {"type": "object", "properties": properties},
+        ],
+    }
+
+
+def run_of_parts(document: dict[str, Any]) -> Any:
+    in_parts(document)
+    return run(document)["allOf"][1]["properties"]
+
+
 BREAKS: dict[str, tuple[Change, str]] = {
     "path": (lambda d: d["paths"].pop("/jobs"), "POST /jobs: it is gone"),
     "method": (lambda d: d["paths"]["/trees/{id}"].pop("get"), "it is gone"),
     "operation id": (lambda d: get(d).update(operationId="tree"), "its id get_tree is now tree"),
     "key": (lambda d: get(d).update(security=[{"key": []}]), "it needs a key"),
+    "key for all": (
+        lambda d: (d.update(security=[{"key": []}]), get(d).pop("security")),
+        "it needs a key",
+    ),
     "parameter gone": (lambda d: get(d)["parameters"].pop(), "query parameter 'depth' is gone"),
     "parameter required": (
         lambda d: get(d)["parameters"][1].update(required=True),
@@ -204,6 +228,14 @@ BREAKS: dict[str, tuple[Change, str]] = {
         lambda d: run(d)["properties"]["name"].update(maxLength=3),
         "the body/name has another maxLength: 3, not none",
     ),
+    "member of a part taken no more": (
+        lambda d: run_of_parts(d).pop("name"),
+        "the body/name is gone",
+    ),
+    "value of a part taken no more": (
+        lambda d: run_of_parts(d)["linkage"]["enum"].remove("ward"),
+        'the body/linkage no longer takes "ward"',
+    ),
     "default": (
         lambda d: run(d)["properties"]["k"].update(default=3),
         "the body/k has another default: 3, not 2",
@@ -242,6 +274,8 @@ def test_a_planted_break_is_found(name: str) -> None:
         lambda d: run(d)["properties"]["linkage"]["enum"].append("average"),
         lambda d: run(d).update(required=[]),
         lambda d: tree(d).update(description="Other words.", examples=[{}]),
+        lambda d: tree(d)["properties"].update(height={"type": ["number", "null"]}),
+        lambda d: in_parts(d),
     ],
 )
 def test_what_takes_or_answers_more_breaks_nothing(change: Change) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.app.conftest import Api, new_job, problem_of
 from tests.app.creation.posts_kit import OF_TREE, body_of, post_of
 from tests.conftest import ROOT
-from tests.document_kit import spelled_out
+from tests.document_kit import joined, spelled_out
 from workers.kinds.registry import kinds
 
 DOCUMENT = spelled_out(json.loads((ROOT / "openapi" / "openapi.json").read_text()))
@@ -35,9 +35,7 @@ def schema_of(operation: dict[str, Any]) -> dict[str, Any]:
     name = content["schema"]["$ref"].rpartition("/")[2]
     schemas: dict[str, Any] = DOCUMENT["components"]["schemas"]
     schema: dict[str, Any] = schemas[name]
-    if "oneOf" in schema:
-        schema = schemas[schema["oneOf"][0]["$ref"].rpartition("/")[2]]
-    return schema
+    return joined(DOCUMENT, schema["oneOf"][0] if "oneOf" in schema else schema)
 
 
 def test_every_kind_that_clients_start_has_a_post() -> None:

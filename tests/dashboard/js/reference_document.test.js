@@ -18,7 +18,9 @@ test("a request of any method is one schema, and the served document is left alo
   const job = short.components.schemas.NewJob;
   assert.equal(job.oneOf, undefined);
   assert.ok(job.properties.method.enum.includes("l2h"));
-  assert.deepEqual(job.required, ["method", "inputs"]);
+  assert.deepEqual(job.required.toSorted(), ["inputs", "method"]);
+  assert.ok(job.properties.webhook && job.properties.inputs && job.properties.params);
+  assert.ok(short.components.schemas.NewStep.properties.method.enum.includes("hac"));
   assert.ok(DOCUMENT.components.schemas.NewJob.oneOf);
 });
 

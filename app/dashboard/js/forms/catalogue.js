@@ -65,21 +65,37 @@ export const schemas = once(async () => {
 });
 
 /**
- * The schemas with the members that the document shares among them (`$ref`) in place.
+ * The schemas with the members that the document shares among them (`$ref`, `allOf`) in place.
  *
  * @param {Record<string, Schema>} all
  * @returns {Record<string, Schema>}
  */
 export const withMembers = (all) =>
   mapped(all, (schema) =>
-    schema.properties
+    schema.properties || schema.allOf
       ? {
           ...schema,
-          properties: mapped(schema.properties, ({ $ref: reference, ...own }) =>
+          properties: mapped(inheritedBy(schema, all), ({ $ref: reference, ...own }) =>
             reference ? { ...all[reference.split("/").at(-1) ?? ""], ...own } : own,
           ),
         }
       : schema,
+  );
+
+/**
+ * The members of a schema and of those that it extends.
+ *
+ * @param {Schema} schema
+ * @param {Record<string, Schema>} all
+ * @returns {Record<string, Schema>}
+ */
+const inheritedBy = (schema, all) =>
+  Object.assign(
+    {},
+    ...(schema.allOf ?? []).map((base) =>
+      inheritedBy(all[base.$ref?.split("/").at(-1) ?? ""] ?? base, all),
+    ),
+    schema.properties,
   );
 
 /**

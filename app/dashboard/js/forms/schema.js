@@ -40,7 +40,11 @@ export function simplified(property, defs = {}) {
     schema.$ref ? { ...defs[schema.$ref.split("/").at(-1) ?? ""], ...schema } : schema;
   const whole = resolved(property);
   const choices = (whole.anyOf ?? whole.oneOf)?.map(resolved);
-  if (!choices) return { ...whole, nullable: whole.type === "null" };
+  if (!choices) {
+    const types = [whole.type].flat().filter((type) => type !== "null");
+    const nullable = [whole.type].flat().includes("null");
+    return { ...whole, type: types.length === 1 ? types[0] : whole.type, nullable };
+  }
   const kinds = choices.filter((kind) => kind.type !== "null");
   const nullable = kinds.length < choices.length;
   return kinds.length === 1 ? { ...whole, ...kinds[0], nullable } : { ...whole, kinds, nullable };

@@ -146,6 +146,7 @@
  *   items?: Schema,
  *   anyOf?: Schema[],
  *   oneOf?: Schema[],
+ *   allOf?: Schema[],
  *   $ref?: string,
  *   discriminator?: { mapping: Record<string, string> },
  *   properties?: Record<string, Schema>,

@@ -23,14 +23,16 @@ export function condensed(document) {
   copy.paths = followed(document, copy.paths);
   const { schemas } = copy.components;
   for (const [name, schema] of Object.entries(schemas)) {
-    if (schema.discriminator?.propertyName === "method") schemas[name] = single(schema, schemas);
+    const forms = (schema.oneOf ?? []).map((/** @type {Json} */ form) => whole(form, schemas));
+    if (forms[0]?.properties?.method?.const) schemas[name] = single(schema, forms);
   }
   for (const path of Object.values(copy.paths)) {
     for (const operation of Object.values(path)) {
+      operation.parameters?.forEach(liftExample);
       operation.parameters?.forEach(describeExample);
       Object.values(operation.requestBody?.content ?? {}).forEach(putFirst);
       Object.entries(operation.responses).forEach(([status, response]) => {
-        if (/^[45]/.test(status)) describeProblems(response);
+        if (/^([45]|default)/.test(status)) describeProblems(response);
       });
     }
   }
@@ -116,28 +118,58 @@ function resolved(document, part, within = []) {
 }
 
 /**
+ * A schema with the members of its parts (`allOf`) in it.
+ *
+ * @param {Json} schema
+ * @param {Json} schemas
+ * @returns {Json}
+ */
+function whole({ $ref: reference, ...schema }, schemas) {
+  if (reference) return whole(schemas[reference.slice(SCHEMAS.length)], schemas);
+  const { allOf, unevaluatedProperties: _closed, ...own } = schema;
+  if (!allOf) return own;
+  const parts = [...allOf, { properties: own.properties, required: own.required }].map(
+    (/** @type {Json} */ part) => whole(part, schemas),
+  );
+  return {
+    type: "object",
+    ...own,
+    properties: Object.assign({}, ...parts.map((/** @type {Json} */ part) => part.properties)),
+    required: parts.flatMap((/** @type {Json} */ part) => part.required ?? []),
+  };
+}
+
+/**
  * One schema for a request of any method.
  *
  * @param {Json} schema one of a schema for each method
- * @param {Json} schemas
+ * @param {Json[]} forms these, with all their members
  */
-function single(schema, schemas) {
-  const { mapping } = schema.discriminator;
-  const [first] = Object.values(mapping);
-  const form = schemas[first.slice(SCHEMAS.length)];
+function single(schema, forms) {
+  const [form] = forms;
   const { oneOf: _forms, discriminator: _discriminator, ...rest } = schema;
   return {
     ...form,
     ...rest,
     properties: {
       ...form.properties,
-      method: { type: "string", enum: Object.keys(mapping) },
+      method: { type: "string", enum: forms.map(({ properties }) => properties.method.const) },
       params: {
         type: "object",
         description: "The parameters of the method, listed at the end of this page.",
       },
     },
   };
+}
+
+/**
+ * Swagger UI shows the example of a parameter, not of its schema.
+ *
+ * @param {Json} parameter
+ */
+function liftExample(parameter) {
+  const { examples: [example] = [], ...schema } = parameter.schema;
+  if (example !== undefined) Object.assign(parameter, { schema, example });
 }
 
 /**
