@@ -118,7 +118,7 @@ def test_drift_and_calibrated_answers(each: Variant) -> None:
     blurred = np.round(ROWS * [1, 0.5, 0.5, 1] * 2**10) / 2**10
     answers = []
     for rows in (blurred, variant(blurred, each)):
-        fitted = gmm.fit(Data({"features": rows}), gmm.Params(n_clusters=3, n_init=1))
+        fitted = gmm.fit(Data({"features": rows}), params)
         assert fitted.model is not None
         placed = gmm.predict(fitted.model, fitted.tree, Data({"features": rows}))
         last = placed.probability[placed.start[1:] - 1]
