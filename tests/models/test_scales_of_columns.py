@@ -23,6 +23,7 @@ from tests.models.scales_kit import (
     ROWS,
     SLOW,
     TAKEN,
+    TRAINED,
     fitted_or_refused,
     labelled,
     rows_for,
@@ -36,7 +37,8 @@ FLAT = [
     pytest.param(kind, each, id=f"{kind}-{each}", marks=[pytest.mark.slow] * (name in SLOW | STEPS))
     for kind in ("wide", "narrow")
     for each in TAKEN
-    if each.method.family != "sphere"
+    # Training draws batches in the order of the rows' bits: other columns are as another seed.
+    if each.method.family != "sphere" and each.method.id not in TRAINED
     for name in [each.method.id]
     if kind == "narrow" or name not in STEPS
 ]
