@@ -60,7 +60,8 @@ def between(rows: Array | Rows, first: Array, second: Array, metric: DistanceMet
     odd = np.flatnonzero(~np.isfinite(out))
     if odd.size:
         row, column = sorted((int(first[odd[0]]), int(second[odd[0]])))
-        refuse_distance(metric, row, column, float(out[odd[0]]), "distinct rows number")
+        pair = scattered(rows, np.array([row, column]))
+        refuse_distance(metric, row, column, float(out[odd[0]]), "distinct rows number", pair=pair)
     return out
 
 

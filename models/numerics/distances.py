@@ -51,6 +51,9 @@ COUNTED: tuple[DistanceMetric, ...] = ("hamming", "jaccard")
 BY_PAIRS: tuple[DistanceMetric, ...] = ("braycurtis", *COUNTED)
 """Metrics that no search tree supports."""
 
+LARGE = 1e100
+"""A distance that is not a number may be so for values beyond it."""
+
 TILE = 1024
 """Rows and columns of a square matrix that are checked at a time."""
 
@@ -67,7 +70,8 @@ def pairwise(features: npt.NDArray[Any], metric: DistanceMetric) -> Float:
     odd = np.flatnonzero(~np.isfinite(distances))
     if odd.size:
         row, column = _pair(int(odd[0]), len(features))
-        refuse_distance(metric, row, column, float(distances[odd[0]]))
+        pair = features[[row, column]]
+        refuse_distance(metric, row, column, float(distances[odd[0]]), pair=pair)
     return distances
 
 
@@ -122,16 +126,34 @@ def presence_warnings(features: Array | Rows, metric: DistanceMetric) -> tuple[s
 
 
 def refuse_distance(
-    metric: DistanceMetric, row: int, column: int, value: float, what: str = "rows"
+    metric: DistanceMetric,
+    row: int,
+    column: int,
+    value: float,
+    what: str = "rows",
+    *,
+    pair: Array | None = None,
 ) -> NoReturn:
-    """UsageError: the distance between two rows is not a number, or too large for one."""
+    """UsageError: the distance between two rows is not a number, or too large for one.
+
+    pair : (2, D) the rows, whose largest value is named with its column if it is why.
+    """
+    where = {}
+    why = "and values must not be so large that it overflows"
+    if pair is not None:
+        size = np.abs(np.nan_to_num(pair.astype(np.float64), nan=0.0)).max(axis=0)
+        at = int(size.argmax())
+        if size[at] > LARGE:
+            why += f": column {at} (counted from 0) has {size[at]:.1e}; scale it down"
+            where["column"] = at
     raise UsageError(
         f"The {metric} distance between {what} {row} and {column} of input 'features' is {value}: "
         "it is not defined for rows of zeros (cosine, braycurtis) or of one value (correlation), "
-        "and values must not be so large that it overflows.",
+        f"{why}.",
         code="no-distance",
         role="features",
         row=row,
+        **where,
     )
 
 
@@ -315,7 +337,12 @@ def between(
     if odd.size:
         row, point = int(odd[0, 0]), int(odd[0, 1])
         refuse_distance(
-            metric, first_row + row, point, float(out[row, point]), f"{what.lower()} number"
+            metric,
+            first_row + row,
+            point,
+            float(out[row, point]),
+            f"{what.lower()} number",
+            pair=np.stack([rows[row], points[point]]),
         )
     return out
 

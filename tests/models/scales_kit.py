@@ -64,6 +64,13 @@ PARAMS: dict[str, dict[str, Any]] = {
     "perch": {"order": "given"},
 }
 
+BRIEF: dict[str, dict[str, Any]] = {
+    "deepect": {"pretrain_epochs": 2, "epochs": 4},
+    "hyphc": {"max_iter": 60},
+    "treevae": {"epochs": 2, "growth_epochs": 2, "tuning_epochs": 1},
+}
+"""Training to the end shows no more here."""
+
 TAKEN = [
     example
     for example in EXAMPLES

@@ -27,15 +27,9 @@ from models.running.progress import silent
 from models.tree.build import from_merges
 from models.tree.cut import cut
 from models.tree.tree import Tree
-from tests.models.scales_kit import GROUP, PARAMS, ROWS, SLOW, TAKEN
+from tests.models.scales_kit import BRIEF, GROUP, PARAMS, ROWS, SLOW, TAKEN
 from umbel.testing.examples import Example
 
-BRIEF: dict[str, dict[str, Any]] = {
-    "deepect": {"pretrain_epochs": 2, "epochs": 4},
-    "hyphc": {"max_iter": 60},
-    "treevae": {"epochs": 2, "growth_epochs": 2, "tuning_epochs": 1},
-}
-"""Training to the end shows no more here."""
 FLAT = [example for example in TAKEN if example.method.family != "sphere"]
 SOME = np.arange(60) % 3 == 0
 

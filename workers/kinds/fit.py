@@ -93,16 +93,19 @@ def _fit(job: Job) -> Outcome:
         return Crew(compute, progress.within, spec.n_pieces, coordinator, spec.folder.parent)
 
     progress = job.progress
-    result = run_plan(
-        plan,
-        method_inputs,
-        progress if request.support is None else StepProgress(progress, 0, 2),
-        spec.threads,
-        crew_of,
-        _checkpoint(spec, coordinator),
-    )
+    try:
+        result = run_plan(
+            plan,
+            method_inputs,
+            progress if request.support is None else StepProgress(progress, 0, 2),
+            spec.threads,
+            crew_of,
+            _checkpoint(spec, coordinator),
+        )
+    except UsageError as error:
+        raise _with_odd_columns(spec, method_inputs, error) from error
     tree = result.fitted.tree
-    warnings = [*reading_warnings(given), *_column_warnings(spec, result), *result.warnings]
+    warnings = [*reading_warnings(given), *_column_warnings(spec, result.inputs), *result.warnings]
     members: dict[str, Any] = {}
     if request.support is not None:
         options = Support.model_validate(request.support)
@@ -169,15 +172,32 @@ def _chosen(result: PlanResult) -> dict[str, dict[str, Any]]:
     }
 
 
-def _column_warnings(spec: Spec, result: PlanResult) -> tuple[str, ...]:
-    """Warnings of odd columns, by the names that the table of the features has."""
+def _column_warnings(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Warnings of odd columns of each matrix of features, by the names that its table has."""
     request = spec.request
     if not all(step.keeps_columns for step in parsed(request.preprocess)):
         return ()
-    features = result.inputs.get(ROLE)
-    names = columns_of(spec.sources).get(ROLE, [[]])[0]
-    fits = features is not None and len(names) == getattr(features, "shape", (0, 0))[-1]
-    return odd_columns(features, names if fits else None, is_id_name)
+    features = inputs.get(ROLE)
+    spaces = features if isinstance(features, tuple) else (features,)
+    names = columns_of(spec.sources).get(ROLE, [])
+    notes: list[str] = []
+    for number, matrix in enumerate(spaces):
+        own = names[number] if number < len(names) else []
+        fits = matrix is not None and len(own) == getattr(matrix, "shape", (0, 0))[-1]
+        notes += odd_columns(matrix, own if fits else None, is_id_name)
+    return tuple(dict.fromkeys(notes))
+
+
+def _with_odd_columns(spec: Spec, inputs: Mapping[str, Value], error: UsageError) -> UsageError:
+    """The refusal of a fit that names no place in its features, with the odd columns among these,
+    which may be why."""
+    if {"row", "column"} & error.where.keys() or parsed(spec.request.preprocess):
+        return error
+    notes = _column_warnings(spec, inputs)
+    if not notes:
+        return error
+    detail = f"{error.detail} Odd in the features: {' '.join(notes)}"
+    return UsageError(detail, code=error.code, **error.where)
 
 
 def _checkpoint(spec: Spec, coordinator: Coordinator | None) -> FileCheckpoint | None:

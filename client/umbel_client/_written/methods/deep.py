@@ -182,7 +182,7 @@ class DeepMethods(Generic[R]):
             they go on to 1, that of the evidence lower bound.
         kl_warm_up : Share of a phase's passes over which that weight rises.
         likelihood : Distribution of the data given a leaf; auto: 'bernoulli' where all values
-            lie in [0, 1], images scaled, else 'gaussian'.
+            lie in [0, 1], images scaled, and fill more than 1/64 of it, else 'gaussian'.
         split_by : Which leaf is split next: that with the most points, or with the largest sum
             of reconstruction losses.
         least_share : A split is undone if one of its leaves has fewer points than this times

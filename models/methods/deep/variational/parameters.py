@@ -81,7 +81,7 @@ class VariationalParams(Params):
         "auto",
         description=(
             "Distribution of the data given a leaf; auto: 'bernoulli' where all values lie in "
-            "[0, 1], images scaled, else 'gaussian'."
+            "[0, 1], images scaled, and fill more than 1/64 of it, else 'gaussian'."
         ),
     )
     split_by: Literal["points", "reconstruction"] = Field(

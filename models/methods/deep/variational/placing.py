@@ -56,6 +56,10 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 
+NARROW = 2.0**-6
+"""Probabilities and pixels that vary take up more of [0, 1] than this."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scaling:
     """How rows are scaled, and what they are then. lowest, highest : values of the rows."""
@@ -70,7 +74,8 @@ class Scaling:
         """The scaling of finite rows (n_points, n_values).
 
         order : (n_points,) in which rows are read, so that last digits do not depend on theirs.
-        likelihood : None: 'bernoulli' where all values lie in [0, 1] once images are scaled.
+        likelihood : None: 'bernoulli' where all values lie in [0, 1] once images are scaled, and
+            do not differ by less than `NARROW` alone: such values are measured on another scale.
 
         Raises UsageError for 'bernoulli' and values outside [0, 1].
         """
@@ -85,7 +90,8 @@ class Scaling:
                 code="wrong-parameter",
                 parameter="likelihood",
             )
-        if likelihood == "bernoulli" or (likelihood is None and within):
+        narrow = 0.0 < highest / unit - lowest / unit < NARROW
+        if likelihood == "bernoulli" or (likelihood is None and within and not narrow):
             stretched = RowScaling(np.zeros(rows.shape[1]), unit)
             return cls("bernoulli", stretched, lowest, highest)
         return cls("gaussian", measure_scaling(rows, order), lowest, highest)

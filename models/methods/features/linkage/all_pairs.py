@@ -240,7 +240,9 @@ def _name_undefined(points: Float, metric: DistanceMetric) -> None:
         odd = np.argwhere(~np.isfinite(distances))
         if odd.size:
             row, column = int(odd[0, 0]), int(odd[0, 1])
-            refuse_distance(metric, row + block.start, column, float(distances[row, column]))
+            pair = points[[row + block.start, column]]
+            value = float(distances[row, column])
+            refuse_distance(metric, row + block.start, column, value, pair=pair)
 
 
 _EQUAL = 1e-6

@@ -42,6 +42,17 @@ def test_values_from_0_to_1_stay_as_they_are() -> None:
     np.testing.assert_array_equal(scaled(bits, of(bits)), bits.astype(float))
 
 
+@pytest.mark.parametrize("offset", [0.0, 2.0**-10, 0.5])
+def test_small_values_are_no_probabilities(offset: float) -> None:
+    rows = np.random.default_rng(0).random((20, 4))
+    small = of(rows * 2.0**-23 + offset)
+    assert small.likelihood == "gaussian"
+    expected = scaled(rows, of(rows, likelihood="gaussian"))
+    np.testing.assert_allclose(scaled(rows * 2.0**-23 + offset, small), expected, atol=1e-8)
+    assert of(rows * 2.0**-23, likelihood="bernoulli").likelihood == "bernoulli"
+    assert of(rows / 32).likelihood == "bernoulli"
+
+
 def test_images_are_divided_by_their_largest_value() -> None:
     levels = np.random.default_rng(0).integers(0, 256, (20, 4)).astype(np.uint8)
     levels[0, 0] = 255
