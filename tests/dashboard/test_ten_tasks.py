@@ -218,7 +218,7 @@ def figure(hand: Hand, known: Known) -> str:
     with page.expect_download() as download:
         hand.click(dialog.get_by_role("button", name="Save"))
     assert download.value.suggested_filename.startswith("living-things")
-    return "a figure 85 mm wide, as it is seen in the dialog"
+    return "a figure 85 mm wide, the one of the preview"
 
 
 def table_of_clusters(hand: Hand, known: Known) -> str:
