@@ -45,3 +45,32 @@ def test_drifts_in_time_are_a_slider(look: Open, api: Api, axe: Axe) -> None:
     region.get_by_text("No change was found").wait_for()
     assert "spring" in str(time.get_attribute("aria-valuetext"))
     axe(page)
+
+
+def test_a_tree_that_grew_is_a_slider(look: Open, api: Api, axe: Axe) -> None:
+    rng = np.random.default_rng(0)
+    centres = 20.0 * np.eye(3)
+    base: dict[str, str] = {}
+    trees = []
+    for week, n_known in enumerate((2, 3)):
+        points = centres[np.arange(12) % n_known] + rng.normal(size=(12, 3))
+        inputs = {"features": points.tolist(), **base}
+        job = api.run("perch", inputs, params={"growable": True}, name=f"Week {week + 1}")
+        base = {"base": job["id"]}
+        trees.append(job["result"]["tree"])
+    page = look(f"/trees/{trees[0]}?tab=drift")
+    region = page.get_by_role("region", name="How it grew")
+    step = region.get_by_label("Step")
+    step.wait_for()
+    assert (step.input_value(), step.get_attribute("max")) == ("0", "1")
+    region.get_by_text("12 points").wait_for()
+    step.focus()
+    page.keyboard.press("ArrowRight")
+    region.get_by_text("Week 2").wait_for()
+    region.get_by_text("12 new points.").wait_for()
+    region.get_by_role("img", name="The tree of this step").wait_for()
+    axe(page)
+    region.get_by_role("link", name="Open it").click()
+    page.get_by_role("heading", name="Week 2").wait_for()
+    until(page, lambda: step.input_value() == "1")
+    region.get_by_text("this tree").wait_for()

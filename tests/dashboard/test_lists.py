@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
 
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.planted import until
 from tests.e2e.client import Api
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
     from tests.e2e.conftest import Service
 
@@ -85,6 +86,36 @@ def test_a_list_in_pages(open_page: Open, service: Service, api: Api) -> None:
     again.get_by_text("5 datasets on this page").wait_for()
     page.get_by_role("button", name="Newer").click()
     page.get_by_text("50 datasets on this page").wait_for()
+    page.get_by_label("Order").select_option("oldest")
+    until(page, lambda: rows(page)[:2] == ["number 0", "number 1"])
+    page.get_by_role("button", name="Newer").click()
+    until(page, lambda: rows(page)[-1] == "number 54")
+    assert "sort=oldest" in page.url
+    page.get_by_label("Order").select_option("newest")
+    # All of them are counted.
+    page.get_by_label("Uploaded as").select_option("")
+    page.get_by_text(re.compile(r"^50 of \d+ datasets on this page")).wait_for()
+
+
+def test_a_search_of_many_goes_on_to_the_end(open_page: Open, blobs: dict[str, Any]) -> None:
+    # The service looks through a thousand for each answer; here the only one found is in the last.
+    page = open_page("/jobs")
+    tree = page.request.get(page.url.partition("#")[0] + f"v1/trees/{blobs['tree']}.json?depth=0")
+    cursors: list[str | None] = []
+
+    def answer(route: Route) -> None:
+        query = parse_qs(urlsplit(route.request.url).query)
+        cursors.append(query.get("cursor", [None])[0])
+        n = len(cursors)
+        items = [{**tree.json(), "name": "far below"}] if n == 30 else []
+        body = {"items": items, "next_cursor": f"c{n}" if n < 30 else None, "count": None}
+        route.fulfill(json=body)
+
+    page.route("**/v1/trees?*q=*", answer)
+    page.evaluate("() => { location.hash = '#/trees?q=below'; }")
+    page.get_by_role("link", name="far below").wait_for()
+    page.get_by_text("1 tree", exact=True).wait_for()
+    assert cursors == [None, *(f"c{n}" for n in range(1, 30))]
 
 
 def test_a_click_on_a_column_head_sorts_rows(open_page: Open, api: Api) -> None:

@@ -132,7 +132,7 @@ def test_suggested_cuts(look: Open, blobs: dict[str, Any]) -> None:
     slide(page, 1000)
     until(page, lambda: not summary(page).startswith("3 "))
     mark.click()
-    sums_up(page, "3 clusters of 20 to 20 points, half of them up to 20")
+    sums_up(page, "3 clusters of 20 points each")
     until(page, lambda: mark.get_attribute("aria-pressed") == "true")
 
 
@@ -290,7 +290,7 @@ def test_noise_is_grey_and_no_cluster(look: Open, api: Api) -> None:
     tree = imported(api, json.dumps(NOISY), "Noisy", "application/json")
     page = look(f"/trees/{tree}?cut=k:2")
     settled(page)
-    assert summary(page).startswith("2 clusters of 2 to 2 points")
+    assert summary(page).startswith("2 clusters of 2 points each")
     assert summary(page).endswith(", and 1 point of noise")
     entries = [entry.strip() for entry in page.locator(".tree-key").all_inner_texts()]
     assert sorted(entries) == ["animals\n2", "noise\n1", "plants\n2"]

@@ -42,6 +42,21 @@ def select(page: Page, node: int) -> None:
     )
 
 
+def test_the_first_change_begins_an_edition(look: Open, service: Service, tree: str) -> None:
+    page = look(f"/trees/{tree}?node=1&tab=edit")
+    panel = page.get_by_role("region", name="Edit and share")
+    name = panel.get_by_label("Name", exact=True)
+    name.fill("bulbs")
+    panel.get_by_role("button", name="Save").click()
+    panel.get_by_text("Saved", exact=True).wait_for()
+    page.locator(".tree-node .node-name", has_text="bulbs").wait_for()
+    (edition,) = editions(service.client, tree)
+    assert edition["id"] in page.url
+    panel.get_by_role("button", name="Undo").click()
+    page.locator(".tree-node .node-name", has_text="flower").wait_for()
+    assert name.input_value() == "flower"
+
+
 def test_nodes_are_changed_and_changes_undone(
     open_page: Open, service: Service, tree: str, axe: Axe
 ) -> None:
@@ -53,6 +68,7 @@ def test_nodes_are_changed_and_changes_undone(
     dialog.get_by_role("button", name="Begin").click()
     page.wait_for_url("**edition=ed_*")
     (edition,) = editions(service.client, tree)
+    assert edition["name"] == "for the paper"
 
     # A name, a note and a colour are one change.
     name = panel.get_by_label("Name", exact=True)

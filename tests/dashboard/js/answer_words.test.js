@@ -19,12 +19,12 @@ test("the groups that stand out, with their strength", () => {
   const parts = words.groupsSentence(level, cut, names);
   assert.equal(
     textOf(parts),
-    "3 groups stand out (compact and apart, 0.512): plants (2), animals (2) and fungi (1).",
+    "3 groups stand out (compact and apart, score 0.51): plants (2), animals (2) and fungi (1).",
   );
   assert.deepEqual(linksOf(parts), [3, ...cut.clusters.map(({ node }) => node)]);
   // Another cut is shown: its clusters are not the groups.
   const other = cutHere(cutter(store), { k: 2 });
-  assert.equal(textOf(words.groupsSentence(level, other, names)), "3 groups stand out (compact and apart, 0.512)."); // prettier-ignore
+  assert.equal(textOf(words.groupsSentence(level, other, names)), "3 groups stand out (compact and apart, score 0.51)."); // prettier-ignore
   assert.match(textOf(words.groupsSentence(null, cut, names)), /^No level stands out\. The largest clusters of the cut are plants/); // prettier-ignore
   const whole = cutHere(cutter(store), { k: 1 });
   assert.equal(words.groupsSentence(null, whole, clusterNames(whole, store)), null);

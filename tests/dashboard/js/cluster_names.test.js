@@ -28,7 +28,7 @@ test("clusters have their own names where all of them have one", () => {
   assert.deepEqual(named(storeOf(LIFE), 3), ["plants", "animals", "fungi"]);
 });
 
-test("where one has none, all are named by their largest leaves", () => {
+test("where one has none, it is named by its largest leaves", () => {
   const store = storeOf(NESTED);
   assert.deepEqual(named(store, 3), ["a, b, c, …", "e, f", "ant"]);
   // d is node 5, and larger than the others.
@@ -36,13 +36,16 @@ test("where one has none, all are named by their largest leaves", () => {
   assert.deepEqual(named(store, 3)[0], "d, a, b, …");
   const mixed = structuredClone(NESTED);
   mixed[2][0] = "vowels";
-  assert.deepEqual(named(storeOf(mixed), 3)[0], "a, b, c, …");
+  assert.deepEqual(named(storeOf(mixed), 3), ["vowels", "e, f", "ant"]);
 });
 
 test("where a listed cluster has no named leaf, all are numbered", () => {
   const bare = structuredClone(NESTED);
   bare[4] = [null, 2, [null, 0], [null, 0]];
   assert.deepEqual(named(storeOf(bare), 3), ["Cluster 1", "Cluster 3", "Cluster 2"]);
+  // But a name that was given stays.
+  bare[2][0] = "vowels";
+  assert.deepEqual(named(storeOf(bare), 3), ["vowels", "Cluster 3", "Cluster 2"]);
 });
 
 test("names follow what is loaded later", () => {

@@ -8,6 +8,7 @@ import { Picture } from "../../../app/dashboard/js/tree/draw/picture.js";
 import {
   layoutSize,
   PAPERS,
+  tooNarrow,
   wrongLength,
 } from "../../../app/dashboard/js/tree/model/paper_sizes.js";
 import { printQuery } from "../../../app/dashboard/js/tree/panels/print_dialog.js";
@@ -72,4 +73,12 @@ test("the query of a picture of the service", () => {
   };
   assert.equal(printQuery({ ...options, form: "png", legend: true }).dpi, 600);
   assert.equal(printQuery({ ...options, form: "pdf", legend: true }).dpi, null);
+});
+
+test("a figure too narrow for its words is refused, with what there is room for", () => {
+  // Ten letters of 7 points: 70 / 72 inches.
+  assert.equal(tooNarrow(24.7, 7), null);
+  assert.match(tooNarrow(20, 7) ?? "", /words of 7 points: take 24.7 mm/);
+  assert.equal(tooNarrow(20, 5), null);
+  for (const { size, pt } of PAPERS) assert.equal(tooNarrow(size.width, pt), null);
 });

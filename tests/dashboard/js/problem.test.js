@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { log, note } from "../../../app/dashboard/js/net/log.js";
 import * as problem from "../../../app/dashboard/js/net/problem.js";
 import { sleep } from "../../../app/dashboard/js/net/timers.js";
+import { plainText } from "../../../app/dashboard/js/ui/notices.js";
 
 test("a problem has what the service answers", () => {
   const error = new problem.Problem(
@@ -60,4 +61,16 @@ test("a pointer is read as RFC 6901 says, and what is not in the body by its nam
   assert.deepEqual(problem.placeOf({ detail: "" }), []);
   assert.deepEqual(problem.placeOf({ detail: "", parameter: "limit" }), ["limit"]);
   assert.deepEqual(problem.placeOf({ detail: "", header: "Range" }), ["Range"]);
+});
+
+test("a warning without what requests and answers call things", () => {
+  const own = "Columns that are not among the features: 'a.b?' is taken as the ids of the rows.";
+  assert.equal(plainText(`${own} Choose others with ?columns= (features) and ?id_column=.`), own);
+  assert.equal(
+    plainText("The others have 0.46 of it (`rest`). Their bounds (`low`, `gain_high`) hold."),
+    "The others have 0.46 of it. Their bounds hold.",
+  );
+  // What says nothing else stays, and so does a name in the text.
+  assert.equal(plainText("Choose it with ?columns=."), "Choose it with ?columns=.");
+  assert.equal(plainText("Set `seed` (`a` or b)."), "Set `seed` (`a` or b).");
 });

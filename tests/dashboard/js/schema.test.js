@@ -94,7 +94,7 @@ test("numbers by name", () => {
   for (const wrong of ["a", "a: b", ": 1", "a: 1, b", '{"a": "1"}', "{a}"]) {
     assert.match(schema.readNumbersByName(wrong, weights).error, /Enter names with numbers/);
   }
-  assert.equal(schema.shownParams({ weights: named, k: 3 }), "weights a b: 2, c: 0.5, k 3");
+  assert.equal(schema.shownParams({ weights: named, k: 3 }), "weights: (a b: 2, c: 0.5), K: 3");
 });
 
 test("a number or a word", () => {
@@ -148,7 +148,12 @@ test("values of plain kinds", () => {
 test("parameters in short", () => {
   assert.equal(schema.shownParams({}), "defaults");
   assert.equal(schema.shownParams(null), "defaults");
-  assert.equal(schema.shownParams({ linkage: "ward", k: null }), "linkage ward, k none");
+  assert.equal(schema.shownParams({ linkage: "ward", k: null }), "linkage: ward, K: none");
+  // In the words of the form, not the names of requests.
+  assert.equal(
+    schema.shownParams({ n_clusters: 3, C: 2, growable: true, sizes: [1, 2] }),
+    "number of clusters: 3, weight of the loss C: 2, new rows may be added later: yes, sizes: 1 2",
+  );
   const properties = { k: { default: 8 }, sizes: { default: [1, 2] } };
   assert.deepEqual(schema.changedParams({ properties }, { k: 8, sizes: [1, 2], new: 1 }), {
     new: 1,

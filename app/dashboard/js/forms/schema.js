@@ -1,7 +1,8 @@
 // The parts of a JSON Schema for a parameter: its title, its kind and range, and the values that a
 // text can mean. Pure.
 
-import { capitalized, number } from "../ui/format.js";
+import { capitalized, number, uncapitalized } from "../ui/format.js";
+import { readable } from "./parameter_names.js";
 
 /** @import { ObjectSchema, Schema } from "../net/answers.js" */
 
@@ -299,7 +300,8 @@ export function acceptedText(property) {
 // --- parameters ----------------------------------------------------------------------------------
 
 /**
- * A short text of parameters: "linkage ward, metric cosine"; for none: "defaults".
+ * A short text of parameters in the words of the form: "linkage: ward, metric: cosine"; for none:
+ * "defaults".
  *
  * @param {Record<string, unknown> | null} params
  */
@@ -308,10 +310,17 @@ export function shownParams(params) {
   if (!entries.length) return "defaults";
   return entries
     .map(([name, value]) => {
-      const isPlain = Object(value) !== value || Array.isArray(value);
-      return `${name} ${value === null ? "none" : isPlain ? value : shownNumbersByName(value)}`;
+      return `${uncapitalized(readable(name))}: ${valueText(value)}`;
     })
     .join(", ");
+}
+
+/** @param {unknown} value */
+function valueText(value) {
+  if (value === null) return "none";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (Array.isArray(value)) return value.join(" ");
+  return Object(value) === value ? `(${shownNumbersByName(value)})` : String(value);
 }
 
 /**

@@ -115,7 +115,7 @@
 
 /**
  * @template T
- * @typedef {{ items: T[], next_cursor: string | null }} Page
+ * @typedef {{ items: T[], next_cursor: string | null, count?: number | null }} Page
  */
 
 /**

@@ -21,7 +21,7 @@ import { confirmDeletion } from "./deletion.js";
 /** @import { Mounted, PageContext } from "../router.js" */
 
 /** The width of a small tree in the table, px. */
-const SMALL_PX = 176;
+const SMALL_PX = 128;
 
 /**
  * @typedef {{ methods: Map<string, Method>, metrics: Map<string, Metric> }} Catalogue by id
@@ -335,7 +335,7 @@ function tableRow(row, ids, bestIds, { method, settings, small }) {
           title: spread ? (row.values[id] ?? []).map(String).join(", ") : "",
         },
         spread ? number(spread.mean) : "–",
-        spread && isRepeated && el("span", { class: "quiet" }, ` ± ${number(spread.std)}`),
+        spread && isRepeated && el("span", { class: "quiet" }, ` ± ${number(spreadOf(spread))}`),
         isBest && el("span", { class: "visually-hidden" }, " (best)"),
       );
     }),
@@ -347,6 +347,13 @@ function tableRow(row, ids, bestIds, { method, settings, small }) {
     ),
   );
 }
+
+/**
+ * The spread of values; 0 where it is only what rounding leaves.
+ *
+ * @param {{ mean: number, std: number }} spread
+ */
+const spreadOf = ({ mean, std }) => (std < 1e-12 * Math.abs(mean) ? 0 : std);
 
 /** @param {Record<string, unknown>} params */
 const withoutSeed = (params) =>

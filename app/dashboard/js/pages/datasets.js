@@ -33,7 +33,7 @@ export async function mount(root, { params }) {
   const options = {
     params,
     title: "Data",
-    lead: "Uploaded arrays and tables, the newest first.",
+    lead: "Uploaded arrays and tables.",
     path: "/v1/datasets",
     filters: [
       {

@@ -46,7 +46,7 @@ export async function mount(root, { params }) {
   const options = {
     params,
     title: "Jobs",
-    lead: "Everything that was run, the newest first.",
+    lead: "Everything that was run.",
     actions: el("a", { class: "button primary", href: router.href("/") }, "New run"),
     path: "/v1/jobs",
     filters: [

@@ -4,10 +4,10 @@ import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { get, send } from "../net/requests.js";
 import { sleep } from "../net/timers.js";
 import * as router from "../router.js";
-import { button, field, select } from "../ui/controls.js";
+import { button, field, relabel, select } from "../ui/controls.js";
 import { confirm, toast, toastError } from "../ui/dialogs.js";
 import { bdi, el, focusFirst, replace } from "../ui/dom.js";
-import { ago, moment, plural } from "../ui/format.js";
+import { ago, count, moment, plural } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
 import { table } from "../ui/tables.js";
 import { annotationButton, tagButtons } from "./annotations.js";
@@ -45,8 +45,13 @@ import { annotationButton, tagButtons } from "./annotations.js";
 
 const LIMIT = 50;
 const TYPED_MS = 250;
-/** The most pages that a search goes through until one has something, each of a thousand at least. */
-const MOST_EMPTY = 20;
+/** How many entries the service looks through for a page of a search. */
+const SCANNED = 1000;
+/** @type {Option[]} */
+const ORDERS = [
+  ["newest", "Newest first"],
+  ["oldest", "Oldest first"],
+];
 
 /**
  * Build the page into `root`.
@@ -71,6 +76,11 @@ export async function listPage(root, options) {
   let timer;
   /** @type {Page<Row>} */
   let page = { items: [], next_cursor: null };
+  /** How many there are without any filter; null: not known. @type {number | null} */
+  let total = null;
+  /** Ends the load that goes on. */
+  let looking = new AbortController();
+  let isLooking = false;
   /** @type {Set<string>} */
   const chosen = new Set();
 
@@ -88,6 +98,7 @@ export async function listPage(root, options) {
     label,
     control: select([["", "All"], ...choices], { value: params[name] }),
   }));
+  const order = select(ORDERS, { value: params.sort === "oldest" ? "oldest" : "newest" });
   const summary = el("p", { class: "quiet", role: "status" });
   const place = el("div", {}, waiting());
   const newer = button("Newer", { iconName: "back", onclick: () => turn(before.pop() ?? null) });
@@ -167,37 +178,77 @@ export async function listPage(root, options) {
     );
   const drawChoice = () =>
     replace(choice, selection?.(page.items.filter((row) => chosen.has(row.id))));
-  const draw = () => {
-    const isFiltered = search.value.trim() || tag || selects.some(({ control }) => control.value);
-    replace(empty, isFiltered ? `No ${what[1]} found.` : `No ${what[1]} yet.`);
+  const isFiltered = () =>
+    Boolean(search.value.trim() || tag || selects.some(({ control }) => control.value));
+  /** @param {number} [looked] entries that a search has looked through, while it goes on */
+  const draw = (looked) => {
+    const found = isFiltered() ? `No ${what[1]} found.` : `No ${what[1]} yet.`;
+    replace(empty, looked === undefined ? found : `No ${what[1]} found yet.`);
     drawTag();
     // The focused row keeps the focus when the list is redrawn.
     const focused = document.activeElement;
     const label = focused && list.contains(focused) && focused.getAttribute("aria-label");
     list.show(page.items);
     if (label) focusFirst(list, `[aria-label="${CSS.escape(label)}"]`);
-    const more = page.next_cursor || before.length || cursor ? " on this page" : "";
-    replace(summary, `${plural(page.items.length, ...what)}${more}`);
+    replace(summary, summaryText(looked));
+    const isOldest = order.value === "oldest";
+    relabel(newer, isOldest ? "Older" : "Newer");
+    relabel(older, isOldest ? "Newer" : "Older");
     newer.disabled = !cursor;
-    older.disabled = !page.next_cursor;
+    older.disabled = !page.next_cursor || looked !== undefined;
     drawChoice();
+  };
+  /** @param {number} [looked] */
+  const summaryText = (looked) => {
+    const { length } = page.items;
+    if (looked !== undefined) {
+      return `${plural(length, ...what)} so far, ${count(looked)} looked through…`;
+    }
+    if (!page.next_cursor && !before.length && !cursor) return plural(length, ...what);
+    const of = total !== null && !isFiltered() ? ` of ${count(total)}` : "";
+    const noun = !of && length === 1 ? what[0] : what[1];
+    return `${count(length)}${of} ${noun} on this page. Columns sort these.`;
   };
   const remember = () => {
     const values = Object.fromEntries(selects.map(({ name, control }) => [name, control.value]));
-    router.set({ ...values, q: search.value, tag, cursor });
+    const sort = order.value === "oldest" ? "oldest" : null;
+    router.set({ ...values, q: search.value, tag, sort, cursor });
   };
-  const load = async ({ quiet = false } = {}) => {
-    const query = new URLSearchParams({ limit: String(LIMIT) });
+  const queryOf = () => {
+    const query = new URLSearchParams();
     for (const { name, control } of selects) if (control.value) query.set(name, control.value);
     if (search.value.trim()) query.set("q", search.value);
     if (tag !== null) query.set("tag", tag);
+    if (order.value === "oldest") query.set("sort", "oldest");
+    if (!isFiltered()) query.set("count", "true");
+    return query;
+  };
+  /** Load a page; a search of many entries shows what it has found while it goes on. */
+  const load = async ({ quiet = false } = {}) => {
+    looking.abort();
+    looking = new AbortController();
+    const { signal: now } = looking;
+    isLooking = false;
+    const query = queryOf();
+    /** @type {Row[]} */
+    const items = [];
     let next = cursor;
-    // A page of a search may be empty though there is more.
-    for (let step = 0; step < MOST_EMPTY; step += 1) {
+    for (let looked = SCANNED; ; looked += SCANNED) {
+      query.set("limit", String(LIMIT - items.length));
       if (next) query.set("cursor", next);
-      page = await get(`${path}${path.includes("?") ? "&" : "?"}${query}`, { signal, quiet });
-      next = page.next_cursor;
-      if (page.items.length || !next) break;
+      /** @type {Page<Row>} */
+      const part = await get(`${path}${path.includes("?") ? "&" : "?"}${query}`, {
+        signal: AbortSignal.any([signal, now]),
+        quiet,
+      });
+      if (!isFiltered()) total = part.count ?? null;
+      items.push(...part.items);
+      next = part.next_cursor;
+      page = { ...part, items };
+      isLooking = Boolean(next) && items.length < LIMIT;
+      if (!isLooking) break;
+      draw(looked);
+      if (!place.contains(list)) replace(place, list);
     }
     draw();
   };
@@ -255,7 +306,7 @@ export async function listPage(root, options) {
       if (!signal.aborted) turn(null);
     }, TYPED_MS);
   });
-  for (const { control } of selects) {
+  for (const control of [order, ...selects.map((one) => one.control)]) {
     control.addEventListener("change", () => {
       before.length = 0;
       turn(null);
@@ -276,6 +327,7 @@ export async function listPage(root, options) {
       { class: "toolbar" },
       searchRow,
       selects.map(({ label, control }) => field(label, control)),
+      field("Order", order),
       tagPlace,
       choice,
     ),
@@ -293,7 +345,7 @@ export async function listPage(root, options) {
   const poll = async () => {
     for (;;) {
       await sleep(2000, signal);
-      if (document.hidden || !isBusy || !page.items.some(isBusy)) continue;
+      if (document.hidden || isLooking || !isBusy || !page.items.some(isBusy)) continue;
       await load({ quiet: true }).catch((error) => {
         if (signal.aborted) throw error;
       });

@@ -11,6 +11,7 @@ import { get, send } from "../net/requests.js";
 import * as router from "../router.js";
 import { asCheckbox, button, field, select } from "../ui/controls.js";
 import { el, focusFirst, replace } from "../ui/dom.js";
+import { plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
 
 /** @import { Comparison, Method, ObjectSchema, Page, TreeSummary } from "../net/answers.js" */
@@ -135,6 +136,16 @@ export async function mount(root, { params }) {
     return run;
   }
 
+  /**
+   * The name that was typed, else that of the data and how many runs.
+   *
+   * @param {Record<string, unknown>} chosen
+   */
+  const nameOf = (chosen) => {
+    const data = datasets.find(({ id }) => Object.values(chosen).includes(id))?.name;
+    return name.value.trim() || (data && `${data}, ${plural(runs.length, "run")}`);
+  };
+
   /** The request, and the first element that holds an error. */
   function read() {
     /** @type {HTMLElement | null} */
@@ -155,7 +166,7 @@ export async function mount(root, { params }) {
       ...(labels ? { labels } : {}),
       ...(truth.value ? { hierarchy: truth.value } : {}),
       ...(ids ? { metrics: ids } : {}),
-      ...(name.value.trim() ? { name: name.value.trim() } : {}),
+      ...(nameOf(chosen) ? { name: nameOf(chosen) } : {}),
       ...(keeps.checked ? { keep_trees: true } : {}),
     };
     return { body, first };

@@ -27,7 +27,7 @@ export async function mount(root, { params }) {
   const options = {
     params,
     title: "Trees",
-    lead: "Trees of jobs and imported trees, the newest first.",
+    lead: "Trees of jobs, and imported trees.",
     path: "/v1/trees",
     what: ["tree", "trees"],
     removal: "The model that belongs to it is deleted with it; the job's record stays.",

@@ -1,7 +1,7 @@
 // The page of one tree: the picture in the middle, surrounded by its controls.
 
 import { calibrationForm } from "../forms/calibration_form.js";
-import { methodOf } from "../forms/catalogue.js";
+import { methodOf, methodTitles } from "../forms/catalogue.js";
 import { driftForm } from "../forms/drift_form.js";
 import { labelFile } from "../forms/file_input.js";
 import { itemsForm } from "../forms/items_form.js";
@@ -32,6 +32,7 @@ import { cutPanel } from "./panels/cut_panel.js";
 import { driftPanel } from "./panels/drift_panel.js";
 import { editionPanel } from "./panels/edition_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
+import { grownPanel } from "./panels/grown_panel.js";
 import { heatmapPanel } from "./panels/heatmap_panel.js";
 import { itemsPanel } from "./panels/items_panel.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
@@ -464,11 +465,16 @@ function build(root, view, stage) {
       view.title = treeTitle(head);
       replace(heading, bdi(view.title));
       document.title = `${view.title} · Umbel`;
-      const job = head.job && el("a", { href: router.href(`/jobs/${head.job}`) }, head.method);
+      const method = el("span", {}, head.method);
+      methodTitles().then(
+        (titles) => replace(method, titles.get(head.method) ?? head.method),
+        () => {},
+      );
+      const job = head.job && el("a", { href: router.href(`/jobs/${head.job}`) }, method);
       const extent =
         look.root === 0 &&
         ` · ${plural(leaves, "leaf", "leaves")} · ${plural(size, "point")} · height ${number(height)}`;
-      replace(facts, job || (isImport ? "imported" : head.method), extent);
+      replace(facts, job || (isImport ? "imported" : method), extent);
       // A node that a link names is shown before the method is known.
       if (head.method === "consensus" && look.node !== null) node.show(look.node, { anew: true });
       if (SUPPORT in head.nodes[0]) colours.offerSupport();
@@ -484,7 +490,7 @@ function build(root, view, stage) {
       followHeatmap = heatmap.follow;
       tabs.place("confusions", confusions);
       tabs.place("trust", trust);
-      tabs.place("drift", moved, drift, pathsPanel(view, head.method));
+      tabs.place("drift", moved, grownPanel(view, head), drift, pathsPanel(view, head.method));
       tabs.place("compare", heatmap);
     },
     /** Lead through the page. */

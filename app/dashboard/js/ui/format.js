@@ -145,6 +145,14 @@ export const sentence = (name) => capitalized(name.replaceAll("_", " "));
 export const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /**
+ * The text as it stands within a sentence: "Linkage" -> "linkage", but "PCA" and "C".
+ *
+ * @param {string} text
+ */
+export const uncapitalized = (text) =>
+  /^\p{Lu}(\p{Lu}|\P{L}|$)/u.test(text) ? text : text.charAt(0).toLowerCase() + text.slice(1);
+
+/**
  * Options whose labels tell them apart: where a label is repeated, the detail of each is added.
  *
  * @param {readonly { value: string, label: string, detail: string }[]} options

@@ -49,9 +49,21 @@ export const warningBox = (texts) =>
     el(
       "ul",
       {},
-      texts.map((text) => el("li", {}, bdi(text))),
+      texts.map((text) => el("li", {}, bdi(plainText(text)))),
     ),
   );
+
+/** Names of parameters and fields of answers in brackets, which say nothing to a reader of the page. */
+const CODE_ASIDE = / \(`[^`()]+`(?:(?:, | and )`[^`()]+`)*\)/g;
+/** What to send instead, by parameters of requests. */
+const BY_REQUEST = /(?:^| )[^.?]*\?(?:columns|id_column|label_column|text_column)=.*$/;
+
+/**
+ * A warning of the service without the names of what its requests and answers have.
+ *
+ * @param {string} text
+ */
+export const plainText = (text) => text.replace(BY_REQUEST, "").replace(CODE_ASIDE, "") || text;
 
 /**
  * "1 warning", "3 warnings".

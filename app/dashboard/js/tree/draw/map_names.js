@@ -157,8 +157,8 @@ export function mapNames(store, spots, { k, px, width: w, height: h, family, mem
     if (!text || (text !== spot.name && text.length < FEWEST_LETTERS)) continue;
     const wide = width(text, size, family, weight);
     const tall = 1.25 * size;
-    // A leaf's name stands beside its point, that of others on their points, or a line off.
-    const on = x - wide / 2;
+    // A leaf's name stands beside its point, that of others on their points, or a line off, and inside.
+    const on = Math.max(2, Math.min(x - wide / 2, w - wide - 4));
     const off = [[on, y - tall], [on, y + tall]]; // prettier-ignore
     const beside = [[x + reach + 3, y], [x - reach - 3 - wide, y]]; // prettier-ignore
     const tries = isLeaf ? [...beside, ...off] : [[on, y], ...off];

@@ -1,5 +1,5 @@
-// Names of the clusters of a cut, all by one scheme: the service's names if every cluster has one;
-// else the names of each cluster's largest leaves; else numbers. Pure.
+// Names of the clusters of a cut: a node's name, which a user or a naming gave it; else the names of its
+// largest leaves; else, for all that have no name, numbers. Pure.
 
 import { NONE } from "./store.js";
 
@@ -39,14 +39,17 @@ export function clusterNames(cut, store) {
  */
 function namesOf(clusters, store) {
   const isNamed = clusters.every(({ name }) => name);
-  const names = clusters.map((cluster) =>
-    isNamed ? cluster.name : largestLeaves(store, store.slot(cluster.node)),
-  );
+  // The name of a leaf alone is not a name that was given to a cluster.
+  const given = clusters.map(({ node, name }) => {
+    const slot = store.slot(node);
+    return isNamed || (slot !== NONE && store.leaves[slot] > 1) ? name : null;
+  });
+  const names = clusters.map(({ node }, at) => given[at] || largestLeaves(store, store.slot(node)));
   const isNumbered = names.slice(0, LISTED).some((name) => !name);
   return new Map(
     clusters.map(({ category }, at) => [
       category,
-      (!isNumbered && names[at]) || `Cluster ${category + 1}`,
+      given[at] || (!isNumbered && names[at]) || `Cluster ${category + 1}`,
     ]),
   );
 }

@@ -58,6 +58,21 @@ export function layoutSize({ width, height }, pt, view) {
   return { width: across, height: down };
 }
 
+/** A figure has room for words where it is so many times as wide as its letters are high. */
+const LETTERS = 10;
+
+/**
+ * What is wrong with a width for words of `pt` points, or null.
+ *
+ * @param {number} mm
+ * @param {number} pt
+ */
+export function tooNarrow(mm, pt) {
+  const least = (LETTERS * pt * INCH_MM) / INCH_PT;
+  if (mm >= least) return null;
+  return `There is no room for words of ${pt} points: take ${Math.ceil(least * 10) / 10} mm at least, or smaller text.`;
+}
+
 /**
  * What is wrong with a length, or null.
  *

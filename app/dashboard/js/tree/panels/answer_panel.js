@@ -7,6 +7,7 @@ import {
   groupsSentence,
   trustSentence,
 } from "./answer_words.js";
+import { readable } from "../draw/label_places.js";
 import { clusterNames } from "../model/cluster_names.js";
 import { cutText } from "../model/cut.js";
 
@@ -59,7 +60,7 @@ export function answerPanel(view, { onchoose, oncut, onpanel }) {
       if (k !== undefined) oncut(k);
       if (panel) onpanel(panel);
     };
-    return el("button", { type: "button", class: "linklike", onclick }, bdi(text));
+    return el("button", { type: "button", class: "linklike", onclick }, bdi(readable(text)));
   };
   const draw = () => {
     const { cut, store, support } = view;

@@ -55,7 +55,7 @@ export function groupsSentence(level, shown, names) {
     ]),
   );
   if (level) {
-    const strength = `${criterionText(level.criterion)}, ${number(level.score)}`;
+    const strength = `${criterionText(level.criterion)}, score ${number(Number(level.score.toPrecision(2)))}`;
     const of = list.length ? [largest.length < level.k ? ", the largest " : ": ", ...list] : [];
     return [{ text: plural(level.k, "group"), k: level.k }, ` stand out (${strength})`, ...of, "."];
   }

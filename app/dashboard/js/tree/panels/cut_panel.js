@@ -364,7 +364,9 @@ export function cutPanel(view, { onproblem, rows = true }) {
       summary,
       el("strong", {}, plural(n, "cluster")),
       n > 1 &&
-        ` of ${count(smallest)} to ${count(largest)} points, half of them up to ${count(Math.round(median))}`,
+        (smallest === largest
+          ? ` of ${plural(smallest, "point")} each`
+          : ` of ${count(smallest)} to ${count(largest)} points, half of them up to ${count(Math.round(median))}`),
       noise > 0 && `, and ${plural(noise, "point")} of noise`,
     );
     replace(warnings, cut.warnings.join(" "));

@@ -9,6 +9,7 @@ import { saveBlob } from "../../ui/downloads.js";
 import { count, number, percent, plural } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
+import { clusterNames } from "../model/cluster_names.js";
 import { clusterRows, namesUnder } from "../model/cut_rows.js";
 
 /** @import { Clusters } from "../../net/answers.js" */
@@ -54,7 +55,7 @@ export function cutTables(view, cut, { file, saveLeaves }) {
    * @param {Leaf[] | null} leaves
    */
   const content = (answer, leaves) => {
-    const { clusters } = answer;
+    const clusters = named(answer.clusters, view);
     const under = namesUnder(leaves ?? []);
     const first = table({
       caption: "Clusters",
@@ -63,17 +64,17 @@ export function cutTables(view, cut, { file, saveLeaves }) {
       most: MOST_ROWS,
     });
     first.classList.toggle("long", clusters.length > FEW);
-    const named = leaves?.filter(({ leaf_name: name }) => name !== null) ?? [];
+    const withNames = leaves?.filter(({ leaf_name: name }) => name !== null) ?? [];
     const noun = isOfClasses(leaves) ? "class" : "leaf";
     const second =
-      named.length > 0 &&
+      withNames.length > 0 &&
       table({
         caption: "The cluster of each leaf",
         columns: leafColumns(noun),
-        rows: named,
+        rows: withNames,
         most: MOST_ROWS,
       });
-    if (second) second.classList.toggle("long", named.length > FEW);
+    if (second) second.classList.toggle("long", withNames.length > FEW);
     return [
       el("h3", {}, plural(answer.n_clusters, "cluster")),
       first,
@@ -101,6 +102,18 @@ export function cutTables(view, cut, { file, saveLeaves }) {
   };
   dialog({ title: "Clusters as a table", body, wide: true, actions: [{ label: "Close" }] });
   load();
+}
+
+/**
+ * The clusters with the names that the picture and its legend have, where they have none themselves.
+ *
+ * @param {Cluster[]} clusters
+ * @param {TreeView} view
+ */
+function named(clusters, { cut, store }) {
+  const names = cut ? clusterNames(cut, store) : null;
+  const called = new Map(cut?.clusters.map(({ node, category }) => [node, names?.get(category)]));
+  return clusters.map((one) => ({ ...one, name: one.name ?? called.get(one.node) ?? null }));
 }
 
 /**

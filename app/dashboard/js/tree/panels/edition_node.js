@@ -74,7 +74,11 @@ export function editionNode(view, { change }) {
   const list = el("ul", { class: "chosen-list", "aria-label": "Chosen to merge" });
   const merge = button("Merge", { kind: "small", onclick: () => mergeChosen() });
   const few = el("p", { class: "field-wrong", role: "alert", hidden: true });
-  const hint = el("p", { class: "quiet" }, "Select a node to name, colour or move it.");
+  const hint = el(
+    "p",
+    { class: "quiet" },
+    "Select a node to name, colour or move it. The first change begins an edition; the tree itself stays.",
+  );
   const body = el(
     "div",
     { class: "stack tight" },
@@ -149,7 +153,7 @@ export function editionNode(view, { change }) {
 
   const show = async () => {
     const wanted = look.node;
-    if (wanted === null || look.edition === null) {
+    if (wanted === null) {
       details = null;
       draw();
       return;

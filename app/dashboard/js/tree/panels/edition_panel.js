@@ -96,7 +96,7 @@ export function editionPanel(view) {
     const { edition } = held ?? {};
     undo.disabled = !edition?.undo;
     redo.disabled = !edition?.redo;
-    for (const control of [undo, redo, more, node]) control.hidden = !edition;
+    for (const control of [undo, redo, more]) control.hidden = !edition;
   };
 
   /** @param {string | null} id */
@@ -129,17 +129,17 @@ export function editionPanel(view) {
 
   /** @param {Step[]} operations */
   const save = async (operations) => {
-    if (!held) return null;
     show("saving");
     try {
-      const { edition, etag } = await editions.change(held, operations);
+      const own = held ?? (await first());
+      const { edition, etag } = await editions.change(own, operations);
       take({ edition, etag });
       await view.setEdition(edition.id);
       show("saved");
       return edition.new_nodes;
     } catch (error) {
       if (aborted(error) || signal.aborted) return null;
-      if (hasStatus(error, 412)) {
+      if (held && hasStatus(error, 412)) {
         await choose(held.edition.id);
         show("conflict");
         toast(STATES.conflict, { kind: "bad" });
@@ -151,6 +151,15 @@ export function editionPanel(view) {
     } finally {
       draw();
     }
+  };
+
+  /** The edition that the first change of the tree itself begins. */
+  const first = async () => {
+    const edition = await editions.begin(source.tree, { name: null });
+    known = [edition, ...known];
+    await choose(edition.id);
+    if (!held) throw new TypeError("The new edition could not be read.");
+    return held;
   };
 
   /** @param {Held} next */

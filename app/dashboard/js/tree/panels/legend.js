@@ -5,6 +5,7 @@ import { button } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
 import { count, plural } from "../../ui/format.js";
 import { legendEntries } from "../draw/colouring.js";
+import { readable } from "../draw/label_places.js";
 
 /** @import { TreeView } from "../draw/view.js" */
 
@@ -37,8 +38,9 @@ export function legend(view, { onalone, onpoint }) {
     const isListed = list.some((entry) => entry.category === alone);
     replace(
       keys,
-      list.map(({ category, text, size, colour, node }) =>
-        el(
+      list.map(({ category, text: name, size, colour, node }) => {
+        const text = readable(name);
+        return el(
           "li",
           {},
           el(
@@ -56,8 +58,8 @@ export function legend(view, { onalone, onpoint }) {
             bdi(text, { class: "tree-key-text" }),
             el("span", { class: "tree-key-size" }, size === null ? "" : sizeText(size)),
           ),
-        ),
-      ),
+        );
+      }),
     );
     replace(
       note,

@@ -7,6 +7,7 @@ import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { count, number, plural, treeTitle } from "../../ui/format.js";
 import { problemBox } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
+import { clusteringOf } from "../model/grown.js";
 import { folded, movedPoints } from "../model/moved.js";
 
 /** @import { Assignments, Dataset, Job, Tree } from "../../net/answers.js" */
@@ -106,12 +107,6 @@ async function comparison(head, from, signal) {
  * @param {number} k clusters that a hierarchy is cut into
  */
 const cutOf = ({ kind }, k) => (kind === "partition" ? "" : `?k=${k}`);
-
-/** @param {Assignments} answer */
-const clusteringOf = ({ assignments, clusters }) => ({
-  assignments: assignments.map((cluster) => (cluster < 0 ? clusters.length : cluster)),
-  names: [...clusters.map(({ name, node }) => name ?? `node ${node}`), "noise"],
-});
 
 /**
  * @param {HTMLElement} heading

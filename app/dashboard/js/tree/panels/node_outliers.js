@@ -19,6 +19,8 @@ const N = 25;
 const MOST = 100_000;
 /** What the user has chosen; the next node is shown likewise. */
 let chosen = "far";
+/** Whether the outliers were wanted of a node that is drawn anew once its points are ranked. */
+let isWanted = false;
 
 /**
  * The section: loaded on request, and at once for the next nodes. What it has requested ends with
@@ -37,9 +39,11 @@ export function nodeOutliers(view, node, { signal, rank }) {
     const isUnranked = items?.attachment.result?.basis === null;
     const make = async () => {
       replace(place, waiting("Ranking the points…"));
+      isWanted = true;
       try {
         await rank();
       } catch (error) {
+        isWanted = false;
         if (!aborted(error)) replace(place, problemBox(problemOf(error), { level: "h4" }));
       }
     };
@@ -85,6 +89,8 @@ export function nodeOutliers(view, node, { signal, rank }) {
             `The first ${count(found.length)} of ${count(node.size)}; the file has all.`,
           ),
       );
+      if (isWanted) place.parentElement?.scrollIntoView({ block: "nearest" });
+      isWanted = false;
     } catch (error) {
       if (aborted(error)) return;
       replace(place, problemBox(problemOf(error), { level: "h4", retry: load }));

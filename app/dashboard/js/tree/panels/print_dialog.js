@@ -5,7 +5,7 @@ import { waitsFor } from "../../net/waiting.js";
 import { field, select } from "../../ui/controls.js";
 import { dialog } from "../../ui/dialogs.js";
 import { el, replace } from "../../ui/dom.js";
-import { PAPERS, previewDpi, wrongLength } from "../model/paper_sizes.js";
+import { PAPERS, previewDpi, tooNarrow, wrongLength } from "../model/paper_sizes.js";
 
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { PaperSize } from "../model/paper_sizes.js" */
@@ -97,7 +97,8 @@ export function printDialog({ title, hasLegend = false, hasHeight = true, save, 
   const paper = () => {
     const known = PAPERS.find(({ name }) => name === size.value)?.size;
     if (known) return hasHeight ? known : { ...known, height: null };
-    const wrong = wrongLength(Number(width.value));
+    const wrong =
+      wrongLength(Number(width.value)) ?? tooNarrow(Number(width.value), Number(points.value));
     const isFree = !hasHeight || height.value === "";
     const wrongDown = isFree ? null : wrongLength(Number(height.value));
     across.setError(wrong);
@@ -123,21 +124,23 @@ export function printDialog({ title, hasLegend = false, hasHeight = true, save, 
     const chosen = paper();
     if (chosen) seen?.show(options(chosen));
   };
+  const fields = el(
+    "div",
+    { class: "stack" },
+    field("Form", form),
+    field("Size", size),
+    across,
+    down,
+    field("Text", points, { help: "The size of labels; where they are many, they are smaller." }),
+    dots,
+    field("Colours", theme),
+    field("Title", heading, { help: "Stands above the figure; leave it empty for none." }),
+    hasLegend && el("label", { class: "check" }, key, "With the legend"),
+  );
   const { close, closed, element } = dialog({
     title,
     wide: Boolean(seen),
-    body: [
-      field("Form", form),
-      field("Size", size),
-      across,
-      down,
-      field("Text", points, { help: "The size of labels; where they are many, they are smaller." }),
-      dots,
-      field("Colours", theme),
-      field("Title", heading, { help: "Stands above the figure; leave it empty for none." }),
-      hasLegend && el("label", { class: "check" }, key, "With the legend"),
-      seen?.element,
-    ],
+    body: el("div", { class: "print-split" }, fields, seen?.element),
     actions: [
       { label: "Cancel" },
       {
