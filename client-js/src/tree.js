@@ -118,7 +118,7 @@ export class Tree {
    * Place new rows.
    *
    * @param {Record<string, Input>} inputs
-   * @param {Omit<components["schemas"]["PredictionRequest"], "inputs"> & Waiting} [options]
+   * @param {Partial<Omit<components["schemas"]["PredictionRequest"], "inputs">> & Waiting} [options]
    * @returns {Promise<components["schemas"]["Predictions"]>}
    */
   async predict(inputs, options = {}) {
