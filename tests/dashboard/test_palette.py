@@ -40,7 +40,7 @@ def test_pages_data_jobs_and_trees_by_their_names(
     page.get_by_role("dialog", name="Go to").wait_for(state="detached")
     for words, place, heading in (
         ("eval", "Evaluate", "Evaluate"),
-        ("blobs.npy", "blobs.npy", "blobs.npy"),
+        ("blobs.npy", "blobs.npy Data", "blobs.npy"),
         ("three blobs", "Three blobs Job", "Three blobs"),
         ("three blobs", "Three blobs Tree", "Three blobs"),
     ):

@@ -301,7 +301,7 @@ def test_a_link_opens_the_same_form(open_page: Open, blobs: dict[str, Any]) -> N
     again.get_by_role("button", name="Run Gaussian mixture").click()
     finished(again)
     text = again.locator("main").inner_text()
-    assert "covariance diag" in text
+    assert "covariance: diag" in text
     assert "pca" in text
     assert "l2h" in text
     assert "support" not in listed_params(text)

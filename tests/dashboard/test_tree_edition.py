@@ -51,7 +51,7 @@ def test_the_first_change_begins_an_edition(look: Open, service: Service, tree: 
     panel.get_by_text("Saved", exact=True).wait_for()
     page.locator(".tree-node .node-name", has_text="bulbs").wait_for()
     (edition,) = editions(service.client, tree)
-    assert edition["id"] in page.url
+    page.wait_for_url(f"**edition={edition['id']}*")
     panel.get_by_role("button", name="Undo").click()
     page.locator(".tree-node .node-name", has_text="flower").wait_for()
     assert name.input_value() == "flower"
