@@ -90,8 +90,11 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
         given = {"n_clusters": self.n_clusters} if own and self.n_clusters is not None else {}
         tree = self._run(rows, given)
         over_rows = tree.n_leaves == tree.n_points == rows.shape[0]
-        leaves = (own or self.n_clusters is None) and not over_rows
-        self._k = None if leaves else self.n_clusters or _DEFAULT_CLUSTERS
+        self._k = self.n_clusters or (_DEFAULT_CLUSTERS if over_rows else None)
+        if own and not over_rows and self._k is not None and self._k >= tree.n_leaves:
+            # Its leaves are the clusters, maybe fewer; more are parts of them, as in birch.
+            self._k = None
+        self._n_groups = self._k
         self.labels_ = tree.assignments(self._k)
         self.n_clusters_ = len(np.unique(self.labels_[self.labels_ >= 0]))
         self.n_leaves_ = tree.n_leaves
@@ -105,7 +108,12 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
         Raises NotFittedError, ValueError, and as `Model.predict`.
         """
         rows = self._new_rows(X)
-        placed = self.model_.predict(features=rows, k=self._k or self.tree_.n_leaves)
+        if self.n_clusters_ == 0:
+            return np.full(rows.shape[0], -1, dtype=np.int64)
+        if self._n_groups is None:
+            # Leaves of noise are in no cluster, and some clusters may have no row.
+            self._n_groups = self.tree_.cut().n_clusters
+        placed = self.model_.predict(features=rows, k=self._n_groups)
         return np.array([-1 if own is None else own for own in placed.clusters], dtype=np.int64)
 
     def score(self, X: Input, y: object = None) -> float:

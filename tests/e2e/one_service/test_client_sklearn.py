@@ -139,6 +139,20 @@ def test_noise_is_minus_one(umbel: Umbel) -> None:
     found = model.fit_predict(features)
     assert model.n_clusters_ == len(set(found[found >= 0]))
     assert set(found[:-1]) <= {-1, 0, 1, 2}
+    np.testing.assert_array_equal(model.predict(features), found)
+
+
+def test_where_all_is_noise_no_row_is_in_a_cluster(umbel: Umbel) -> None:
+    model = UmbelClusterer("hdbscan", umbel=umbel).fit(FEATURES[::5])
+    assert model.n_clusters_ == 0
+    assert set(model.labels_) == set(model.predict(FEATURES)) == {-1}
+
+
+def test_groups_of_smaller_clusters_are_the_clusters(umbel: Umbel) -> None:
+    model = UmbelClusterer("birch", 3, umbel=umbel).fit(FEATURES)
+    assert model.n_leaves_ > model.n_clusters_ == 3
+    assert adjusted_rand_score(TRUE, model.labels_) == 1.0
+    np.testing.assert_array_equal(model.predict(FEATURES), model.labels_)
 
 
 def test_scores_are_higher_for_better_clusters(umbel: Umbel) -> None:
