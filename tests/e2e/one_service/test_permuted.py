@@ -1,10 +1,11 @@
-"""Columns and classes in another order change no answer, over HTTP and by the client."""
+"""Columns and classes in another order change no answer, over HTTP, by client and command line."""
 
 from __future__ import annotations
 
 import csv
 import io
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.cli import main
 from models.tree import newick
 from models.tree.tree import Tree
 from tests.e2e.client import Api
@@ -24,7 +26,7 @@ LOGITS = RNG.normal(size=(60, len(NAMES))) * 2
 POINTS = RNG.normal(size=(12, len(NAMES))) * np.arange(1, len(NAMES) + 1)
 
 few = settings(
-    max_examples=1,
+    max_examples=2,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -55,7 +57,7 @@ def clades(tree: Tree) -> set[tuple[frozenset[str], float]]:
 
 
 class Doors:
-    """The same fit by HTTP and by the client."""
+    """The same fit by HTTP, by the client and by the command line."""
 
     def __init__(
         self,
@@ -73,6 +75,12 @@ class Doors:
             job = self._api.run(method, {role: given})
             assert job["status"] == "succeeded", job
             text = self._api.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text
+        elif door == "command":
+            written = self._folder / "tree.nwk"
+            with suppress(SystemExit):
+                main(("run", method, f"--{role}", str(path), "--out", str(written)))
+            text = written.read_text()
+            written.unlink()
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -86,11 +94,13 @@ def doors(
     api: Api,
     service: Service,
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Doors:
+    monkeypatch.setenv("UMBEL_URL", service.url)
     return Doors(api, service, tmp_path)
 
 
-@pytest.mark.parametrize("door", ["http", "client"])
+@pytest.mark.parametrize("door", ["http", "client", "command"])
 def test_classes_in_another_order(door: str, doors: Doors) -> None:
     expected = clades(doors("http", "l2h", "logits", table(LOGITS, list(range(9)), ids=False)))
     assert frozenset(NAMES) in {names for names, _ in expected}
@@ -104,7 +114,7 @@ def test_classes_in_another_order(door: str, doors: Doors) -> None:
     run()
 
 
-@pytest.mark.parametrize("door", ["http", "client"])
+@pytest.mark.parametrize("door", ["http", "client", "command"])
 def test_columns_in_another_order(door: str, doors: Doors) -> None:
     expected = clades(doors("http", "hac", "features", table(POINTS, list(range(9)), ids=True)))
     assert frozenset(f"p,{row}" for row in range(12)) in {names for names, _ in expected}
