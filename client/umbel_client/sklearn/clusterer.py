@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from umbel_client.client import Umbel
 from umbel_client.inputs import Input
-from umbel_client.problems import NotBinary
+from umbel_client.problems import NotBinary, WrongCut
 from umbel_client.quoting import shown
 from umbel_client.sklearn.estimator import MethodEstimator
 
@@ -95,7 +95,13 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
             # Its leaves are the clusters, maybe fewer; more are parts of them, as in birch.
             self._k = None
         self._n_groups = self._k
-        self.labels_ = tree.assignments(self._k)
+        try:
+            self.labels_ = tree.assignments(self._k)
+        except WrongCut:
+            # Where all rows are noise there is nothing to cut.
+            self.labels_ = tree.assignments()
+            if (self.labels_ >= 0).any():
+                raise
         self.n_clusters_ = len(np.unique(self.labels_[self.labels_ >= 0]))
         self.n_leaves_ = tree.n_leaves
         self.__dict__.pop("_merges", None)

@@ -142,8 +142,9 @@ def test_noise_is_minus_one(umbel: Umbel) -> None:
     np.testing.assert_array_equal(model.predict(features), found)
 
 
-def test_where_all_is_noise_no_row_is_in_a_cluster(umbel: Umbel) -> None:
-    model = UmbelClusterer("hdbscan", umbel=umbel).fit(FEATURES[::5])
+@pytest.mark.parametrize("n_clusters", [None, 2])
+def test_where_all_is_noise_no_row_is_in_a_cluster(umbel: Umbel, n_clusters: int | None) -> None:
+    model = UmbelClusterer("hdbscan", n_clusters, umbel=umbel).fit(FEATURES[::5])
     assert model.n_clusters_ == 0
     assert set(model.labels_) == set(model.predict(FEATURES)) == {-1}
 
