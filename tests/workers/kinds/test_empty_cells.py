@@ -92,11 +92,10 @@ USES: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
     "predict": ({}, {}),
     "evaluate": ({}, {"metrics": ["silhouette"]}),
     "map": ({}, {}),
-    "heatmap": ({}, {}),
     "name": ({}, {"by": "features"}),
     "calibrate": ({"labels": LABELS}, {}),
 }
-PARAMS = {"map": {"by": "pca"}, "heatmap": {"what": "features", "cut": None}}
+PARAMS = {"map": {"by": "pca"}}
 
 
 @pytest.mark.parametrize("kind", USES)
@@ -113,6 +112,15 @@ def test_other_work(jobs: JobsInFolder, tmp_path: Path, kind: str) -> None:
             require_named(outcome)
         else:
             assert outcome.error is None, outcome.error
+
+
+def test_a_heatmap_leaves_it_out(jobs: JobsInFolder, tmp_path: Path) -> None:
+    tree = fitted(jobs, csv(tmp_path, empty=False))
+    inputs = {"tree": tree, "features": csv(tmp_path)}
+    params = {"what": "features", "cut": None}
+    outcome, _ = jobs.run("heatmap", inputs, options={"tree": "tr_x"}, params=params)
+    assert outcome.error is None, outcome.error
+    assert any(note.startswith("1 of ") and "are empty" in note for note in outcome.warnings)
 
 
 def test_a_report_on_nodes(jobs: JobsInFolder, tmp_path: Path) -> None:
