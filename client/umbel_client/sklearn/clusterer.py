@@ -94,7 +94,6 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
         if own and not over_rows and self._k is not None and self._k >= tree.n_leaves:
             # Its leaves are the clusters, maybe fewer; more are parts of them, as in birch.
             self._k = None
-        self._n_groups = self._k
         try:
             self.labels_ = tree.assignments(self._k)
         except WrongCut:
@@ -104,6 +103,9 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
                 raise
         self.n_clusters_ = len(np.unique(self.labels_[self.labels_ >= 0]))
         self.n_leaves_ = tree.n_leaves
+        # Leaves of noise are in no cluster, and some clusters may have no row.
+        all_filled = self._k is not None or self.n_clusters_ == tree.n_leaves
+        self._n_groups = (self._k or tree.n_leaves) if all_filled else tree.cut().n_clusters
         self.__dict__.pop("_merges", None)
         return self
 
@@ -116,9 +118,6 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
         rows = self._new_rows(X)
         if self.n_clusters_ == 0:
             return np.full(rows.shape[0], -1, dtype=np.int64)
-        if self._n_groups is None:
-            # Leaves of noise are in no cluster, and some clusters may have no row.
-            self._n_groups = self.tree_.cut().n_clusters
         placed = self.model_.predict(features=rows, k=self._n_groups)
         return np.array([-1 if own is None else own for own in placed.clusters], dtype=np.int64)
 
