@@ -11,15 +11,17 @@ from models.method import Input
 
 ROLE = "sample_weight"
 
-WEIGHT_INPUT = Input(
-    required=False,
-    fit_only=True,
-    one_per="row",
-    description=(
-        "The weight of each row: a row of weight 3 counts as three equal rows. A table of features "
-        "with a column of weights brings it."
-    ),
-)
+WEIGHT_INPUTS = {
+    ROLE: Input(
+        required=False,
+        fit_only=True,
+        one_per="row",
+        description=(
+            "The weight of each row: a row of weight 3 counts as three equal rows. A table of "
+            "features with a column of weights brings it."
+        ),
+    )
+}
 
 
 def row_weights(data: Data, n_rows: int, *, zeros: bool = True) -> Float | None:

@@ -76,8 +76,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from models.arrays import Arrays, Float, Int
-from models.clusters.row_weights import ROLE as WEIGHTS
-from models.clusters.row_weights import WEIGHT_INPUT, row_weights
+from models.clusters.row_weights import WEIGHT_INPUTS, row_weights
 from models.errors import UsageError
 from models.graphs.cells import bytes_to_find
 from models.graphs.measured import (
@@ -223,7 +222,7 @@ class HAC(Method[HACParams]):
         ITEMS: ITEMS_INPUT,
         **CONSTRAINT_INPUTS,
         "names": Input(required=False, one_per="row", description="One name per point."),
-        WEIGHTS: WEIGHT_INPUT,
+        **WEIGHT_INPUTS,
     }
     one_of = ("features", "distances", "similarity", ITEMS)
     outputs = ("tree", "model")
@@ -355,12 +354,11 @@ class HAC(Method[HACParams]):
         is_auto = params.linkage == "auto"
         params = _resolved(data, params)
         pairs = measured(data, params.distance, params.weights)
+        by_pairs = data
         if pairs is not None:
             square = pairs.square(subprogress(run.progress, 0.0, 0.05))
             others = {role: value for role, value in data.values.items() if role != given}
             by_pairs = Data({**others, "distances": square})
-        else:
-            by_pairs = data
         role = _role(by_pairs)
         values = np.asarray(by_pairs.dense(role))
         names = data.leaf_names(len(values), "point")

@@ -48,8 +48,7 @@ from models.clusters.kmeans import (
 )
 from models.clusters.lloyd import require_usable_points, whole_or_rows
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
-from models.clusters.row_weights import ROLE as WEIGHTS
-from models.clusters.row_weights import WEIGHT_INPUT, row_weights, unused
+from models.clusters.row_weights import WEIGHT_INPUTS, row_weights, unused
 from models.inputs.checks import (
     by_rows,
     require_columns,
@@ -106,7 +105,7 @@ class KMeans(Method[KMeansParams]):
         "names": Input(
             required=False, description="One name per cluster, from the largest to the smallest."
         ),
-        WEIGHTS: WEIGHT_INPUT,
+        **WEIGHT_INPUTS,
     }
     outputs = ("tree", "model", "logits")
     placing = "the cluster with the nearest centre"
