@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from models.running.threads import limited
+from models.running.threads import _libraries, limited
 
 
 def threads(kind: str) -> set[int]:
@@ -21,13 +21,17 @@ def threads(kind: str) -> set[int]:
 
 
 def test_a_limit_holds_until_its_context_ends() -> None:
+    _libraries.cache_clear()  # Other tests take modules away.
+    with threadpoolctl.threadpool_limits(2):
+        two = threads("blas")  # Some libraries have one thread at most.
+    assert two <= {1, 2}
     with limited(2):
-        assert threads("blas") == {2}
+        assert threads("blas") == two
         with limited({"blas": 1, "openmp": 2}):
             assert threads("blas") == {1}
-            assert threads("openmp") <= {2}
-        assert threads("blas") == {2}
-        assert threads("openmp") <= {2}
+            assert threads("openmp") <= {1, 2}
+        assert threads("blas") == two
+        assert threads("openmp") <= {1, 2}
 
 
 def test_libraries_are_found_once_and_again_after_an_import(
