@@ -62,6 +62,8 @@ PARAMS: dict[str, dict[str, Any]] = {
     "rmlr": {"max_iter": 60},
     # The order 'shuffled' is that of the bits of the values.
     "perch": {"order": "given"},
+    # So long that rounding moves no row over a border.
+    "treevae": {"epochs": 30, "growth_epochs": 20, "tuning_epochs": 10},
 }
 
 BRIEF: dict[str, dict[str, Any]] = {
