@@ -75,6 +75,10 @@ RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("app/pictures/*", ("tests/app/pictures", "tests/app/resources")),
     ("workers/stores/redis/lua/*", ("tests/workers/stores/redis", "tests/workers/jobs")),
     ("client/*", ("tests/client",)),
+    (
+        "client-js/*",
+        ("tests/e2e/one_service/test_client_js.py", "tests/dashboard/test_tree_element.py"),
+    ),
     ("scripts/write_docs.py", ("tests/test_docs.py",)),
     ("scripts/write_client.py", ("tests/client/test_written.py",)),
     ("scripts/client_twin.py", ("tests/client/test_written.py",)),
