@@ -118,7 +118,8 @@ CLUSTERERS += [
 CLASSIFIERS = ("blr", "bsvm", "hsvm", "mlr", "msvm", "rmlr", "td-svm")
 """`rr-lr` and `rr-svm` need a hierarchy of the classes, which differ from check to check."""
 TRANSFORMERS = ("fda", "tcs")
-CHECKED = CLUSTERERS + [
+CHECKED = [
+    *CLUSTERERS,
     *(("UmbelClassifier", method, {}, SPARSE) for method in CLASSIFIERS),
     *(("UmbelTransformer", method, {}, {}) for method in TRANSFORMERS),
 ]
