@@ -99,6 +99,13 @@ DIRECTIONS = {
     "check_estimators_dtypes": "a row of zeros has no direction",
     "check_fit2d_1feature": "directions need two columns",
 }
+CHANCE = dict.fromkeys(
+    [
+        *("check_fit_score_takes_y", "check_estimators_nan_inf"),
+        *("check_fit_idempotent", "check_n_features_in"),
+    ],
+    "labels drawn by chance, for which the learned metric is 0: refused",
+)
 UNIT = {"preprocess": [{"step": "l2"}]}
 
 Checked = tuple[str, str, dict[str, Any], dict[str, str]]
@@ -115,13 +122,14 @@ CLUSTERERS += [
     ("UmbelClusterer", "turtle", {"max_iter": 200}, ONE_CLUSTER),
     ("UmbelClusterer", "vmf", UNIT, SPARSE | DIRECTIONS),
 ]
-CLASSIFIERS = ("blr", "bsvm", "hsvm", "mlr", "msvm", "rmlr", "td-svm")
+CLASSIFIERS = ("blr", "bsvm", "hblr", "hsvm", "mlr", "msvm", "ot", "rmlr", "td-svm")
 """`rr-lr` and `rr-svm` need a hierarchy of the classes, which differ from check to check."""
-TRANSFORMERS = ("fda", "tcs")
+TRANSFORMERS = ("bp", "fda", "pcc", "tcs", "tcs-cs", "tcs-fs", "tcs-mm")
 CHECKED = [
     *CLUSTERERS,
     *(("UmbelClassifier", method, {}, SPARSE) for method in CLASSIFIERS),
     *(("UmbelTransformer", method, {}, {}) for method in TRANSFORMERS),
+    ("UmbelTransformer", "lmnn", {}, CHANCE),
 ]
 CHECK = """
 import json, sys
