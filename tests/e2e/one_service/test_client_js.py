@@ -68,8 +68,8 @@ def test_the_tour(service: Service, tmp_path: Path) -> None:
     assert page.startswith(f"{service.url}/trees/tr_")
     assert re.search(r"^2 \d{4,} \[", written, flags=re.MULTILINE)
     assert "nmi" in written
-    tree = service.client.get("/v1/trees?limit=2").json()["items"]
-    assert tree[1]["name"] == "Animals and plants"
+    trees = service.client.get("/v1/trees?limit=20").json()["items"]
+    assert "Animals and plants" in [each["name"] for each in trees]
 
 
 def test_inputs_of_every_kind_give_the_same_tree(service: Service, tmp_path: Path) -> None:
