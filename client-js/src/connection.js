@@ -72,7 +72,7 @@ export class Connection {
   async send(method, path, { query, headers, body, signal } = {}) {
     const sent = new Headers(headers);
     if (this.#key !== null) sent.set("Authorization", `Bearer ${this.#key}`);
-    if (method === "POST") sent.set("Idempotency-Key", newKey());
+    if (method === "POST" && !sent.has("Idempotency-Key")) sent.set("Idempotency-Key", newKey());
     const address = this.url + path + inAddress(query);
     for (let attempt = 0; ; attempt += 1) {
       let pause =
@@ -161,8 +161,8 @@ function inAddress(query = {}) {
   return search.size ? `?${search}` : "";
 }
 
-/** Unlike all others; it need not be secret. */
-function newKey() {
+/** A key that makes a POST repeatable: unlike all others; it need not be secret. */
+export function newKey() {
   const part = () => Math.random().toString(36).slice(2);
   return `js-${Date.now().toString(36)}-${part()}${part()}`;
 }

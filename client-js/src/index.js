@@ -3,14 +3,14 @@
 import { Connection } from "./connection.js";
 import { Dataset, uploaded } from "./dataset.js";
 import { npy } from "./inputs.js";
-import { followed } from "./jobs.js";
+import { succeeded } from "./jobs.js";
 import { Tree, parted, workOn } from "./tree.js";
 
 /** @import { components } from "contract" */
 /** @import { Query, Options } from "./connection.js" */
 /** @import { UploadOptions } from "./dataset.js" */
 /** @import { Input } from "./inputs.js" */
-/** @import { JobBody, Waiting } from "./jobs.js" */
+/** @import { Waiting } from "./jobs.js" */
 
 /** @typedef {components["schemas"]["NewJob"]} NewJob */
 /** @typedef {NewJob["method"]} Method */
@@ -68,9 +68,9 @@ export class Umbel {
       waiting,
       { keep: true },
     );
-    /** @type {JobBody} */
-    const ended = job ?? answer;
-    return treeOf(this.#connection, ended);
+    const ended = succeeded(job ?? answer);
+    const result = /** @type {{ tree: string }} */ (/** @type {unknown} */ (ended.result));
+    return new Tree(this.#connection, result.tree, ended.warnings ?? []);
   }
 
   /** A tree by its id or alias (`@champion`). @param {string} id */
@@ -125,14 +125,4 @@ export class Umbel {
   request(method, path, options) {
     return this.#connection.send(method, path, options);
   }
-}
-
-/**
- * @param {Connection} connection
- * @param {JobBody} job
- */
-async function treeOf(connection, job) {
-  const ended = await followed(connection, job, {});
-  const result = /** @type {{ tree: string }} */ (/** @type {unknown} */ (ended.result));
-  return new Tree(connection, result.tree, ended.warnings ?? []);
 }

@@ -1,7 +1,7 @@
 // Jobs: submitted, followed to their end by events, and cancelled where the caller stops waiting.
 
 import { sleep } from "./connection.js";
-import { JobCancelled, ProblemError, WaitTimeout } from "./errors.js";
+import { JobCancelled, ProblemError, UmbelError, WaitTimeout } from "./errors.js";
 
 /** @import { components } from "contract" */
 /** @import { Connection } from "./connection.js" */
@@ -19,10 +19,10 @@ const ENDED = new Set(["succeeded", "failed", "cancelled"]);
 const SILENT_MS = 45_000;
 
 /**
- * The job once it has succeeded.
+ * The job once it has succeeded. It is cancelled where the signal is aborted or `onProgress` throws.
  *
  * @param {Connection} connection
- * @param {JobBody} job
+ * @param {string} job
  * @param {Waiting} waiting
  * @returns {Promise<JobBody>}
  * @throws {ProblemError} if it failed @throws {JobCancelled} @throws {WaitTimeout}
@@ -35,13 +35,12 @@ export async function followed(connection, job, { waitSeconds, onProgress, signa
   const timer =
     waitSeconds === undefined
       ? undefined
-      : setTimeout(() => limit.abort(new WaitTimeout(job.id, waitSeconds)), waitSeconds * 1000);
+      : setTimeout(() => limit.abort(new WaitTimeout(job, waitSeconds)), waitSeconds * 1000);
   try {
     return succeeded(await untilEnded(connection, job, onProgress, limit.signal));
   } catch (error) {
-    if (signal?.aborted) {
-      await connection.send("POST", `/v1/jobs/${job.id}/cancel`).catch(() => undefined);
-    }
+    const isOver = error instanceof UmbelError && !signal?.aborted;
+    if (!isOver) await cancelled(connection, job).catch(() => undefined);
     throw error;
   } finally {
     clearTimeout(timer);
@@ -49,8 +48,18 @@ export async function followed(connection, job, { waitSeconds, onProgress, signa
   }
 }
 
-/** @param {JobBody} job */
-function succeeded(job) {
+/** @param {Connection} connection @param {string} job */
+export function cancelled(connection, job) {
+  return connection.send("POST", `/v1/jobs/${job}/cancel`);
+}
+
+/**
+ * The job itself.
+ *
+ * @param {JobBody} job
+ * @throws {ProblemError} if it failed @throws {JobCancelled}
+ */
+export function succeeded(job) {
   if (job.status === "failed") throw new ProblemError(job.error ?? {}, 500, job.id);
   if (job.status === "cancelled") throw new JobCancelled(job.id);
   return job;
@@ -58,36 +67,38 @@ function succeeded(job) {
 
 /**
  * @param {Connection} connection
- * @param {JobBody} job
+ * @param {string} job
  * @param {Progress | undefined} onProgress
  * @param {AbortSignal} signal
  * @returns {Promise<JobBody>}
  */
 async function untilEnded(connection, job, onProgress, signal) {
-  let now = job;
   /** @type {string | null} */
   let last = null;
   let cuts = 0;
-  while (!ENDED.has(now.status)) {
+  for (;;) {
+    let isCalling = false;
     try {
-      for await (const { event, id, data } of events(connection, job.id, last, signal)) {
+      for await (const { event, id, data } of events(connection, job, last, signal)) {
         cuts = 0;
         last = id ?? last;
         if (event === "done") return data;
-        if (event === "progress") {
-          onProgress?.(data.fraction ?? 0, data.message ?? data.stage ?? "");
-        }
+        if (event !== "progress") continue;
+        isCalling = true;
+        onProgress?.(data.fraction ?? 0, data.message ?? data.stage ?? "");
+        isCalling = false;
       }
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (error instanceof ProblemError && error.status < 500) throw error;
+      if (isCalling || (error instanceof ProblemError && error.status < 500)) throw error;
     }
     // A stream that was cut is resumed after its last event.
     cuts += 1;
     await sleep(Math.min(250 * 2 ** (cuts - 1), 8000) * (0.5 + Math.random() / 2), signal);
-    now = await connection.read(`/v1/jobs/${job.id}`, {}, signal);
+    /** @type {JobBody} */
+    const now = await connection.read(`/v1/jobs/${job}`, {}, signal);
+    if (ENDED.has(now.status)) return now;
   }
-  return now;
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import { ProblemError } from "./errors.js";
 import { given } from "./inputs.js";
-import { followed } from "./jobs.js";
+import { newKey } from "./connection.js";
+import { cancelled, followed } from "./jobs.js";
 import { uploaded } from "./dataset.js";
 
 /** @import { components, operations } from "contract" */
@@ -239,11 +240,31 @@ export async function workOn(connection, path, body, inputs, waiting, { keep }) 
  */
 async function work(connection, path, body, waiting) {
   const { signal, waitSeconds = FIRST_WAIT_S } = waiting;
-  const headers = { Prefer: `wait=${Math.min(FIRST_WAIT_S, Math.floor(waitSeconds))}` };
-  const response = await connection.post(path, body, { headers, signal });
+  const once = { "Idempotency-Key": newKey() };
+  const headers = { ...once, Prefer: `wait=${Math.min(FIRST_WAIT_S, Math.floor(waitSeconds))}` };
+  /** @type {Response} */
+  let response;
+  try {
+    response = await connection.post(path, body, { headers, signal });
+  } catch (error) {
+    if (signal?.aborted) await cancelUnnamed(connection, path, body, once).catch(() => undefined);
+    throw error;
+  }
   const answer = await response.json();
   if (response.status !== 202) return { answer, job: null };
-  /** @type {import("./jobs.js").JobBody} */
-  const job = await connection.read(`/v1/jobs/${answer.job ?? answer.id}`, {}, signal);
-  return { answer, job: await followed(connection, job, waiting) };
+  return { answer, job: await followed(connection, answer.job ?? answer.id, waiting) };
+}
+
+/**
+ * Cancel a job whose id did not arrive: the same request again tells it.
+ *
+ * @param {Connection} connection
+ * @param {string} path
+ * @param {unknown} body
+ * @param {Record<string, string>} once the key of the request
+ */
+async function cancelUnnamed(connection, path, body, once) {
+  const again = await connection.post(path, body, { headers: { ...once, Prefer: "wait=0" } });
+  const { id, job = id } = await again.json();
+  if (`${job}`.startsWith("job_")) await cancelled(connection, job);
 }

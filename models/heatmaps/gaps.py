@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Float, Int, Mask
+from models.errors import listed
 from models.heatmaps.heatmap import STEPS
 from models.inputs.checks import Points, blocks
 from models.inputs.rows import Rows
@@ -51,8 +52,6 @@ class Gaps:
 
     def warnings(self, names: list[str]) -> tuple[str, ...]:
         """What is not there, and columns of which nothing is."""
-        from models.errors import listed
-
         n = int((~self.there).sum())
         notes = [
             f"{n:,} of {self.there.size:,} values are empty; statistics are over the others, and a "

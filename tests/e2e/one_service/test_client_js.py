@@ -175,8 +175,21 @@ def test_waiting_ends_with_the_time_and_cancels_with_the_signal(
           onProgress: (fraction, stage) => { begun.push(stage); stop.abort(new Error("enough")); },
         }));
         answer.stopped = await cancelled;
+        const soon = new AbortController();
+        const early = failure(slow({ signal: soon.signal, tags: ["early-js"] }));
+        const submitted = async () => {
+          for await (const job of umbel.list("/v1/jobs", { tag: "early-js" })) return job;
+          return null;
+        };
+        while (!(await submitted()));
+        soon.abort(new Error("at once"));
+        answer.early = await early;
+        answer.thrown = await failure(slow({
+          tags: ["thrown-js"],
+          onProgress: () => { throw new Error("of the caller"); },
+        }));
         answer.jobs = {};
-        for (const tag of ["late-js", "stopped-js"]) {
+        for (const tag of ["late-js", "stopped-js", "early-js", "thrown-js"]) {
           for await (const job of umbel.list("/v1/jobs", { tag })) {
             answer.jobs[tag] = job.status;
             if (tag === "late-js") await umbel.request("POST", `/v1/jobs/${job.id}/cancel`);
@@ -187,7 +200,10 @@ def test_waiting_ends_with_the_time_and_cancels_with_the_signal(
     assert answer["late"]["name"] == "WaitTimeout"
     assert answer["stopped"]["message"] == "enough"
     assert answer["jobs"]["late-js"] in ("queued", "running")
-    assert answer["jobs"]["stopped-js"] in ("cancelling", "cancelled")
+    assert answer["early"]["message"] == "at once"
+    assert answer["thrown"]["message"] == "of the caller"
+    for tag in ("stopped-js", "early-js", "thrown-js"):
+        assert answer["jobs"][tag] in ("cancelling", "cancelled"), tag
 
 
 def test_a_large_file_goes_in_parts(service: Service, tmp_path: Path) -> None:
