@@ -42,18 +42,27 @@ def load_cached() -> None:
                 load()
 
 
-def compilations(*, everything: bool) -> Iterator[Compilation]:
+def compilations(*, everything: bool) -> Iterator[list[Compilation]]:
     """What there is to compile for common methods, first what the first jobs need.
+
+    In lists that share few compiled functions with each other, so that processes may go through
+    several at a time.
 
     everything : for all methods, which takes a few minutes. Libraries that are not installed have
         nothing to compile.
     """
-    yield from _l2h()
-    yield _METRICS
-    yield _MERGES
-    yield from _common()
+    yield [*_l2h(), _METRICS, _MERGES]
+    yield list(_common())
+    yield list(_trees_of_classes())
+    if not packages.missing(NEEDS["umap"]):
+        yield [("maps by UMAP", _map)]
     if everything:
-        yield from _single()
+        for methods in (_spheres(), _further(), _classifiers()):
+            yield [
+                (name, partial(_fit, name, inputs, params))
+                for name, inputs, params in methods
+                if not packages.missing(method(name).needs)
+            ]
 
 
 def _l2h() -> Iterator[Compilation]:
@@ -93,7 +102,7 @@ _LINKED: tuple[tuple[str, dict[str, Any]], ...] = (("hdbscan", {}), ("hac", {"li
 
 
 def _common() -> Iterator[Compilation]:
-    """Common methods on points, and maps."""
+    """Common methods on points."""
     for kind in (np.float32, np.float64):
         few = np.random.default_rng(0).normal(size=(400, 3)).astype(kind)
         for name in ("kmeans", "hkm"):
@@ -103,9 +112,6 @@ def _common() -> Iterator[Compilation]:
                 what = f"{name}: {features.shape[1]} features, {features.dtype}"
                 yield what, partial(_fit, name, {"features": features}, params)
     points = np.random.default_rng(0).normal(size=(400, 3))
-    for precision in (np.float64, np.float32, np.float16):
-        logits = {"logits": points.astype(precision)}
-        yield f"class-tree: {np.dtype(precision)}", partial(_fit, "class-tree", logits)
     apart = np.abs(np.subtract.outer(points[:, 0], points[:, 0]))
     yield "hdbscan: distances", partial(_fit, "hdbscan", {"distances": apart})
     yield "hac on a graph", partial(_fit, "hac", {"features": points}, {"connectivity": "knn"})
@@ -113,8 +119,13 @@ def _common() -> Iterator[Compilation]:
     yield "hac with pairs", partial(_fit, "hac", {"distances": apart, **pairs})
     linked = {"features": points, "must_link": pairs["must_link"]}
     yield "hac with pairs that link", partial(_fit, "hac", linked, {"linkage": "single"})
-    if not packages.missing(NEEDS["umap"]):
-        yield "maps by UMAP", _map
+
+
+def _trees_of_classes() -> Iterator[Compilation]:
+    points = np.random.default_rng(0).normal(size=(400, 3))
+    for precision in (np.float64, np.float32, np.float16):
+        logits = {"logits": points.astype(precision)}
+        yield f"class-tree: {np.dtype(precision)}", partial(_fit, "class-tree", logits)
 
 
 def _map() -> None:
@@ -127,35 +138,37 @@ def _map() -> None:
     mapped(points, MapTerms(by="umap"), 1, silent)
 
 
-def _single() -> Iterator[Compilation]:
-    """Methods that compile functions of their own."""
-    for name, inputs, params in (*_clusterings(), *_classifiers()):
-        if not packages.missing(method(name).needs):
-            yield name, partial(_fit, name, inputs, params)
-
-
 def _fit(name: str, inputs: dict[str, Any], params: dict[str, Any] | None = None) -> None:
     used = method(name)
     used.fit(Data(inputs), used.Params.model_validate(params or {}))
 
 
-def _clusterings() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Methods on features: their id, inputs and parameters."""
+Fit = tuple[str, dict[str, Any], dict[str, Any]]
+"""A method with compiled functions that no other has: its id, inputs and parameters."""
+
+
+def _spheres() -> Iterator[Fit]:
+    """Mixtures on the sphere, with as few sweeps as there may be."""
     points = np.random.default_rng(0).normal(size=(400, 3))
     sphere = points / np.linalg.norm(points, axis=1, keepdims=True)
+    shortest = {"n_clusters": 3, "n_init": 1, "max_iter": 2, "burn_in": 1, "n_samples": 2}
+    for features in (sphere, sphere.astype(np.float32), csr_array(sphere)):
+        yield "vmf", {"features": features}, {"n_clusters": 3}
+        for inference in ("variational-sampling", "gibbs"):
+            yield "bvmf", {"features": features}, {**shortest, "inference": inference}
+
+
+def _further() -> Iterator[Fit]:
+    points = np.random.default_rng(0).normal(size=(400, 3))
     for features in (points, points.astype(np.float32)):
         yield "perch", {"features": features}, {}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
-    for features in (sphere, sphere.astype(np.float32), csr_array(sphere)):
-        yield "vmf", {"features": features}, {"n_clusters": 3}
-        for inference in ("variational-sampling", "gibbs"):
-            yield "bvmf", {"features": features}, {"n_clusters": 3, "inference": inference}
     yield "ghhc-glove", {"graph": np.ones((8, 8))}, {"n_internal": 3, "max_iter": 0}
 
 
-def _classifiers() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Classifiers that are fitted by compiled loops: their id, inputs and parameters."""
+def _classifiers() -> Iterator[Fit]:
+    """Classifiers that are fitted by compiled loops."""
     rng = np.random.default_rng(0)
     points, labels = rng.normal(size=(60, 4)), np.arange(60) % 3
     hierarchy = class_paths.read("near/0\nnear/1\n2")
