@@ -138,6 +138,23 @@ CRUMB = 0.1
 """The share of an even share below which a cluster is a crumb."""
 
 
+LUMP = 0.9
+"""The share of the rows in clusters from which on one cluster is a lump."""
+
+
+def lump_and_crumbs(size: Int) -> bool:
+    """Whether one of two clusters or more has `LUMP` of the rows or more, and all others are
+    crumbs.
+
+    size : (n_clusters,) rows of each. O(n_clusters).
+    """
+    if size.size < 2:
+        return False
+    others = np.sort(size)[:-1]
+    rows = int(size.sum())
+    return bool(size.max() >= LUMP * rows and (others < CRUMB * rows / size.size).all())
+
+
 def crumbs_of(tree: Tree) -> tuple[str, ...]:
     """The warning for the clusters of a partition, noise apart, if any; none for other trees."""
     if tree.kind != "partition":

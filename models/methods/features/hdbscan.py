@@ -4,7 +4,10 @@ The mutual reachability distance of two points is their distance, but at least t
 `min_samples`-th neighbour. Single linkage by these distances gives a tree. Where one side of a
 split has fewer than `min_cluster_size` points, these fall out of the cluster instead; the remaining
 splits form the condensed tree. The clusters are chosen from it: those that are stable over the
-widest range of densities ('eom'), or its leaves ('leaf').
+widest range of densities ('eom'), or its leaves ('leaf'). By default ('auto') they are the stable
+ones, unless one of these holds nearly all rows in clusters and the others are crumbs
+(`models.tree.noise.lump_and_crumbs`): then the leaves. The result says in `chosen` which and why.
+Why so, and why `min_samples` is 1 by default: docs/decisions/default-density.md.
 
 The result is the condensed tree from the root to the chosen clusters, which are its leaves, named
 by their numbers from the largest to the smallest, or after their points where these have names.
@@ -100,10 +103,11 @@ from models.numerics.distances import (
 )
 from models.numerics.distances import condensed as condensed_distances
 from models.numerics.gower import ROLE as ITEMS
-from models.parameters import Params, Weights
+from models.parameters import Choice, Params, Weights
 from models.running import budget
 from models.running.budget import Cost
 from models.running.progress import Progress, subprogress
+from models.tree.noise import lump_and_crumbs
 from models.tree.parents import under
 from models.tree.tree import Tree
 
@@ -123,6 +127,12 @@ HdbscanMetric = Literal[
 FEW_FEATURES = 10
 """Up to this many features, search trees find spanning trees faster than comparing all pairs."""
 
+REASONS = {
+    "eom": "The most stable clusters are more than one lump and crumbs.",
+    "leaf": "The most stable clusters are one of nearly all rows, and crumbs: its parts say more.",
+}
+"""Why clusters were selected so."""
+
 MOST_POINTS = 200_000
 MOST_POINTS_FEW = 2_000_000
 
@@ -130,12 +140,13 @@ MOST_POINTS_FEW = 2_000_000
 class HdbscanParams(Params):
     min_cluster_size: int = Field(5, ge=2, le=1_000_000, description="Smallest size of a cluster.")
     min_samples: int | None = Field(
-        None,
+        1,
         ge=1,
         le=1_000_000,
         description=(
             "Which nearest neighbour's distance measures the density at a point; larger values "
-            "give more noise. Default: 'min_cluster_size'."
+            "give more noise and fewer clusters. null: 'min_cluster_size', as in the library "
+            "hdbscan."
         ),
     )
     metric: HdbscanMetric = Field(
@@ -148,11 +159,13 @@ class HdbscanParams(Params):
         ),
     )
     weights: Weights = None
-    cluster_selection_method: Literal["eom", "leaf"] = Field(
-        "eom",
+    cluster_selection_method: Literal["auto", "eom", "leaf"] = Field(
+        "auto",
         description=(
             "Which clusters of the condensed tree are chosen: 'eom' the most stable "
-            "clusters, 'leaf' the leaves of the tree, which are smaller and more even in size."
+            "clusters, 'leaf' the leaves of the tree, which are smaller and more even in size; "
+            "'auto' the most stable ones, unless these are one cluster of nearly all rows beside "
+            "crumbs: then the leaves."
         ),
     )
     cluster_selection_epsilon: float = Field(
@@ -165,7 +178,7 @@ class HdbscanParams(Params):
         None,
         ge=2,
         le=1_000_000_000,
-        description="With 'eom': largest size of a cluster. Default: no limit.",
+        description="Largest size of one of the most stable clusters. Default: no limit.",
     )
     allow_single_cluster: bool = Field(
         False, description="Whether the root may be chosen as the only cluster."
@@ -309,7 +322,7 @@ class Hdbscan(Method[HdbscanParams]):
         values = data.dense(role)
         n_points = len(values)
         min_samples = min(params.min_samples or params.min_cluster_size, n_points - 1)
-        clustering = _clustering(values, role, params, min_samples, run)
+        clustering, selected = _clustering(values, role, params, min_samples, run)
         run.progress(0.9, "building the tree")
         label = _by_size(clustering.label)
         condensed = clustering.condensed
@@ -326,6 +339,7 @@ class Hdbscan(Method[HdbscanParams]):
                 "No cluster was found: all points are noise. Lower 'min_cluster_size' or "
                 "'min_samples', or set 'allow_single_cluster'."
             )
+        notes += _noise_warnings(n_clusters, int((given < 0).sum()), n_points)
         if role == "features":
             notes += presence_warnings(values, params.distance)
         elif pairs is not None and own == "features":
@@ -341,6 +355,9 @@ class Hdbscan(Method[HdbscanParams]):
                 "outlier_score": clustering.outlier,
             },
             warnings=tuple(notes),
+            chosen={}
+            if params.cluster_selection_method != "auto"
+            else {"cluster_selection_method": Choice(selected, REASONS[selected])},
         )
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
@@ -359,14 +376,8 @@ def _role(data: Data) -> str:
 
 def _clustering(
     values: Array, role: str, params: HdbscanParams, min_samples: int, run: Run
-) -> Clustering:
-    chosen = Chosen(
-        params.min_cluster_size,
-        params.cluster_selection_method,
-        params.cluster_selection_epsilon,
-        params.max_cluster_size or 0,
-        params.allow_single_cluster,
-    )
+) -> tuple[Clustering, str]:
+    """The clusters, and how they were selected."""
     within = subprogress(run.progress, 0.05, 0.8)
     if role == "features" and params.distance in FLAT:
         points = flat_exactly(values, params.distance)
@@ -379,7 +390,29 @@ def _clustering(
     if role == "features" and params.distance in FLAT:
         linkage[:, 2] = as_metric(linkage[:, 2], params.distance)
     run.progress(0.8, "clustering")
-    return along(linkage, chosen)
+    return selected(linkage, params)
+
+
+def selected(linkage: Float, params: HdbscanParams) -> tuple[Clustering, str]:
+    """The clusters along merges of single linkage, and their selection: 'eom' or 'leaf'.
+
+    Where the root may be the only cluster, 'auto' is 'eom'.
+    """
+    rule = params.cluster_selection_method
+    method = "leaf" if rule == "leaf" else "eom"
+    chosen = Chosen(
+        params.min_cluster_size,
+        method,
+        params.cluster_selection_epsilon,
+        params.max_cluster_size or 0,
+        params.allow_single_cluster,
+    )
+    found = along(linkage, chosen)
+    if rule != "auto" or params.allow_single_cluster:
+        return found, method
+    if not lump_and_crumbs(np.bincount(found.label[found.label >= 0])):
+        return found, method
+    return along(linkage, replace(chosen, cluster_selection_method="leaf")), "leaf"
 
 
 def _tree_of_pairs(
@@ -411,6 +444,17 @@ def _with_nearest(
     given = label.copy()
     given[noise] = found.within(params.noise_within)
     return given
+
+
+def _noise_warnings(n_clusters: int, n_noise: int, n_points: int) -> list[str]:
+    """A warning with the better way, where clusters were found and most rows are in none."""
+    if not n_clusters or 2 * n_noise <= n_points:
+        return []
+    return [
+        f"{n_noise:,} of {n_points:,} rows are noise: their density hardly varies, as in many "
+        "columns. 'hac' and 'kmeans' give each row a cluster, 'layers' finds clusters of "
+        "embeddings without their number; here, 'noise' 'nearest' gives these rows to clusters."
+    ]
 
 
 def _given_warnings(label: Int, given: Int) -> list[str]:

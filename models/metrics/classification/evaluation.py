@@ -29,11 +29,14 @@ from models.metrics.classification.scores import (
     DEFAULT_TABLES,
     METRIC_IDS,
     METRICS,
+    OF_TOP_K,
+    RANKED,
     MetricId,
     Statistics,
     TableId,
     TableRows,
     f1,
+    inverse_propensities,
     labels_of,
     statistics,
     table,
@@ -282,15 +285,15 @@ def evaluate_classifier(
     labels : of all rows; rows whose labels are unknown are left out. A label means a node of the
         tree by its name or path of names. One that the classifier cannot predict counts as missed
         wherever it occurs.
-    metrics : ids in `METRICS`; None: all, without `top_k_accuracy` where `top_k` is 0 or not below
-        the number of classes.
+    metrics : ids in `METRICS`; None: all but `RANKED`, and without `top_k_accuracy` where `top_k`
+        is 0 or not below the number of classes.
     by : the tables to make.
-    top_k : how many of the best classes `top_k_accuracy` looks at.
+    top_k : how many of the best classes the metrics `OF_TOP_K` look at.
     threshold : as in `PredictionOptions`.
     bootstrap : number of resamples for standard errors and intervals; 0: none.
     rival : another classifier to compare with on the same rows and resamples.
 
-    Raises UsageError as `true_labels`, and `wrong-input` for `top_k_accuracy` without `top_k`.
+    Raises UsageError as `true_labels`, and `wrong-input` for metrics `OF_TOP_K` without `top_k`.
     The time and memory of the predictions, then O(n (log n + bootstrap)) for n pairs of a row and
     a label.
     """
@@ -299,13 +302,15 @@ def evaluate_classifier(
     share = 0.6 if rival is None else 0.3
 
     def answers(tree: Tree, class_node: Int, predict: Predict, within: Progress) -> Outcomes:
+        truth = true_labels(labels, tree, class_node)
         return outcomes(
-            true_labels(labels, tree, class_node),
+            truth,
             class_node.size,
             predict,
-            top_k=top_k if "top_k_accuracy" in chosen else 0,
+            top_k=0 if OF_TOP_K.isdisjoint(chosen) else top_k,
             threshold=threshold,
             with_loss="log_loss" in chosen,
+            gain=None if RANKED.isdisjoint(chosen) else gains_of(tree, truth.tree.n_nodes),
             progress=within,
         )
 
@@ -337,6 +342,14 @@ def of_rival(warnings: Iterable[str], known: Collection[str]) -> list[str]:
     return [f"The other model: {text}" for text in warnings if text not in known]
 
 
+def gains_of(tree: Tree, n_nodes: int) -> Float:
+    """(n_nodes,) what each label counts by its training rows; labels that are none of the tree's
+    nodes come behind these and have no training row."""
+    training = np.zeros(n_nodes)
+    training[: tree.n_nodes] = np.asarray(tree.extra.get("rows", tree.size))
+    return inverse_propensities(training, float(training[0]))
+
+
 def _classes(predict: Predict) -> Int:
     """(n_classes,) the nodes that a classifier can give."""
     classes = predict(np.zeros(0, dtype=np.int64), PredictionOptions()).classes
@@ -347,10 +360,12 @@ def _classes(predict: Predict) -> Int:
 def _chosen(metrics: Sequence[MetricId] | None, top_k: int, n_classes: int) -> list[MetricId]:
     if metrics is None:
         telling = 0 < top_k < n_classes
-        return [metric for metric in METRIC_IDS if metric != "top_k_accuracy" or telling]
-    if "top_k_accuracy" in metrics and not top_k:
+        by_default = [metric for metric in METRIC_IDS if metric not in RANKED]
+        return [metric for metric in by_default if metric != "top_k_accuracy" or telling]
+    needing = [metric for metric in metrics if metric in OF_TOP_K]
+    if needing and not top_k:
         raise UsageError(
-            "The metric 'top_k_accuracy' needs 'top_k' of at least 1.",
+            f"The metric {needing[0]!r} needs 'top_k' of at least 1.",
             code="wrong-input",
             parameter="top_k",
         )

@@ -223,6 +223,22 @@ Predict = Callable[[Int, PredictionOptions], Predictions]
 """The predictions of the rows of these numbers."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """True labels among the best classes, each (n_rows,).
+
+    hits : the share of the `top_k` best classes (of all, where there are fewer) that are true.
+    r_hits : the share of the R best that are true, for a row of R labels; NaN without labels.
+    gain, ideal : the sum of the true labels' gains among the `top_k` best, and the largest possible
+        one.
+    """
+
+    hits: Float
+    r_hits: Float
+    gain: Float
+    ideal: Float
+
+
 @dataclass(frozen=True, eq=False)
 class Outcomes:
     """The answers for the labelled rows, as nodes of `truth.tree`.
@@ -232,6 +248,7 @@ class Outcomes:
     right : (n_rows,) whether the best class is a true label. confidence : (n_rows,) its
         probability.
     in_top : (n_rows,) whether a true label is among the `top_k` best classes; None without any.
+    ranked : how many true labels are among the best; None unless requested.
     loss : (n_rows,) negative log-likelihood of the true labels, NaN where it is not defined; None
         if it was not requested.
     one_each : whether the classifier gives each row one label.
@@ -244,6 +261,7 @@ class Outcomes:
     right: Mask
     confidence: Float
     in_top: Mask | None
+    ranked: Ranked | None
     loss: Float | None
     one_each: bool
 
@@ -260,24 +278,29 @@ def outcomes(
     top_k: int = 0,
     threshold: float | None = None,
     with_loss: bool = False,
+    gain: Float | None = None,
     progress: Progress = silent,
 ) -> Outcomes:
     """Ask for the predictions of the labelled rows, by blocks that hold `VALUES` probabilities.
 
-    top_k, threshold : as in `PredictionOptions`. with_loss : whether `loss` is computed, for which
+    top_k, threshold : as in `PredictionOptions`. gain : (n_nodes,) what a true label among the best
+        counts; `ranked` is computed with it. with_loss : whether `loss` is computed, for which
         every probability is needed.
 
     The time and memory of the predictions, O(n_rows (n_classes + labels)) for the loss.
     """
     n_rows = truth.sets.n_rows
-    options = PredictionOptions(max(1, top_k), threshold, every=with_loss)
+    width = max(1, top_k)
+    if gain is not None:
+        width = max(width, min(n_classes, int(truth.sets.n_each.max(initial=0))))
+    options = PredictionOptions(width, threshold, every=with_loss)
     blocks, one_each = [], True
-    for block in row_blocks(n_rows, n_classes if with_loss else max(1, top_k), VALUES):
+    for block in row_blocks(n_rows, n_classes if with_loss else width, VALUES):
         progress(block.start / n_rows, "predicting")
         classes = predict(truth.row[block], options).classes
         assert classes is not None, "the method classifies"
         one_each = classes.one_each
-        blocks.append(_Block.of(truth, block, classes, with_loss))
+        blocks.append(_Block.of(truth, block, classes, with_loss, top_k, gain))
     row = np.concatenate([block.row for block in blocks])
     node = np.concatenate([block.node for block in blocks])
     return Outcomes(
@@ -288,9 +311,21 @@ def outcomes(
         right=np.concatenate([block.right for block in blocks]),
         confidence=np.concatenate([block.confidence for block in blocks]),
         in_top=np.concatenate([block.in_top for block in blocks]) if top_k else None,
+        ranked=None if gain is None else _ranked(truth, top_k, gain, blocks),
         loss=np.concatenate([block.loss for block in blocks]) if with_loss else None,
         one_each=one_each,
     )
+
+
+def _ranked(truth: TrueLabels, top_k: int, gain: Float, blocks: list[_Block]) -> Ranked:
+    parts = np.concatenate([block.ranked for block in blocks])
+    sets = truth.sets
+    order = np.lexsort([-gain[sets.node], sets.row])
+    row = sets.row[order]
+    within = np.arange(row.size) - (np.cumsum(sets.n_each) - sets.n_each)[row]
+    best = within < top_k
+    ideal = np.bincount(row[best], gain[sets.node[order]][best], minlength=sets.n_rows)
+    return Ranked(parts[:, 0], parts[:, 1], parts[:, 2], ideal.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -300,20 +335,40 @@ class _Block:
     right: Mask
     confidence: Float
     in_top: Mask
+    ranked: Float
     loss: Float
 
     @classmethod
-    def of(cls, truth: TrueLabels, block: slice, classes: ClassAnswers, with_loss: bool) -> _Block:
+    def of(
+        cls,
+        truth: TrueLabels,
+        block: slice,
+        classes: ClassAnswers,
+        with_loss: bool,
+        top_k: int,
+        gain: Float | None,
+    ) -> _Block:
         first, n_rows = block.start, block.stop - block.start
         top = classes.node[classes.top]
         of_row = np.repeat(np.arange(first, block.stop), top.shape[1])
         hits = truth.sets.has(of_row, top.ravel()).reshape(top.shape)
+        among = hits[:, : max(1, top_k)]
+        ranked = np.zeros((n_rows, 3))
+        if gain is not None:
+            n_labels = truth.sets.n_each[block]
+            upto = (hits & (np.arange(top.shape[1]) < n_labels[:, None])).sum(axis=1)
+            ranked[:, 0] = among.mean(axis=1)
+            ranked[:, 1] = np.divide(
+                upto, n_labels, out=np.full(n_rows, np.nan), where=n_labels > 0
+            )
+            ranked[:, 2] = (among * gain[top[:, : among.shape[1]]]).sum(axis=1)
         return cls(
             row=first + np.repeat(np.arange(n_rows), np.diff(classes.start)),
             node=classes.node[classes.code],
             right=hits[:, 0],
             confidence=classes.probability[:, 0],
-            in_top=np.asarray(hits.any(axis=1)),
+            in_top=np.asarray(among.any(axis=1)),
+            ranked=ranked,
             loss=_losses(truth, block, classes) if with_loss else np.zeros(0),
         )
 

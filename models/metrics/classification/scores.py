@@ -31,8 +31,19 @@ MetricId: TypeAlias = Literal[
     "top_k_accuracy",
     "log_loss",
     "expected_calibration_error",
+    "precision_at_k",
+    "r_precision",
+    "propensity_precision_at_k",
 ]
 METRIC_IDS: tuple[MetricId, ...] = get_args(MetricId)
+OF_TOP_K: frozenset[MetricId] = frozenset(
+    {"top_k_accuracy", "precision_at_k", "propensity_precision_at_k"}
+)
+"""Metrics that look at the `top_k` best classes."""
+RANKED: frozenset[MetricId] = frozenset(
+    {"precision_at_k", "r_precision", "propensity_precision_at_k"}
+)
+"""Metrics for rows of several labels, made on request only."""
 
 N_BINS = 15
 """Bins of confidence for the calibration error."""
@@ -83,6 +94,15 @@ def statistics(outcome: Outcomes) -> Statistics:
     labelled = true.n_each > 0
     if outcome.in_top is not None:
         stacked |= {"in_top": _one(outcome.in_top), "in_top_rows": _one(labelled)}
+    if outcome.ranked is not None:
+        ranked = outcome.ranked
+        stacked |= {
+            "ranked_rows": _one(labelled),
+            "hits": _one(np.where(labelled, ranked.hits, 0.0)),
+            "r_hits": _one(np.where(labelled, ranked.r_hits, 0.0)),
+            "gain": _one(ranked.gain),
+            "ideal": _one(ranked.ideal),
+        }
     if outcome.loss is not None:
         defined = ~np.isnan(outcome.loss)
         stacked |= {
@@ -117,6 +137,14 @@ class ClassificationMetric:
     better: Literal["higher", "lower"]
     definition: str
     compute: Callable[[Sums], Float]
+
+
+def inverse_propensities(n_training: Array, n_rows: float) -> Float:
+    """1 / p of labels by their numbers of training rows, of n_rows; Jain et al. (2016), (2), with
+    A = .55 and B = 1.5."""
+    a, b = 0.55, 1.5
+    c = max(np.log(max(n_rows, 1.0)) - 1.0, 0.0) * (b + 1.0) ** a
+    return np.asarray(1.0 + c * (n_training + b) ** -a)
 
 
 def f1(both: Array, given: Array, true: Array) -> Float:
@@ -192,6 +220,29 @@ METRICS: dict[MetricId, ClassificationMetric] = {
         f"Mean gap between the probability of the best class and the share of rows for which it is "
         f"right, over {N_BINS} bins of equal width, each weighted by its rows (Guo et al., 2017).",
         lambda sums: _ratio(np.abs(sums["gap"]).sum(axis=0), sums["rows"][0]),
+    ),
+    "precision_at_k": ClassificationMetric(
+        "Precision at k",
+        "higher",
+        "Mean share of the `top_k` best classes (of all classes, where there are fewer) that are "
+        "true labels, over the rows with a label (P@k). On request.",
+        lambda sums: _ratio(sums["hits"][0], sums["ranked_rows"][0]),
+    ),
+    "r_precision": ClassificationMetric(
+        "R-precision",
+        "higher",
+        "Mean share of the R best classes of a row with R labels that are among these, over the "
+        "rows with a label. On request.",
+        lambda sums: _ratio(sums["r_hits"][0], sums["ranked_rows"][0]),
+    ),
+    "propensity_precision_at_k": ClassificationMetric(
+        "Propensity-scored precision at k",
+        "higher",
+        "Precision at k with rare labels weighing more: the sum of 1 / p over the true labels "
+        "among the `top_k` best, by the largest sum that is possible. p = 1 / (1 + C (n + 1.5)"
+        "^-0.55), with C = (log N - 1) 2.5^0.55, for a label with n of N training rows (PSP@k; "
+        "Jain et al., 2016, with its standard constants; C is at least 0). On request.",
+        lambda sums: _ratio(sums["gain"][0], sums["ideal"][0]),
     ),
 }
 """All metrics by id, in the order of display."""

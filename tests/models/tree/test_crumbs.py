@@ -8,7 +8,7 @@ import pytest
 from models.inputs.data import Data
 from models.registry import method
 from models.tree.cut import cut
-from models.tree.noise import crumbs_warning
+from models.tree.noise import crumbs_warning, lump_and_crumbs
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,19 @@ def test_a_partition_of_outliers_is_warned_of() -> None:
     kmeans = method("kmeans")
     found = kmeans.fit(Data({"features": points}), kmeans.Params.model_validate({"n_clusters": 4}))
     assert any("outliers split off" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "is_lump"),
+    [
+        ([990, 6, 4], True),
+        ([97, 3], True),
+        ([94, 6], False),
+        ([960, 39, 1], False),
+        ([50, 50], False),
+        ([100], False),
+        ([], False),
+    ],
+)
+def test_what_is_a_lump_with_crumbs(sizes: list[int], is_lump: bool) -> None:
+    assert lump_and_crumbs(np.array(sizes, dtype=np.int64)) is is_lump

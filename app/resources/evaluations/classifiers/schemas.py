@@ -74,8 +74,9 @@ class ModelEvaluationRequest(Exact, NewWork):
     metrics: list[MetricId] | None = Field(
         None,
         max_length=100,
-        description="By default all, without `top_k_accuracy` where the model has no more than "
-        "`top_k` classes.",
+        description="By default all but `precision_at_k`, `r_precision` and "
+        "`propensity_precision_at_k`, which tell something where rows have several labels; without "
+        "`top_k_accuracy` where the model has no more than `top_k` classes.",
     )
     by: list[TableId] = Field(
         list(DEFAULT_TABLES),
@@ -87,7 +88,8 @@ class ModelEvaluationRequest(Exact, NewWork):
         5,
         ge=0,
         le=MOST_BEST,
-        description="How many of the best classes `top_k_accuracy` looks at.",
+        description="How many of the best classes `top_k_accuracy`, `precision_at_k` and "
+        "`propensity_precision_at_k` look at.",
     )
     threshold: float | None = Field(
         None, ge=0, le=1, description="As for predictions: the least probability of a given label."

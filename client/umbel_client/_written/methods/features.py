@@ -308,7 +308,7 @@ class FeaturesMethods(Generic[R]):
         items: Items | None = None,
         names: Input | None = None,
         min_cluster_size: int = 5,
-        min_samples: int | None = None,
+        min_samples: int | None = 1,
         metric: Literal[
             "euclidean",
             "cityblock",
@@ -322,7 +322,7 @@ class FeaturesMethods(Generic[R]):
             "gower",
         ] = "euclidean",
         weights: Mapping[str, Any] | None = None,
-        cluster_selection_method: Literal["eom", "leaf"] = "eom",
+        cluster_selection_method: Literal["auto", "eom", "leaf"] = "auto",
         cluster_selection_epsilon: float = 0.0,
         max_cluster_size: int | None = None,
         allow_single_cluster: bool = False,
@@ -359,7 +359,8 @@ class FeaturesMethods(Generic[R]):
             three of them.
         min_cluster_size : Smallest size of a cluster.
         min_samples : Which nearest neighbour's distance measures the density at a point; larger
-            values give more noise. Default: 'min_cluster_size'.
+            values give more noise and fewer clusters. null: 'min_cluster_size', as in the
+            library hdbscan.
         metric : Distance between points, as SciPy's pdist defines it; 'jaccard' takes values
             other than 0 as present. It applies to the input 'features' and must stay
             'euclidean' with 'distances'; 'items' are compared by 'gower', which applies to them
@@ -368,9 +369,10 @@ class FeaturesMethods(Generic[R]):
             the others, 0 leaves a column out.
         cluster_selection_method : Which clusters of the condensed tree are chosen: 'eom' the
             most stable clusters, 'leaf' the leaves of the tree, which are smaller and more even
-            in size.
+            in size; 'auto' the most stable ones, unless these are one cluster of nearly all
+            rows beside crumbs: then the leaves.
         cluster_selection_epsilon : Clusters are not split at distances smaller than this.
-        max_cluster_size : With 'eom': largest size of a cluster. Default: no limit.
+        max_cluster_size : Largest size of one of the most stable clusters. Default: no limit.
         allow_single_cluster : Whether the root may be chosen as the only cluster.
         noise : What becomes of points outside all clusters: 'keep' leaves them noise, with the
             cluster -1; 'nearest' gives each to the cluster of the nearest point in one, by

@@ -22,7 +22,9 @@ METHOD = registry.method("hdbscan")
 
 
 def fit(values: Any, role: str = "features", **params: Any) -> Fitted:
-    return METHOD.fit(Data({role: np.asarray(values)}), METHOD.Params(**params))
+    return METHOD.fit(
+        Data({role: np.asarray(values)}), METHOD.Params(**{"min_samples": None, **params})
+    )
 
 
 def labels(fitted: Fitted) -> np.ndarray:
@@ -316,3 +318,47 @@ def test_sizes_that_take_too_long_or_too_much_are_refused() -> None:
         check((100_000, 4), metric="braycurtis")
     with pytest.raises(UsageError, match="GiB"):
         check((100_000, 100_000), "distances")
+
+
+def lump() -> np.ndarray:
+    """A group of 300 points in ten columns, and two far groups of 6."""
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(312, 10))
+    points[300:306] = 0.1 * points[300:306] + 40.0
+    points[306:] = 0.1 * points[306:] - 40.0
+    return points
+
+
+def test_clusters_are_the_stable_ones_unless_these_are_a_lump_and_crumbs() -> None:
+    default = METHOD.Params()
+    assert (default.cluster_selection_method, default.min_samples) == ("auto", 1)
+    by_method = {
+        rule: fit(lump(), cluster_selection_method=rule, min_samples=1)
+        for rule in ("auto", "eom", "leaf")
+    }
+    stable = np.bincount(labels(by_method["eom"]) + 1)[1:]
+    assert sorted(stable.tolist())[:2] == [6, 6]
+    assert stable.max() > 200
+    found = by_method["auto"]
+    assert found.chosen["cluster_selection_method"].value == "leaf"
+    assert "crumbs" in found.chosen["cluster_selection_method"].reason
+    assert labels(found).tolist() == labels(by_method["leaf"]).tolist()
+    assert not by_method["eom"].chosen
+    assert not by_method["leaf"].chosen
+
+    two = fit(moons(), min_cluster_size=10)
+    assert two.chosen["cluster_selection_method"].value == "eom"
+    stable = fit(moons(), min_cluster_size=10, cluster_selection_method="eom")
+    assert labels(two).tolist() == labels(stable).tolist()
+
+
+def test_the_root_alone_is_chosen_where_it_may_be() -> None:
+    found = fit(lump(), allow_single_cluster=True, min_samples=1)
+    assert found.chosen["cluster_selection_method"].value == "eom"
+
+
+def test_much_noise_is_a_warning_with_the_better_way() -> None:
+    points = np.random.default_rng(0).normal(size=(300, 20))
+    (warning,) = [text for text in fit(points, min_samples=1).warnings if "noise" in text]
+    assert "'layers'" in warning
+    assert not fit(moons(), min_samples=1).warnings

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.arrays import Float
 from models.metrics.classification import evaluation
-from models.metrics.classification.evaluation import resampled
+from models.metrics.classification.evaluation import gains_of, resampled
 from models.metrics.classification.outcomes import outcomes, true_labels
 from models.metrics.classification.scores import METRIC_IDS, METRICS, Statistics, statistics
 from models.tree.build import from_partition
@@ -21,7 +21,8 @@ from tests.models.metrics.classification.rows_kit import LabelledRows, labelled_
 def statistics_of(case: LabelledRows) -> Statistics:
     truth = true_labels(case.label_sets, case.tree, case.class_node)
     n_classes = case.class_node.size
-    return statistics(outcomes(truth, n_classes, case.predict, top_k=2, with_loss=True))
+    gain = gains_of(case.tree, truth.tree.n_nodes)
+    return statistics(outcomes(truth, n_classes, case.predict, top_k=2, with_loss=True, gain=gain))
 
 
 @given(case=labelled_rows(), data=st.data())

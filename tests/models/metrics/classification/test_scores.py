@@ -59,7 +59,29 @@ def by_definition(case: LabelledRows) -> dict[str, float | None]:
         ),
         "log_loss": mean([loss for row in rows if (loss := loss_of(case, row)) is not None]),
         "expected_calibration_error": calibration_error(case),
-    }
+        "precision_at_k": mean([len(true[row] & best(case, row, TOP_K)) / TOP_K for row in rows
+                                if true[row]]),
+        "r_precision": mean([len(true[row] & best(case, row, len(true[row]))) / len(true[row])
+                             for row in rows if true[row]]),
+        "propensity_precision_at_k": propensity_precision(case),
+    }  # fmt: skip
+
+
+def gain(case: LabelledRows, label: str) -> float:
+    """1 / p as Jain et al. (2016) write it, with labels that are no node as rare as can be."""
+    n_rows = case.tree.size[0]
+    n_label = 0 if label.startswith("u") else case.tree.size[int(label[1:])]
+    c = max(0.0, (math.log(n_rows) - 1) * (1.5 + 1) ** 0.55)
+    return 1 / (1 / (1 + c * math.exp(-0.55 * math.log(n_label + 1.5))))
+
+
+def propensity_precision(case: LabelledRows) -> float | None:
+    got, possible = 0.0, 0.0
+    for row in case.labelled:
+        true = case.true(row)
+        got += sum(gain(case, label) for label in true & best(case, row, TOP_K))
+        possible += sum(sorted((gain(case, label) for label in true), reverse=True)[:TOP_K])
+    return got / possible if possible else None
 
 
 def best(case: LabelledRows, row: int, n_best: int) -> set[str]:

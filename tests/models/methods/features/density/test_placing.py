@@ -18,7 +18,7 @@ METHOD = registry.method("hdbscan")
 
 
 def fit(values: Any, role: str = "features", **params: Any) -> Fitted:
-    return METHOD.fit(Data({role: values}), METHOD.Params(**params))
+    return METHOD.fit(Data({role: values}), METHOD.Params(**{"min_samples": None, **params}))
 
 
 def place(fitted: Fitted, values: Any, role: str = "features") -> Predictions:
