@@ -110,6 +110,7 @@ class KMeans(Method[KMeansParams]):
     outputs = ("tree", "model", "logits")
     placing = "the cluster with the nearest centre"
     advice = "Ask for fewer clusters, or use a sample of the points."
+    resumes = True
     example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: KMeansParams) -> int:
@@ -141,7 +142,7 @@ class KMeans(Method[KMeansParams]):
             choice, best = _best(drawn, params, effort, run.rng, first)
             summing = lloyd.in_pieces(features, run.crew)
             rest = subprogress(within, 0.3, 1.0)
-            end = lloyd.settle(features, best.centers, effort, summing, rest)
+            end = lloyd.settle(features, best.centers, effort, summing, rest, run.checkpoint)
             notes.append(
                 f"The features are too large to be clustered as a whole: the n_init = "
                 f"{params.n_init} runs were made on a sample of {len(drawn):,} of "

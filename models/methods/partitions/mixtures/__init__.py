@@ -1,6 +1,7 @@
 """Mixture models and their fits; start with `gaussian`.
 
 - `gaussian`: Gaussians, by scikit-learn's EM.
+- `gaussian_rows`: their EM over rows that need not fit in memory.
 - `multinomial`: multinomials, by EM to a mode of the posterior.
 - `topics`: latent Dirichlet allocation, by scikit-learn.
 """
