@@ -13,7 +13,7 @@ from umbel.testing import Checkpoints
 
 
 class TestCheckpoints(House, Checkpoints):
-    """Checkpoints of every method; those of k-means and `gmm` are of fits by rows."""
+    """Checkpoints of every method; k-means and mixtures save some in fits by rows."""
 
     examples = [copy(example) for example in EXAMPLES]
 
