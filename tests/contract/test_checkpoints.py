@@ -7,7 +7,7 @@ from copy import copy
 import pytest
 
 from models.clusters import lloyd
-from models.methods.partitions.mixtures import gaussian_rows
+from models.methods.partitions.mixtures import gaussian_rows, multinomial_rows, topic_rows
 from tests.contract.contract_kit import EXAMPLES, House
 from umbel.testing import Checkpoints
 
@@ -19,6 +19,6 @@ class TestCheckpoints(House, Checkpoints):
 
     @pytest.fixture(autouse=True)
     def by_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (lloyd, gaussian_rows):
+        for module in (lloyd, gaussian_rows, multinomial_rows, topic_rows):
             monkeypatch.setattr(module, "WHOLE", 1)
             monkeypatch.setattr(module, "SAMPLE", 1)

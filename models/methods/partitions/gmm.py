@@ -31,6 +31,7 @@ from pydantic import Field
 from models.arrays import Arrays, Float, Matrix
 from models.clusters import row_sums
 from models.clusters.choosing import Choice, Count, check_count
+from models.clusters.counts import sample_warning
 from models.clusters.lloyd import require_usable_points
 from models.clusters.placing import (
     by_size,
@@ -167,10 +168,7 @@ class GMM(Method[GMMParams]):
             choice, best = _best(drawn, params, effort, run, subprogress(within, 0.0, 0.3))
             rest = subprogress(within, 0.3, 1.0)
             best = gaussian_rows.continued(features, best, effort, run, rest)
-            notes.append(
-                f"The n_init = {params.n_init} run(s) were made on a sample of {len(drawn):,} of "
-                f"{features.shape[0]:,} rows, and the best was continued over all rows."
-            )
+            notes.append(sample_warning(len(drawn), features.shape[0], params.n_init))
         run.progress(0.9, "assigning points")
         logits = best.mixture.log_joint(features)
         evidence = normalize(logits)

@@ -12,13 +12,10 @@ from models import registry
 from models.clusters import row_sums
 from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
-from models.method import Checkpoint, Fitted
 from models.methods.partitions.gmm import GMMParams
 from models.methods.partitions.mixtures import gaussian_rows
 from models.methods.partitions.mixtures.gaussian import Covariance, Gaussians
-from models.running.progress import Alone, Crew
-from tests.models.crew_kit import Scattered
-from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
+from tests.models.methods.partitions.mixtures.by_rows_kit import assert_same_whoever_computes
 
 METHOD = registry.method("gmm")
 KINDS: tuple[Covariance, ...] = ("full", "tied", "diag", "spherical")
@@ -105,41 +102,13 @@ def groups(n_points: int = 700) -> np.ndarray:
     return rng.normal(size=(n_points, 3)) + centers[rng.choice(3, n_points, p=[0.5, 0.3, 0.2])]
 
 
-def fit_by(
-    crew: Crew | None, params: GMMParams, data: Data, checkpoint: Checkpoint | None = None
-) -> Fitted:
-    return METHOD.fit(data, params, crew=crew, checkpoint=checkpoint)
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.usefixtures("small")
 def test_lost_workers_and_a_lost_fit_change_no_bit(kind: Covariance) -> None:
     data = Data({"features": ArrayRows(groups().astype(np.float32))})
     params = GMMParams(n_clusters=3, covariance=kind, tol=1e-6, max_iter=12)
 
-    def workers(n_pieces: int) -> Scattered:
-        return Scattered(
-            lambda given, at: METHOD.piece(data, params, given, at, threads=n_pieces % 2 + 1),
-            n_pieces,
-            n_pieces,
-        )
-
-    alone = fit_by(Alone(lambda given, at: METHOD.piece(data, params, given, at)), params, data)
-    lost = MemoryCheckpoint(lost_after=3)
-    with pytest.raises(WorkerLost):
-        fit_by(workers(2), params, data, lost)
-    crews = [workers(2), workers(3), workers(7)]
-    others = [fit_by(crew, params, data) for crew in crews]
-    others += [
-        fit_by(None, params, data),
-        fit_by(workers(3), params, data, MemoryCheckpoint(lost.state)),
-    ]
-    assert sum(crew.n_lost for crew in crews) > 0
-    for other in others:
-        assert other.metrics == alone.metrics
-        assert other.tree.leaf_of_point.tolist() == alone.tree.leaf_of_point.tolist()
-        for name, array in alone.model.arrays.items():
-            np.testing.assert_array_equal(other.model.arrays[name], array)
+    assert_same_whoever_computes(METHOD, data, params)
 
 
 @pytest.mark.parametrize("choose", [None, "bic"])
