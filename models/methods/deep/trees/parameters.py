@@ -32,8 +32,8 @@ class TreeParams(WithPresets):
         "processor",
         description=(
             "Settings of all parameters that are left at their defaults: 'processor' none; 'paper' "
-            "the paper's length and network: hidden_sizes [500, 500, 2000], pretrain_epochs and epochs "
-            "'paper', batch_size 256; with images the paper's better variant adds 'augment'."
+            "the paper's length and network: hidden_sizes [500, 500, 2000], pretrain_epochs and "
+            "epochs 'paper', batch_size 256; with images the paper's better variant adds 'augment'."
         ),
     )
     n_clusters: int = Field(20, ge=2, le=2000, description="Number of leaves of the tree.")
