@@ -22,7 +22,7 @@ A choice fits each number of clusters, with the gap statistic once more for each
 Dense features of more than 134 million values are never held as a whole: the `n_init` runs, and a
 choice, are made on a sample of 16.8 million values (at least 50 rows a cluster), and the best run's
 centres go on over all rows, which are read by rows in each iteration (`models.clusters.lloyd`), on
-several threads and workers. Memory is then the sample and the logits.
+several threads and workers, from checkpoints. Memory is then the sample and the logits.
 
 Measured: CPU time as N^1.2 D^1.1 K^1.1, from 40,000 x 64 and 16 clusters to four times each,
 iterations bounded (`python -m bench costs`).
