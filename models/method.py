@@ -25,7 +25,7 @@ from models.inputs.oddities import most_of, note_new_rows
 from models.parameters import Choice, Params
 from models.running import budget, packages
 from models.running.budget import Cost
-from models.running.progress import Alone, Crew, Piece, Progress, silent
+from models.running.progress import Alone, Crew, Piece, Progress, never_back, silent
 from models.tree.noise import crumbs_of
 from models.tree.tree import Tree
 
@@ -332,6 +332,7 @@ class Method(ABC, Generic[P]):
         number of threads, except for the last digits of sums over points.
         """
         self._check_inputs(data)
+        progress, within = never_back(progress)
         progress(0.0, "checking")
         data = self._with_room(data)
         self.check_size(data.shapes(), params, budget.available())
@@ -342,7 +343,7 @@ class Method(ABC, Generic[P]):
             def compute(piece: Piece, within: Progress) -> Arrays:
                 return self.piece(data, params, piece, within, threads=threads)
 
-            crew = Alone(compute, progress=progress)
+            crew = Alone(compute, progress=within)
         rng = np.random.default_rng(getattr(params, "seed", 0))
         run = Run(rng, progress, threads, crew, checkpoint or Checkpoint())
         with packages.refusing(f"Method {self.id!r}", parameter="method"):

@@ -5,10 +5,19 @@ A value must have the type of its JSON Schema: pydantic alone would turn `true` 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 
@@ -49,6 +58,30 @@ class Params(Exact):
     """Base of every method's parameters: bounded fields with descriptions, unknown ones refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class WithPresets(Params):
+    """Parameters of which some have named settings, chosen by a field `preset`. What is given
+    beside it counts unless it is the default: clients and forms send all defaults.
+
+    PRESETS : by name, the values of fields.
+    """
+
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_preset(cls, given: Any) -> Any:
+        name = given.get("preset") if isinstance(given, Mapping) else None
+        settings = cls.PRESETS.get(name) if isinstance(name, str) else None
+        if settings is None:
+            return given
+        own = {
+            field: value
+            for field, value in given.items()
+            if field not in settings or value != cls.model_fields[field].default
+        }
+        return {**settings, **own}
 
 
 @dataclass(frozen=True, slots=True)

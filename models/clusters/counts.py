@@ -9,11 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.arrays import Float, Mask, Matrix, row_blocks
+from models.arrays import Float, Int, Mask, Matrix, row_blocks
 from models.clusters.choosing import Count
 from models.errors import UsageError
-from models.inputs.checks import require_rows, require_squares
+from models.inputs.checks import Points, blocks, require_rows, require_squares, require_usable
 from models.inputs.data import Data, require_finite
+from models.inputs.rows import Rows
 
 TOP_TERMS = 10
 """The number of terms of a cluster in the facts of a model."""
@@ -24,14 +25,23 @@ NAMED_BY = 3
 BLOCK = 1 << 20
 
 
-def require_counts(features: Matrix, *, whole: bool) -> None:
+def require_counts(features: Points, *, whole: bool) -> None:
     """Raises UsageError naming the first value that is not finite, negative or, if `whole`, a
     fraction.
 
     O(N D), for sparse rows O(number of stored values).
     """
+    if isinstance(features, Rows):
+        for block, part in blocks(features):
+            require_usable(part, block.start, features.shape[0])
+            _require_counts(part, whole, block.start)
+        return
     require_finite(features, "features")
     require_squares(features)
+    _require_counts(features, whole, 0)
+
+
+def _require_counts(features: Matrix, whole: bool, first_row: int) -> None:
     if features.dtype.kind in "bu":
         return
     if isinstance(features, sp.csr_array):
@@ -44,10 +54,11 @@ def require_counts(features: Matrix, *, whole: bool) -> None:
         at = _first_bad(features[block].ravel(), whole)
         if at is not None:
             row, column = divmod(at, features.shape[1])
-            _refuse(features[block][row, column], block.start + row, column, whole)
+            value = features[block][row, column]
+            _refuse(value, first_row + block.start + row, column, whole)
 
 
-def require_some(features: Matrix) -> None:
+def require_some(features: Points) -> None:
     """Raises UsageError if every value is 0."""
     if not totals(features).any():
         raise UsageError(
@@ -57,7 +68,7 @@ def require_some(features: Matrix) -> None:
         )
 
 
-def zero_rows(features: Matrix, given: str) -> tuple[str, ...]:
+def zero_rows(features: Points, given: str) -> tuple[str, ...]:
     """A warning if rows hold no count.
 
     given : describes their soft assignment in the message.
@@ -71,10 +82,62 @@ def zero_rows(features: Matrix, given: str) -> tuple[str, ...]:
     )
 
 
-def totals(features: Matrix) -> Float:
+def totals(features: Points) -> Float:
     """(n_points,) the sum of each row in double precision."""
-    total: Float = np.asarray(features.sum(axis=1, dtype=np.float64)).ravel()
-    return total
+    if isinstance(features, Rows):
+        total = np.empty(features.shape[0])
+        for block, part in blocks(features):
+            total[block] = totals(part)
+        return total
+    summed: Float = np.asarray(features.sum(axis=1, dtype=np.float64)).ravel()
+    return summed
+
+
+def column_totals(features: Points) -> Float:
+    """(D,) the sum of each column in double precision."""
+    if isinstance(features, Rows):
+        total = np.zeros(features.shape[1])
+        for _, part in blocks(features):
+            total += part.sum(axis=0, dtype=np.float64)
+        return total
+    summed: Float = np.asarray(features.sum(axis=0, dtype=np.float64)).ravel()
+    return summed
+
+
+def n_stored(features: Points) -> int:
+    """Number of values stored: all of dense rows."""
+    if isinstance(features, sp.csr_array):
+        return int(features.nnz)
+    n_points, n_columns = features.shape
+    return int(n_points * n_columns)
+
+
+def sampled_rows(
+    features: Points, whole: int, sample: int, least: int, rng: np.random.Generator
+) -> Int | None:
+    """The ascending numbers of the random rows of a sample; None for counts of at most `whole`
+    stored values, of which none is drawn.
+
+    sample : its stored values, about. least : its rows, at least.
+    """
+    n_points, stored = features.shape[0], n_stored(features)
+    if stored <= whole:
+        return None
+    n_rows = min(n_points, max(n_points * sample // stored, least))
+    return np.sort(rng.choice(n_points, n_rows, replace=False))
+
+
+def sample_warning(n_drawn: int, n_points: int, n_init: int) -> str:
+    """The warning that runs were made on a sample."""
+    return (
+        f"The n_init = {n_init} run(s) were made on a sample of {n_drawn:,} of {n_points:,} rows, "
+        "and the best was continued over all rows."
+    )
+
+
+def some_rows(features: Points, start: int, stop: int) -> Matrix:
+    """Rows [start, stop): of dense ones a view where possible."""
+    return features.values(start, stop) if isinstance(features, Rows) else features[start:stop]
 
 
 def in_doubles(features: Matrix) -> Matrix:
@@ -92,7 +155,7 @@ def held_out(n_points: int, share: float, rng: np.random.Generator) -> Mask:
     return out
 
 
-def check_held_out(features: Matrix, params: Count, out_share: float) -> None:
+def check_held_out(features: Points, params: Count, out_share: float) -> None:
     """Raises UsageError if too few rows are left to fit, or none is held out for the choice."""
     n_points = features.shape[0]
     require_rows(features, params.fewest, params.count_parameter)

@@ -18,18 +18,19 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Arrays, Float
+from models.clusters import row_sums
 from models.clusters.kmeans import KMeansEffort
 from models.inputs.checks import Points, blocks, by_rows, require_usable, take
 from models.inputs.data import Data
 from models.inputs.rows import Rows
-from models.running.progress import SHARED, Crew, Piece, Progress, silent, subprogress
+from models.method import Checkpoint
+from models.running.progress import Crew, Piece, Progress, silent
 from models.running.threads import limited
 
 WHOLE = 1 << 27
@@ -46,9 +47,6 @@ BLOCK = 1 << 19
 
 GROUP = 4
 """Blocks that a thread takes at a time."""
-
-SHARES, SHARE_BYTES = 32, 1 << 28
-"""The number of shares of the rows, at most, and the bytes of their sums together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,43 +100,56 @@ def require_usable_points(features: Points) -> None:
         require_usable(features, 0, features.shape[0])
 
 
-def sampled(features: Rows, n_clusters: int, rng: np.random.Generator) -> Array:
-    """The random rows that give the seeds, in their order; all rows if there are no more."""
+def sampled(
+    features: Rows, n_clusters: int, rng: np.random.Generator, values: int | None = None
+) -> Array:
+    """The random rows that give the seeds, in their order; all rows if there are no more.
+
+    values : of the sample, about; None: `SAMPLE`.
+    """
     n_points, n_features = features.shape
-    n_rows = min(n_points, max(SAMPLE // n_features, LEAST_ROWS * n_clusters))
+    n_values = SAMPLE if values is None else values
+    n_rows = min(n_points, max(n_values // n_features, LEAST_ROWS * n_clusters))
     chosen = np.sort(rng.choice(n_points, n_rows, replace=False))
     rows: Array = np.asarray(take(features, chosen))
     return rows
 
 
 def settle(
-    features: Rows, seeds: Float, effort: KMeansEffort, summing: Summing, progress: Progress
+    features: Rows,
+    seeds: Float,
+    effort: KMeansEffort,
+    summing: Summing,
+    progress: Progress,
+    checkpoint: Checkpoint | None = None,
 ) -> Settled:
     """The centres after Lloyd's iterations over all rows.
 
     They end when the sum of the centres' squared moves is at most `effort.tol` times the mean
-    variance of the features, or after `effort.max_iter`. Raises UsageError for values that are not
-    finite or too large.
+    variance of the features, or after `effort.max_iter`; after each they are saved in `checkpoint`.
+    Raises UsageError for values that are not finite or too large.
     """
     n_points, n_features = features.shape
-    centers, bound = seeds, 0.0
-    for turn in range(effort.max_iter):
-        done, message = turn / effort.max_iter, f"pass {turn + 1} of at most {effort.max_iter}"
-        progress(done, "moving centres", message)
+
+    def iterate(before: row_sums.Estimate) -> tuple[row_sums.Estimate, float]:
+        centers, bound = before["centers"], before["bound"]
         sums = summing(centers)
-        at = origin(centers)
-        if turn == 0:
+        if not bound.size:
             mean = sums.total.sum(axis=0) / n_points
             variance = sums.length / n_points - float(mean @ mean)
-            bound = effort.tol * max(variance, 0.0) / n_features
+            bound = np.array([effort.tol * max(variance, 0.0) / n_features])
         filled = sums.size > 0
         moved = centers.copy()
-        moved[filled] = sums.total[filled] / sums.size[filled, None] + at
-        step = float(((moved - centers) ** 2).sum())
-        centers = moved
-        if step <= bound:
-            return Settled(centers, turn + 1, True)
-    return Settled(centers, effort.max_iter, False)
+        moved[filled] = sums.total[filled] / sums.size[filled, None] + origin(centers)
+        return {"centers": moved, "bound": bound}, -float(((moved - centers) ** 2).sum())
+
+    end = row_sums.Climber(
+        start=lambda number: {"centers": seeds, "bound": np.empty(0)},
+        iterate=iterate,
+        settled=lambda now, values: -values[-1] <= float(now["bound"][0]),
+        max_iter=effort.max_iter,
+    ).best(1, checkpoint or Checkpoint(), progress, "moving centres")
+    return Settled(end.estimate["centers"], len(end.values), end.ended)
 
 
 def in_process(features: Rows, threads: int) -> Summing:
@@ -156,43 +167,30 @@ def in_pieces(features: Rows, crew: Crew) -> Summing:
     whatever the number of pieces."""
 
     def summing(centers: Float) -> Sums:
-        shares = _shares(features.shape, len(centers))
-        n_pieces = min(crew.n_pieces, len(shares))
-        edges = [len(shares) * number // n_pieces for number in range(n_pieces + 1)]
-        pieces: list[Piece] = [{"first": a, "last": b} for a, b in pairwise(edges)]
-        parts: dict[int, Arrays] = dict(crew.compute(pieces, {"centers": centers}))
-        return _added(
-            Sums(total, size, float(length))
-            for number in range(n_pieces)
-            for total, size, length in zip(
-                *(parts[number][name] for name in ("total", "size", "length")), strict=True
-            )
-        )
+        cut = _shares(features.shape, len(centers))
+        parts = row_sums.sums_of_shares(crew, len(cut), {"centers": centers})
+        return _added(Sums(part["total"], part["size"], float(part["length"][0])) for part in parts)
 
     return summing
 
 
 def piece(features: Rows, given: Piece, threads: int, progress: Progress = silent) -> Arrays:
-    """The sums of each share of a piece. total : (S, K, D). size : (S, K). length : (S,)."""
-    centers = np.asarray(given[SHARED]["centers"])
-    shares = _shares(features.shape, len(centers))[int(given["first"]) : int(given["last"])]
-    sums = []
-    for at, (start, stop) in enumerate(shares):
-        within = subprogress(progress, at / len(shares), (at + 1) / len(shares))
-        sums.append(sums_of(features, centers, start, stop, threads, within))
-    return {
-        "total": np.stack([part.total for part in sums]),
-        "size": np.stack([part.size for part in sums]),
-        "length": np.array([part.length for part in sums]),
-    }
+    """The sums of each share of a piece. total : (K, D). size : (K,). length : (1,)."""
+    centers = row_sums.shared_of(given)["centers"]
+
+    def within(fraction: float, stage: str, message: str = "") -> None:
+        progress(0.0, stage)
+
+    def of_share(share: tuple[int, int]) -> Arrays:
+        sums = sums_of(features, centers, *share, threads, within)
+        return {"total": sums.total, "size": sums.size, "length": np.array([sums.length])}
+
+    return row_sums.piece(given, _shares(features.shape, len(centers)), of_share, progress)
 
 
 def _shares(shape: tuple[int, ...], n_clusters: int) -> list[tuple[int, int]]:
     """Where each share of the rows begins and ends; they depend on the shape alone."""
-    n_points, n_features = shape
-    n_shares = max(1, min(SHARES, SHARE_BYTES // (8 * n_clusters * n_features), n_points))
-    edges = [n_points * number // n_shares for number in range(n_shares + 1)]
-    return list(pairwise(edges))
+    return row_sums.shares(shape[0], 8 * n_clusters * shape[1])
 
 
 def origin(centers: Float) -> Float:

@@ -64,6 +64,22 @@ def held_progress(progress: Progress) -> tuple[Progress, Progress]:
     return whole, within
 
 
+def never_back(progress: Progress) -> tuple[Progress, Progress]:
+    """The progress of the whole, and that of its pieces: an estimate, which must not go back behind
+    the whole."""
+    reached = 0.0
+
+    def whole(fraction: float, stage: str, message: str = "") -> None:
+        nonlocal reached
+        reached = max(reached, fraction)
+        progress(fraction, stage, message)
+
+    def pieces(fraction: float, stage: str, message: str = "") -> None:
+        whole(max(fraction, reached), stage, message)
+
+    return whole, pieces
+
+
 class PieceProgress:
     """The progress of one piece as part of all, scaled by the fraction at which a piece ends."""
 

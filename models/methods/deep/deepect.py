@@ -16,16 +16,18 @@ images each node has its decoded centre and the mean of its images as pictures.
 Source: Mautz, Plant and Böhm, "Deep Embedded Cluster Tree" (ICDM 2019) and "DeepECT: The Deep
 Embedded Cluster Tree" (2020). The directions and centres of the compression loss are constants
 here, as the text has it; ClustPy's program also moves centres through the directions. Deviations:
-defaults are for a processor and a hundred passes, not the paper's network of [500, 500, 2000]
-and 50,000 steps in each stage; pretraining adds no noise and is not by layers; the tree grows by a
-share of the passes, several leaves at once if need be, instead of one leaf after a fixed number of
-steps; new leaves weigh as much as they have points in a batch, not 1, so that a node's weight is
-always the sum of its children's; `trees.cluster_tree` says how weights are averaged. `augment` is
-the paper's variant with augmented images (`networks.scaling`).
+defaults are for a processor and a hundred passes; the paper's network of [500, 500, 2000] and
+50,000 steps in each stage are 'preset' "paper"; pretraining adds no noise and is not by layers; the
+tree grows by a share of the passes, several leaves at once if need be, instead of one leaf after a
+fixed number of steps; new leaves weigh as much as they have points in a batch, not 1, so that a
+node's weight is always the sum of its children's; `trees.cluster_tree` says how weights are
+averaged. `augment` is the paper's variant with augmented images (`networks.scaling`).
 
 On images of digits with defaults (`python -m bench deep`, three seeds, 20 leaves) dendrogram purity
 is .73 on 8 x 8 pixels (optdigits) and .65 on 16 x 16 (usps); by bisecting k-means in the embedding
-of such an autoencoder .64 and .50. Cut to ten clusters, accuracy is about that of k-means.
+of such an autoencoder .64 and .50. Cut to ten clusters, accuracy is about that of k-means. With
+the paper's network and 1,000 + 1,500 passes over 5,000 MNIST digits (20,000 + 30,000 steps) and
+`augment`, leaf purity is .926 and dendrogram purity .782; the paper has .92 and .82.
 
 Cost: 6 N W multiplications and additions for each pass over N points, W the weights of encoder and
 decoder, and about N W for each pass in which the tree grows; beside it O(N n_clusters E) a pass,
@@ -140,7 +142,7 @@ class DeepECT(Method[DeepECTParams]):
         rows, size = image_rows(data, "features", params.image_shape)
         names = data.leaf_names(params.n_clusters, "cluster")
         with limited(run.threads), device.computing(run.threads):
-            return fit(rows, size, names, params, run)
+            return fit(rows, size, names, params.of_rows(len(rows)), run)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf with the nearest centre, with the probability of each node on the path."""

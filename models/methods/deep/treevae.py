@@ -36,7 +36,8 @@ differ, or this method from both:
 - Steps shorten by half a cosine in each phase; the program divides them by 10 after every hundred
   passes.
 - The split of a leaf is begun from `n_init` random weights, there from one. Splits that fail are
-  undone, and epochs, widths and the encoder are smaller, for a processor. The
+  undone, and epochs, widths and the encoder are smaller, for a processor; 'preset' "paper" has the
+  program's epochs, batches and divergence weight for digits. The
   program trains all networks after every third split too. Digits are encoded by a small
   convolutional network there, by fully connected layers here. The contrastive loss for colour
   images is left out; without it natural images are clustered poorly.

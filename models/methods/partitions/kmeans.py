@@ -22,7 +22,7 @@ A choice fits each number of clusters, with the gap statistic once more for each
 Dense features of more than 134 million values are never held as a whole: the `n_init` runs, and a
 choice, are made on a sample of 16.8 million values (at least 50 rows a cluster), and the best run's
 centres go on over all rows, which are read by rows in each iteration (`models.clusters.lloyd`), on
-several threads and workers. Memory is then the sample and the logits.
+several threads and workers, from checkpoints. Memory is then the sample and the logits.
 
 Measured: CPU time as N^1.2 D^1.1 K^1.1, from 40,000 x 64 and 16 clusters to four times each,
 iterations bounded (`python -m bench costs`).
@@ -110,6 +110,7 @@ class KMeans(Method[KMeansParams]):
     outputs = ("tree", "model", "logits")
     placing = "the cluster with the nearest centre"
     advice = "Ask for fewer clusters, or use a sample of the points."
+    resumes = True
     example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: KMeansParams) -> int:
@@ -141,7 +142,7 @@ class KMeans(Method[KMeansParams]):
             choice, best = _best(drawn, params, effort, run.rng, first)
             summing = lloyd.in_pieces(features, run.crew)
             rest = subprogress(within, 0.3, 1.0)
-            end = lloyd.settle(features, best.centers, effort, summing, rest)
+            end = lloyd.settle(features, best.centers, effort, summing, rest, run.checkpoint)
             notes.append(
                 f"The features are too large to be clustered as a whole: the n_init = "
                 f"{params.n_init} runs were made on a sample of {len(drawn):,} of "

@@ -17,6 +17,7 @@ from models.inputs.data import Data
 from models.inputs.oddities import ANY_FAR, MIDDLE, SPREAD
 from models.inputs.rows import ArrayRows, Rows
 from models.methods.logits.l2h import L2H
+from models.methods.partitions.mixtures import gaussian_rows, multinomial_rows, topic_rows
 from models.registry import methods
 from tests.workers.child.process_kit import child_pool
 from tests.workers.conftest import Server
@@ -43,16 +44,18 @@ def npy(array: np.ndarray) -> bytes:
 
 
 BFLOAT16 = bfloat16(LOGITS)
+COUNTS = np.random.default_rng(1).poisson(2.0, size=(120, 7)).astype(np.float32)
 UNIT = LOGITS[:120] / np.linalg.norm(LOGITS[:120], axis=1, keepdims=True)
 CONTENTS = {
     "npy": npy(LOGITS),
     "unit": npy(UNIT),
+    "counts": npy(COUNTS),
     "fortran": npy(np.asfortranarray(LOGITS)),
     "safetensors": save({"x": LOGITS}),
     "bfloat16": bfloat16_file(BFLOAT16),
     "csv": "\n".join(",".join(map(repr, row)) for row in LOGITS.tolist()).encode(),
 }
-FORMAT = {"unit": "npy", "fortran": "npy", "bfloat16": "safetensors"}
+FORMAT = {"unit": "npy", "counts": "npy", "fortran": "npy", "bfloat16": "safetensors"}
 
 
 @pytest.fixture
@@ -171,13 +174,15 @@ def test_rows_of_the_store_give_the_fit_of_local_rows(
     name: str, role: str, stored: StoredInputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Larger than what a method reads at once.
-    monkeypatch.setattr(lloyd, "WHOLE", 1)
-    spec = stored.prepared(fit(name, **{role: dataset(stored, "unit")}))
+    for module in (lloyd, gaussian_rows, multinomial_rows, topic_rows):
+        monkeypatch.setattr(module, "WHOLE", 1)
+    kind, local = ("counts", COUNTS) if name in ("lda", "multinomial") else ("unit", UNIT)
+    spec = stored.prepared(fit(name, **{role: dataset(stored, kind)}))
     remote = values_of(spec.sources)[role]
     assert isinstance(remote, RemoteRows)
     method = methods()[name]
     params = method.Params.model_validate(method.example)
-    far, near = (method.fit(Data({role: rows}), params) for rows in (remote, ArrayRows(UNIT)))
+    far, near = (method.fit(Data({role: rows}), params) for rows in (remote, ArrayRows(local)))
     assert far.tree.leaf_of_point.tolist() == near.tree.leaf_of_point.tolist()
     assert far.tree.height.tolist() == near.tree.height.tolist()
     assert far.metrics == pytest.approx(near.metrics, nan_ok=True, rel=0, abs=0)

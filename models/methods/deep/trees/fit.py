@@ -179,7 +179,7 @@ def _leaf_warnings(n_leaves: int, n_pruned: int, params: TreeParams) -> tuple[st
 
 def _loss_warnings(curves: dict[str, Curve], params: TreeParams) -> tuple[str, ...]:
     """Warnings if a loss was still falling at the end, or the network learned nothing."""
-    start = params.pretrain_epochs
+    start = params.n_pretrained
     reconstruction = [value for _, value in curves["reconstruction"]]
     tree_losses = zip(curves["centres"], curves["compression"], strict=True)
     joint = [

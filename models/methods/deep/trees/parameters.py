@@ -5,23 +5,51 @@ This module imports nothing heavy, so that the method's file may use it.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from models.parameters import Device, HiddenSizes, ImageShape, Params
+from models.parameters import Device, HiddenSizes, ImageShape, WithPresets
+
+PAPER_STEPS = 50_000
+"""Steps of each stage in the paper."""
+
+Passes = Annotated[int, Field(ge=0, le=100_000)] | Literal["paper"]
 
 
-class TreeParams(Params):
+class TreeParams(WithPresets):
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": {
+            "hidden_sizes": [500, 500, 2000],
+            "pretrain_epochs": "paper",
+            "epochs": "paper",
+            "batch_size": 256,
+        }
+    }
+
+    preset: Literal["processor", "paper"] = Field(
+        "processor",
+        description=(
+            "Settings of all parameters that are left at their defaults: 'processor' none; 'paper' "
+            "the paper's length and network: hidden_sizes [500, 500, 2000], pretrain_epochs and "
+            "epochs 'paper', batch_size 256; with images the paper's better variant adds 'augment'."
+        ),
+    )
     n_clusters: int = Field(20, ge=2, le=2000, description="Number of leaves of the tree.")
     hidden_sizes: HiddenSizes = [256, 128]
     embedding_size: int = Field(
         10, ge=1, le=1000, description="Dimensions of the embedding in which the tree lies."
     )
-    pretrain_epochs: int = Field(
-        50, ge=0, le=100_000, description="Passes over the points by reconstruction alone."
+    pretrain_epochs: Passes = Field(
+        50,
+        description=(
+            "Passes over the points by reconstruction alone; paper: as many as make 50,000 steps."
+        ),
     )
-    epochs: int = Field(50, ge=1, le=100_000, description="Passes over the points with the tree.")
+    epochs: Annotated[int, Field(ge=1, le=100_000)] | Literal["paper"] = Field(
+        50, description="Passes over the points with the tree; paper: as 'pretrain_epochs'."
+    )
     growth: float = Field(
         0.5,
         gt=0,
@@ -59,14 +87,32 @@ class TreeParams(Params):
     image_shape: ImageShape = None
     device: Device = "cpu"
 
+    def of_rows(self, n_points: int) -> TreeParams:
+        """These parameters with numbers of passes, for so many points."""
+        n_steps = max(1, round(n_points / self.points_of_step(n_points)))
+        passes = -(-PAPER_STEPS // n_steps)
+        given = {"pretrain_epochs": self.pretrain_epochs, "epochs": self.epochs}
+        update = {name: passes for name, wanted in given.items() if wanted == "paper"}
+        return self.model_copy(update=update)
+
+    @property
+    def n_pretrained(self) -> int:
+        """The epochs of the first stage, of parameters that `of_rows` gave."""
+        return int(self.pretrain_epochs)
+
+    @property
+    def n_with_tree(self) -> int:
+        """The epochs of the second stage, of parameters that `of_rows` gave."""
+        return int(self.epochs)
+
     @property
     def n_epochs(self) -> int:
         """The epochs of both stages."""
-        return self.pretrain_epochs + self.epochs
+        return self.n_pretrained + self.n_with_tree
 
     def leaves_at(self, epoch: int) -> int:
         """The leaves wanted at the start of an epoch with the tree, counted from 0."""
-        last = max(1, round(self.growth * self.epochs)) - 1
+        last = max(1, round(self.growth * self.n_with_tree)) - 1
         if epoch >= last:
             return self.n_clusters
         return min(self.n_clusters, 2 + (self.n_clusters - 2) * epoch // last)

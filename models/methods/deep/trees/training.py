@@ -106,8 +106,8 @@ class Trainer:
         while training.n_epochs < params.n_epochs:
             number = training.n_epochs
             progress, within = held_progress(_epoch_progress(run.progress, training, params))
-            if number >= params.pretrain_epochs:
-                self._grow(number - params.pretrain_epochs, within)
+            if number >= params.n_pretrained:
+                self._grow(number - params.n_pretrained, within)
             self._epoch(np.random.default_rng([self._seed, 1, number]), progress)
             run.checkpoint.save(self._arrays())
         return training

@@ -6,11 +6,12 @@ This module imports nothing heavy, so that the method's file may use it.
 from __future__ import annotations
 
 import math
-from typing import Annotated, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from models.parameters import Device, HiddenSizes, ImageShape, Params
+from models.parameters import Device, HiddenSizes, ImageShape, WithPresets
 
 Passes = Annotated[int, Field(ge=0, le=100_000)] | Literal["auto"]
 
@@ -29,7 +30,28 @@ class PhasePasses(NamedTuple):
     tuning: int
 
 
-class VariationalParams(Params):
+class VariationalParams(WithPresets):
+    PRESETS: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "paper": {
+            "epochs": 150,
+            "growth_epochs": 150,
+            "tuning_epochs": 200,
+            "batch_size": 256,
+            "kl_growth": 0.15,
+            "latent_size": 8,
+            "max_depth": 6,
+        }
+    }
+
+    preset: Literal["processor", "paper"] = Field(
+        "processor",
+        description=(
+            "Settings of all parameters that are left at their defaults: 'processor' none; 'paper' "
+            "what the authors' program has for digits: epochs and growth_epochs 150, tuning_epochs "
+            "200, batch_size 256, kl_growth 0.15, latent_size 8, max_depth 6. Layers stay fully "
+            "connected."
+        ),
+    )
     n_clusters: int = Field(8, ge=2, le=1000, description="Number of leaves.")
     n_init: int = Field(
         4,

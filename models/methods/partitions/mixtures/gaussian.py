@@ -21,7 +21,7 @@ from models.clusters.choosing import Choice, Count, by_silhouette, candidates, l
 from models.clusters.kmeans import squared_distances
 from models.clusters.placing import normalize
 from models.errors import UsageError
-from models.inputs.checks import blocks, require_usable
+from models.inputs.checks import Points, blocks, require_usable
 from models.method import Run
 from models.running.progress import Progress, progress_parts, subprogress
 from models.running.threads import limited
@@ -87,7 +87,7 @@ class Gaussians:
             covariances=self.covariances if shared else self.covariances[order],
         )
 
-    def log_joint(self, features: npt.NDArray[np.generic]) -> Float:
+    def log_joint(self, features: Points) -> Float:
         """(n_points, K) log of weight times density, by blocks of rows.
 
         O(N K D^2) for full and tied covariances, else O(N K D). Raises LinAlgError for a covariance
@@ -135,31 +135,31 @@ class Gaussians:
         roots: Float = np.linalg.cholesky(square).astype(np.float64, copy=False)
         return roots
 
-    def _along_axes(self, features: npt.NDArray[np.generic]) -> Float:
+    def _along_axes(self, features: Points) -> Float:
         """Squared distances in units of each feature's deviation, plus log determinants."""
-        out = np.empty((len(features), len(self.means)))
+        out = np.empty((features.shape[0], len(self.means)))
         origin = np.sort(self.means, axis=0).mean(axis=0)
         moved = self.means - origin
         precision = 1.0 / self.covariances
         own = (moved**2 * precision).sum(axis=1) + np.log(self.covariances).sum(axis=1)
         for block, part in blocks(features, len(self.means)):
-            rows = _finite(part, block.start, len(features)) - origin
+            rows = _finite(part, block.start, features.shape[0]) - origin
             squared = out[block]
             np.matmul(rows, -2.0 * (moved * precision).T, out=squared)
             squared += own
             squared += rows**2 @ precision.T
         return out
 
-    def _whitened(self, features: npt.NDArray[np.generic]) -> Float:
+    def _whitened(self, features: Points) -> Float:
         """Squared lengths of whitened differences from the mean, plus log determinants."""
-        out = np.empty((len(features), len(self.means)))
+        out = np.empty((features.shape[0], len(self.means)))
         identity = np.eye(self.means.shape[1])
         roots = self._roots()
         whitening = [np.asfortranarray(solve_triangular(r, identity, lower=True)) for r in roots]
         logs = [2.0 * np.log(np.diagonal(root)).sum() for root in roots]
         shared = self.kind == "tied"
         for block, part in blocks(features, len(self.means)):
-            rows = _finite(part, block.start, len(features))
+            rows = _finite(part, block.start, features.shape[0])
             for cluster, mean in enumerate(self.means):
                 at = 0 if shared else cluster
                 # A product with a triangle: half of that with a square.
@@ -277,15 +277,20 @@ def best_mixture(
                 n_iter = int(estimator.n_iter_)
                 best = GaussianRun(mixture, bound, n_iter, bool(estimator.converged_), 0)
     if best is None:
-        raise UsageError(
-            f"A covariance became singular with {n_clusters} clusters, 'covariance' "
-            f"{effort.kind!r} and 'reg_covar' = {effort.reg_covar:g}: some cluster holds too "
-            "few distinct points, or its features depend on each other. Use fewer clusters, a "
-            "larger 'reg_covar', 'diag' or 'spherical' covariance, or standardize the features.",
-            code="singular-covariance",
-            parameter="reg_covar",
-        )
+        raise singular(n_clusters, effort)
     return replace(best, n_failed=failed)
+
+
+def singular(n_clusters: int, effort: GaussianEffort) -> UsageError:
+    """The refusal where no run ends with covariances that can be inverted."""
+    return UsageError(
+        f"A covariance became singular with {n_clusters} clusters, 'covariance' "
+        f"{effort.kind!r} and 'reg_covar' = {effort.reg_covar:g}: some cluster holds too few "
+        "distinct points, or its features depend on each other. Use fewer clusters, a larger "
+        "'reg_covar', 'diag' or 'spherical' covariance, or standardize the features.",
+        code="singular-covariance",
+        parameter="reg_covar",
+    )
 
 
 def choose_mixture(
@@ -308,7 +313,7 @@ def choose_mixture(
             continue
         logits = fits[number].mixture.log_joint(features)
         likelihood = float(normalize(logits).sum())
-        values.append(fits[number].mixture.bic(likelihood, len(features)))
+        values.append(fits[number].mixture.bic(likelihood, features.shape[0]))
         if params.choose == "silhouette":
             clusters.append(logits.argmax(axis=1))
     if not fits and refusal is not None:

@@ -21,7 +21,7 @@ from models.arrays import Float, Int, Matrix
 from models.clusters.counts import totals
 from models.clusters.kmeans import seed_rows
 from models.clusters.placing import normalize
-from models.inputs.checks import blocks
+from models.inputs.checks import Points, blocks
 from models.running.progress import Progress, subprogress
 
 SMALLEST = 1e-300
@@ -38,7 +38,7 @@ class Multinomials:
     log_weights: Float
     log_terms: Float
 
-    def log_joint(self, features: Matrix, out: Float | None = None) -> Float:
+    def log_joint(self, features: Points, out: Float | None = None) -> Float:
         """(n_points, K) log of weight times likelihood, in `out`. O(stored values times K)."""
         if out is None:
             out = np.empty((features.shape[0], len(self.log_weights)))
@@ -136,11 +136,18 @@ def _maximize(features: Matrix, part: Float, counted: Float, smoothing: float) -
     """The mode given the responsibilities (n_points, K), which are overwritten."""
     part *= counted[:, None]
     size = part.sum(axis=0)
-    counts = _weighted(features, part)
-    counts += smoothing
-    counts /= counts.sum(axis=1, keepdims=True)
-    weights = np.maximum(size / counted.sum(), SMALLEST)
-    return Multinomials(np.log(weights), np.log(counts, out=counts))
+    return maximize(size, _weighted(features, part), float(counted.sum()), smoothing)
+
+
+def maximize(size: Float, counts: Float, n_fitted: float, smoothing: float) -> Multinomials:
+    """The mode given sums under the responsibilities.
+
+    size : (K,) of these. counts : (K, V) under them, not changed. n_fitted : number of rows.
+    """
+    terms = counts + smoothing
+    terms /= terms.sum(axis=1, keepdims=True)
+    weights = np.maximum(size / n_fitted, SMALLEST)
+    return Multinomials(np.log(weights), np.log(terms, out=terms))
 
 
 def _weighted(features: Matrix, part: Float) -> Float:

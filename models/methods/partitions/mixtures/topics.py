@@ -116,7 +116,7 @@ def mixtures(features: Matrix, arrays: Arrays, facts: Mapping[str, Any]) -> Floa
     components[order] = arrays["components"]
     estimator = LatentDirichletAllocation(n_components=len(components))
     estimator.components_ = components
-    estimator.exp_dirichlet_component_ = np.exp(_expected_log(components)).astype(components.dtype)
+    estimator.exp_dirichlet_component_ = np.exp(expected_log(components)).astype(components.dtype)
     estimator.doc_topic_prior_ = facts["doc_topic_prior"]
     estimator.topic_word_prior_ = facts["topic_word_prior"]
     estimator.n_features_in_ = components.shape[1]
@@ -139,8 +139,8 @@ def bounds(features: Matrix, mixture: Float, arrays: Arrays, facts: Mapping[str,
     Allocation" (2010). O(S K) for S stored values.
     """
     prior, n_topics = facts["doc_topic_prior"], mixture.shape[1]
-    theta = _expected_log(mixture)
-    beta = np.ascontiguousarray(_expected_log(arrays["components"].astype(np.float64)).T)
+    theta = expected_log(mixture)
+    beta = np.ascontiguousarray(expected_log(arrays["components"].astype(np.float64)).T)
     total = mixture.sum(axis=1)
     out: Float = ((prior - mixture) * theta + gammaln(mixture) - gammaln(prior)).sum(axis=1)
     out += gammaln(n_topics * prior) - gammaln(total)
@@ -152,7 +152,7 @@ def bounds(features: Matrix, mixture: Float, arrays: Arrays, facts: Mapping[str,
     return out
 
 
-def _expected_log(parameters: Float) -> Float:
+def expected_log(parameters: Float) -> Float:
     """E[log p] of each row's Dirichlet distribution."""
     total = parameters.sum(axis=1, keepdims=True)
     expected: Float = digamma(parameters) - digamma(total)

@@ -11,17 +11,16 @@ the sums of a piece, and 16 N bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from models.arrays import Arrays, Float
+from models.clusters import row_sums
 from models.methods.sphere.mixture import pass_gpu
 from models.methods.sphere.mixture.passes import Passes, RowPass, shares_of_rows
 from models.methods.sphere.mixture.rows import UnitRows
 from models.running.device import Device
-from models.running.progress import SHARED, Crew, Piece, Progress
-from models.running.threads import limited
+from models.running.progress import Crew, Piece, Progress
 
 
 def passes(points: UnitRows, threads: int, device: Device, crew: Crew) -> Passes:
@@ -46,42 +45,27 @@ class CrewPasses(Passes):
     def _parts(
         self, work: RowPass, shares: list[list[slice]], evidence: Float
     ) -> Iterator[tuple[Float, Float]]:
-        n_pieces = min(self._crew.n_pieces, len(shares))
-        cuts = np.linspace(0, len(shares), n_pieces + 1).astype(int).tolist()
-        pieces: list[Piece] = [
-            {"first": cuts[at], "last": cuts[at + 1], "hard": work.hard} for at in range(n_pieces)
-        ]
-        sums: dict[int, tuple[Float, Float]] = {}
-        for number, found in self._crew.compute(pieces, work.given):
-            first, last = cuts[number], cuts[number + 1]
-            evidence[shares[first][0].start : shares[last - 1][-1].stop] = found["evidence"]
-            for at in range(first, last):
-                sums[at] = found["size"][at - first], found["total"][at - first]
-        # In the order of the shares, whichever worker was first; sums are added up in place.
-        for at in range(len(shares)):
-            size, total = sums.pop(at)
-            yield np.array(size), np.array(total)
+        found = row_sums.sums_of_shares(self._crew, len(shares), work.given, {"hard": work.hard})
+        for share, part in zip(shares, found, strict=True):
+            evidence[share[0].start : share[-1].stop] = part["evidence"]
+            # Sums are added up in place.
+            yield np.array(part["size"]), np.array(part["total"])
 
 
 def piece(points: UnitRows, given: Piece, threads: int, progress: Progress) -> Arrays:
     """What the crew of `CrewPasses` computes.
 
-    size : (S, K). total : (S, K, D), or (S, D, K), of each share. evidence : of their rows.
+    size : (K,). total : (K, D), or (D, K), of each share. evidence : of its rows.
     """
-
-    weights, offsets, narrow = (
-        np.asarray(given[SHARED][name]) for name in ("weights", "offsets", "counted")
-    )
-    counted = np.broadcast_to(narrow.astype(np.float64), points.shape[0])
-    work = RowPass(points, weights, offsets, counted, bool(given["hard"]))
-    shares = shares_of_rows(points, len(weights))[int(given["first"]) : int(given["last"])]
+    shared = row_sums.shared_of(given)
+    counted = np.broadcast_to(shared["counted"].astype(np.float64), points.shape[0])
+    work = RowPass(points, shared["weights"], shared["offsets"], counted, bool(given["hard"]))
+    cut = shares_of_rows(points, len(shared["weights"]))
     evidence = np.empty(points.shape[0])
-    found: list[tuple[Float, Float]] = []
-    n_threads = threads if points.near else 1
-    with limited({"blas": 1}), ThreadPoolExecutor(n_threads) as pool:
-        for sums in pool.map(lambda share: work.share(share, evidence), shares):
-            found.append(sums)
-            progress(len(found) / len(shares), "fitting")
-    size, total = (np.stack(arrays) for arrays in zip(*found, strict=True))
-    rows = slice(shares[0][0].start, shares[-1][-1].stop)
-    return {"size": size, "total": total, "evidence": evidence[rows]}
+
+    def of_share(share: list[slice]) -> Arrays:
+        size, total = work.share(share, evidence)
+        rows = slice(share[0].start, share[-1].stop)
+        return {"size": size, "total": total, "evidence": evidence[rows]}
+
+    return row_sums.piece(given, cut, of_share, progress, threads if points.near else 1)

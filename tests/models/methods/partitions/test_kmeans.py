@@ -20,6 +20,7 @@ from models.method import Fitted
 from models.methods.partitions.kmeans import KMeansParams
 from models.running.progress import Alone, Crew, Piece, Progress
 from tests.models.crew_kit import Scattered
+from umbel.testing.lost_worker import MemoryCheckpoint, WorkerLost
 
 METHOD = registry.method("kmeans")
 
@@ -275,6 +276,12 @@ def test_rows_over_workers_are_clustered_as_by_one(monkeypatch: pytest.MonkeyPat
         for name, array in alone.model.arrays.items():
             np.testing.assert_array_equal(several.model.arrays[name], array)
     assert sum(crew.n_lost for crew in crews) > 0
+    lost = MemoryCheckpoint(lost_after=3)
+    with pytest.raises(WorkerLost):
+        METHOD.fit(data, params, crew=crews[0], checkpoint=lost)
+    resumed = METHOD.fit(data, params, crew=crews[1], checkpoint=MemoryCheckpoint(lost.state))
+    assert resumed.metrics == alone.metrics
+    np.testing.assert_array_equal(resumed.model.arrays["centers"], alone.model.arrays["centers"])
     # Sums in other parts differ in their last digits.
     assert (one.tree.leaf_of_point == alone.tree.leaf_of_point).all()
     assert one.model.arrays["centers"] == pytest.approx(alone.model.arrays["centers"], rel=1e-9)
