@@ -22,7 +22,7 @@ _JOINED = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
 _SLUG = re.compile(r"[^\W\d_]{2,}(-[^\W\d_]{2,}){2,}")
 _COUNT = re.compile(r" \([\d,]+\)$")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
-"""Marks that change the direction of letters, those of the text after them among them."""
+"""Marks that change the direction of letters, also of the text after them."""
 _JOINER = "\u200d"
 _TONES = "\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
