@@ -31,7 +31,7 @@ def test_steps_are_trees_of_the_same_rows(working: Working) -> None:
     assert get(working, tree, "/steps/0/tree.nwk").text.endswith(";\n")
     answer = get(working, tree, f"/steps/{len(items)}/tree.json")
     assert "from 0 to" in problem_of(answer, 404, "not-found")["detail"]
-    assert get(working, tree, "/steps/9/tree.json").status_code == 422
+    assert get(working, tree, "/steps/9/tree.json").status_code in (404, 422)
 
 
 def test_a_fit_without_them_has_none(working: Working) -> None:
