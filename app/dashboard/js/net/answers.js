@@ -94,7 +94,7 @@
  * @typedef {Schemas["LayersBody"]} Layers
  * @typedef {Schemas["LayerBody"]} Layer
  * @typedef {Schemas["TangleBody"]} Tangle
- * @typedef {Schemas["StepsBody"]} Steps trees that a fit had on its way
+ * @typedef {Schemas["TreeStepsBody"]} Steps trees that a fit had on its way
  * @typedef {Schemas["ClustersBody"]} Clusters
  * @typedef {Schemas["Assignments"]} Assignments
  * @typedef {Schemas["StatementsPage"]} Statements

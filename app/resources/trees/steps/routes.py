@@ -19,7 +19,7 @@ from app.http.streaming import in_turn, turn
 from app.resources.trees.coloring import coloring
 from app.resources.trees.forms import FORMS, WRITTEN, TreeExport, form_etag, lost
 from app.resources.trees.schemas import NestedTreeBody, TreeBody
-from app.resources.trees.steps.schemas import StepBody, StepsBody
+from app.resources.trees.steps.schemas import TreeStepBody, TreeStepsBody
 from models.answers.learned_steps import MOST_STEPS
 from models.editions.edited import EditedTree
 from models.tree.labels import Categories, labels, of_labels
@@ -39,29 +39,29 @@ Number = Annotated[
     "/{tree_id}/steps",
     operation_id="list_tree_steps",
     summary="The trees that a fit had on its way",
-    response_model=StepsBody,
+    response_model=TreeStepsBody,
     responses=responses(*ANYWHERE, "not-found"),
 )
-async def list_tree_steps(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> StepsBody:
+async def list_tree_steps(service: ServiceDep, tenant: Tenant, tree_id: TreeId) -> TreeStepsBody:
     """A few states of a tree that was learned by steps, each of lower cost than the one before, and
     the tree itself as the last one; without any where the parameter `keep_steps` of its fit was 0
     or its method has none.
     """
     record = await record_of(service, tenant, tree_id)
 
-    def listed() -> StepsBody:
+    def listed() -> TreeStepsBody:
         known = _facts(service, tenant, tree_id)
         items = []
         for number, facts in enumerate(known):
             tree = _step_of(service, tenant, tree_id, number)
             items.append(
-                StepBody(number=number, **facts, n_nodes=tree.n_nodes, n_leaves=tree.n_leaves)
+                TreeStepBody(number=number, **facts, n_nodes=tree.n_nodes, n_leaves=tree.n_leaves)
             )
         last = _last(service, tenant, tree_id) if known else None
         if last is not None:
             counts = {"n_nodes": record.n_nodes, "n_leaves": record.n_leaves}
-            items.append(StepBody(number=len(known), **last, **counts))
-        return StepsBody(items=items)
+            items.append(TreeStepBody(number=len(known), **last, **counts))
+        return TreeStepsBody(items=items)
 
     return await in_turn(listed, turn(record, "look"))
 

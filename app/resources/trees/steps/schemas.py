@@ -14,7 +14,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class StepBody(BaseModel):
+class TreeStepBody(BaseModel):
     """One state of a tree that was learned by steps."""
 
     number: int = Field(description="Its place in the list; the last one is the tree itself.")
@@ -26,9 +26,9 @@ class StepBody(BaseModel):
     n_leaves: int
 
 
-class StepsBody(BaseModel):
+class TreeStepsBody(BaseModel):
     """The states of a tree, the earliest first."""
 
-    model_config = ConfigDict(title="Steps", json_schema_extra={"examples": [EXAMPLE]})
+    model_config = ConfigDict(title="TreeSteps", json_schema_extra={"examples": [EXAMPLE]})
 
-    items: list[StepBody] = Field(description="Empty where its fit kept none.")
+    items: list[TreeStepBody] = Field(description="Empty where its fit kept none.")
