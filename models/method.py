@@ -17,6 +17,7 @@ import numpy as np
 
 from models.answers.beside_tree import ClassScores, ClusterPaths, FeatureStretches, NodePictures
 from models.answers.confusions import Confusions
+from models.answers.learned_steps import LearnedStep
 from models.arrays import Array, Arrays, Float, Int, Mask
 from models.errors import UsageError
 from models.inputs.data import Data, doubled, require_two_axes
@@ -121,6 +122,8 @@ class Fitted:
     state : what a later job needs to grow from this one, where that was requested.
     warnings : what was changed, approximated or unusual, one sentence each.
     chosen : by parameter that was 'auto' what was taken.
+    steps : trees of the same points on the way to this one, where they were requested; the earliest
+        first, without the result.
     """
 
     tree: Tree
@@ -133,6 +136,7 @@ class Fitted:
     state: Arrays | None = None
     warnings: tuple[str, ...] = ()
     chosen: Mapping[str, Choice] = field(default_factory=dict)
+    steps: tuple[LearnedStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,6 +104,15 @@ NInit = Annotated[
 MaxIter = Annotated[
     int, Field(ge=1, le=100_000, description="Largest number of iterations of a run.")
 ]
+KeepSteps = Annotated[
+    int,
+    Field(
+        ge=0,
+        le=8,
+        description="Number of earlier trees that are kept beside the result, each of lower cost "
+        "than the one before, to look at how the tree was learned; the result is the same.",
+    ),
+]
 Device = Annotated[
     Literal["cpu", "cuda"],
     Field(description="Where the computation runs: on the processor, or on a GPU."),

@@ -129,10 +129,10 @@ class SizedPictureQuery(PictureQuery):
         return replace(super().sheet(folders), height=height)
 
 
-class FormQuery(SizedPictureQuery):
+class PartQuery(SizedPictureQuery):
     """The part of a tree, and how it is written or drawn."""
 
-    of_pictures: ClassVar = frozenset({"shape", "color_by", "strips"})
+    of_pictures: ClassVar = frozenset({"shape", "color_by"})
 
     root: int = Field(0, ge=0, le=2**31 - 1, description="Return only the part under this node.")
     depth: int | None = Field(
@@ -147,8 +147,6 @@ class FormQuery(SizedPictureQuery):
     shape: Literal["circular", "rectangular", "icicle"] = Field(
         "circular", description="Pictures: how the tree is drawn."
     )
-    names: NamesOf = None
-    edition: EditionOf = None
     color_by: str | None = Field(
         None,
         max_length=200,
@@ -157,6 +155,15 @@ class FormQuery(SizedPictureQuery):
         "row or per leaf, or `at_X.<n>` for column n of the items of an attachment, a column of "
         "categories.",
     )
+
+
+class FormQuery(PartQuery):
+    """The same with names, changes and strips."""
+
+    of_pictures: ClassVar = frozenset({"strips"})
+
+    names: NamesOf = None
+    edition: EditionOf = None
     strips: str | None = Field(
         None,
         max_length=320,

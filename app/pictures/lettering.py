@@ -21,6 +21,10 @@ _MOST_LETTERS = 400
 _JOINED = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
 _SLUG = re.compile(r"[^\W\d_]{2,}(-[^\W\d_]{2,}){2,}")
 _COUNT = re.compile(r" \([\d,]+\)$")
+_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+"""Marks that change the direction of letters, also of the text after them."""
+_JOINER = "\u200d"
+_TONES = "\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Advance widths of DejaVu Sans 2.37 for ASCII 32 to 126, in thousandths of the font size.
 _WIDTHS = (
@@ -66,8 +70,9 @@ def require_room(px: float, height: float | None, font: float | None) -> None:
 
 
 def clean(text: str) -> str:
-    """One line that is valid in XML 1.0: control characters and surrogates become U+FFFD."""
-    return " ".join(_INVALID.sub("\ufffd", text).split())
+    """One line that is valid in XML 1.0: control characters and surrogates become U+FFFD, and marks
+    that turn the direction of letters are left out, so that nothing is drawn reversed."""
+    return " ".join(_INVALID.sub("\ufffd", _TURNING.sub("", text)).split())
 
 
 def markup(text: str) -> str:
@@ -99,10 +104,23 @@ def clip(text: str, size: float, room: float) -> str:
         total += _advance(letter)
         wide = total * size / 1000
         if wide > room:
-            return text[:kept].rstrip() + "…"
+            return text[: _whole(text, kept)].rstrip() + "…"
         if wide + size <= room:
             kept = place
     return text
+
+
+def _whole(text: str, end: int) -> int:
+    """`end`, or a place before it that lies between two characters as readers see them: marks,
+    skin tones and joined emoji stay with what they belong to."""
+    while 0 < end < len(text) and (text[end - 1] == _JOINER or _belongs(text[end])):
+        end -= 1
+    return end
+
+
+def _belongs(letter: str) -> bool:
+    """Whether a letter is part of the character before it."""
+    return letter == _JOINER or letter in _TONES or bool(unicodedata.combining(letter))
 
 
 def readable(name: str) -> str:

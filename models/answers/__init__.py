@@ -2,4 +2,5 @@
 
 - `confusions`: classes taken for others, and merged.
 - `beside_tree`: clusters over time, stretched features, images of nodes, scores of classes.
+- `learned_steps`: the trees that a fit by steps had on its way.
 """

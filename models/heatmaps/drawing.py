@@ -8,6 +8,7 @@ group, read in blocks of rows. `most_distinctive` gives the columns that are sho
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,7 @@ from models.inputs.checks import Points, blocks, require_columns, require_usable
 from models.inputs.frames import Frame, require_room
 from models.running import budget
 from models.running.progress import Progress
+from models.tree.cluster_names import cluster_names
 from models.tree.cut import clusters
 from models.tree.tree import Tree
 from models.tree.walk import spans
@@ -319,16 +321,25 @@ def heatmap(
     if rows is not None:
         _require_points(tree, rows.shape[0])
     tips, notes = tips_of(tree, cut)
-    of_rows = {
-        "node": tips.node.tolist(),
-        "size": tree.size[tips.node].tolist(),
-        "name": tree.name[tips.node].tolist(),
-    }
+    of_rows = _rows_of(tree, tips)
     if terms.what == "features":
         assert rows is not None
         require_columns(rows)
         return _features(tree, tips, of_rows, rows, names, terms, notes, progress)
     return _distances(tree, tips, of_rows, rows, terms, notes, progress)
+
+
+def _rows_of(tree: Tree, tips: Tips) -> dict[str, list[Any]]:
+    """The nodes of the rows, with the names of clusters where nodes have none; of several that
+    would be called the same each has its number of points beside it."""
+    sizes = tree.size[tips.node].tolist()
+    given, names = tree.name[tips.node].tolist(), cluster_names(tree, tips.node)
+    times = Counter(names)
+    called = [
+        f"{name} ({size:,})" if own is None and name is not None and times[name] > 1 else name
+        for own, name, size in zip(given, names, sizes, strict=True)
+    ]
+    return {"node": tips.node.tolist(), "size": sizes, "name": called}
 
 
 def _require_points(tree: Tree, n_rows: int) -> None:
@@ -371,11 +382,7 @@ def measured_heatmap(
     off = means_of[~np.eye(n, dtype=bool)]
     shown = _ends(off if off.size else means_of)
     stored = means_of.astype(np.float32)
-    of_rows = {
-        "node": tips.node.tolist(),
-        "size": tree.size[tips.node].tolist(),
-        "name": tree.name[tips.node].tolist(),
-    }
+    of_rows = _rows_of(tree, tips)
     return Heatmap(stored, of_rows, None, np.empty((0, 3)), n, n, 0.0, high, shown, (*notes, *more))
 
 

@@ -35,6 +35,9 @@ placements.arrow    classes and subtrees of a hierarchy, the most out of place f
 positions.npy       a map: (n_points, 2) float32, in the order of rows
 heatmap.npy         what the tiles of a heatmap are made of, see `models.heatmaps.heatmap`
 axes.json           its rows, its columns and the tree over its columns
+steps.json          the trees on the way of a fit: [{"step", "cost"}, ...], the earliest first
+step0.arrow, step0.npy, ...
+                    each of these, as tree.arrow and leaf_of_point.npy
 suspects.arrow      its rows whose labels look wrong: row, label, likely and meet, each with its
                     name; of_label, of_likely, n_classes
 """
@@ -53,6 +56,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from models.answers.learned_steps import LearnedStep
 from models.arrays import Array, Arrays, Int
 from models.calibration.calibration import Calibration, CalibrationTerms, RiskCurve
 from models.method import Model
@@ -94,6 +98,7 @@ POSITIONS = "positions.npy"
 HEATMAP = "heatmap.npy"
 AXES = "axes.json"
 NAMES = "names.arrow"
+STEPS = "steps.json"
 
 _FACTS, _BARE = "umbel", "bare"
 
@@ -135,6 +140,23 @@ def save_tree(tree: Tree, folder: Path) -> None:
     # One batch, so that whole columns can be mapped back.
     save_arrow(to_table(tree), folder / TREE, batch_rows=None)
     _save_npy(tree.leaf_of_point, folder / LEAF_OF_POINT)
+
+
+def save_steps(steps: Sequence[LearnedStep], folder: Path) -> None:
+    """Write the trees on the way of a fit."""
+    from models.tree.columns import to_table
+
+    for number, each in enumerate(steps):
+        columns, leaves = step_files(number)
+        save_arrow(to_table(each.tree), folder / columns, batch_rows=None)
+        _save_npy(each.tree.leaf_of_point, folder / leaves)
+    facts = [{"step": each.step, "cost": each.cost} for each in steps]
+    (folder / STEPS).write_text(json.dumps(facts, allow_nan=False))
+
+
+def step_files(number: int) -> tuple[str, str]:
+    """The names of the two files of a tree on the way of a fit."""
+    return f"step{number}.arrow", f"step{number}.npy"
 
 
 def load_tree(tree_path: Path, leaf_path: Path) -> Tree:

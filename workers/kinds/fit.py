@@ -137,6 +137,8 @@ def write_fit(
         results.save_state(fitted.state, spec.folder)
     if ids is not None:
         results.save_ids(ids, spec.folder)
+    if fitted.steps:
+        results.save_steps(fitted.steps, spec.folder)
     if fitted.point_columns:
         results.save_points(fitted.point_columns, spec.folder)
     first = method(request.method)

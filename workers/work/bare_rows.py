@@ -125,6 +125,10 @@ def put_back(
         tree=with_noise(fitted.tree, bare.rows, n_points, names),
         point_columns=_longer(fitted.point_columns, bare.rows, n_points),
         state=None,
+        steps=tuple(
+            replace(each, tree=with_noise(each.tree, bare.rows, n_points, names))
+            for each in fitted.steps
+        ),
     )
     return whole, () if fitted.state is None else (_NO_STATE,)
 

@@ -12,5 +12,6 @@ Start with `routes`.
 - `clusters`: a cut without its rows.
 - `imports`: trees made elsewhere.
 - `nodes`: one node and what is under it.
+- `steps`: the trees that a fit had on its way.
 - `views`: parts to draw, search, suggested levels.
 """

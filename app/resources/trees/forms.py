@@ -15,7 +15,7 @@ from app.http.etags import etag_of
 from app.http.forms import Chunks, Form, npy_chunks
 from app.http.json_parts import json_object
 from app.http.picture_forms import picture_forms
-from app.http.picture_queries import FormQuery
+from app.http.picture_queries import PartQuery
 from app.http.tables import mapped, table_csv
 from app.pictures.palette import Palette, Theme
 from app.pictures.sheet import Sheet
@@ -239,7 +239,7 @@ def renamed(tree: Tree, path: Path) -> Tree:
     return named
 
 
-def form_etag(record: TreeRecord, form: Form[TreeExport], query: FormQuery | None = None) -> str:
+def form_etag(record: TreeRecord, form: Form[TreeExport], query: PartQuery | None = None) -> str:
     """The ETag of a form of a tree; without a query, of the whole tree by default.
 
     The tree itself never changes, its name and what else a user says of it may.

@@ -60,7 +60,7 @@ from models.inputs.data import Data, Earlier
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ball.parameters import BallParams, step_bytes
 from models.node_names.by_input import POINT_NAMES, by_points
-from models.parameters import Seed
+from models.parameters import KeepSteps, Seed
 from models.running.device import computing, require
 from models.running.threads import limited
 from models.tree.tree import Tree
@@ -77,6 +77,7 @@ class GHHCParams(BallParams):
             "otherwise they share the threads of the job."
         ),
     )
+    keep_steps: KeepSteps = 0
     seed: Seed = 0
 
 
@@ -135,7 +136,8 @@ class GHHC(Method[GHHCParams]):
         merges = 0
         if params.below != "none":
             merges = 8 * n_points * (n_features + 16) + 8 * min(n_points, MOST) ** 2
-        return pool + max(on_processor + followers, seeding, merges) + 40 * n_points
+        kept = params.keep_steps * (200 * n_points + 8 * n_nodes * n_features)
+        return pool + max(on_processor + followers, seeding, merges) + 40 * n_points + kept
 
     def _check(self, data: Data, params: GHHCParams) -> None:
         require(params.device)
@@ -153,8 +155,17 @@ class GHHC(Method[GHHCParams]):
         from models.methods.hyperbolic.ball.fit import fit
 
         with limited(run.threads), computing(run.threads):
-            fitted = fit(data.rows("features"), data.earlier(), params, params.processes, run)
-        return replace(fitted, tree=by_points(fitted.tree, data.names()))
+            fitted = fit(
+                data.rows("features"),
+                data.earlier(),
+                params,
+                params.processes,
+                run,
+                params.keep_steps,
+            )
+        names = data.names()
+        steps = tuple(replace(each, tree=by_points(each.tree, names)) for each in fitted.steps)
+        return replace(fitted, tree=by_points(fitted.tree, names), steps=steps)
 
     def ball(self, model: Model, data: Data) -> Array:
         """The features as the fit scaled them into the ball."""

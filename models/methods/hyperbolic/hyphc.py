@@ -37,13 +37,14 @@ from models.inputs.data import Data, require_finite
 from models.inputs.frames import Aside
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.leaves.parameters import LeafParams
-from models.parameters import Seed
+from models.parameters import KeepSteps, Seed
 from models.running.device import computing, require
 from models.running.threads import limited
 from models.tree.tree import Tree
 
 
 class HypHCParams(LeafParams):
+    keep_steps: KeepSteps = 0
     seed: Seed = 0
 
 
@@ -87,7 +88,8 @@ class HypHC(Method[HypHCParams]):
         held = 0 if role == "similarity" else 20 * n_points * n_columns
         batch = params.triples_of_step(n_points)
         steps = 0 if params.device == "cuda" else 40 * batch * width
-        return held + steps + n_points * (100 * params.dimension + 400)
+        kept = params.keep_steps * (16 * params.dimension + 100)
+        return held + steps + n_points * (100 * params.dimension + 400 + kept)
 
     def _check(self, data: Data, params: HypHCParams) -> None:
         require(params.device)
@@ -145,7 +147,7 @@ class HypHC(Method[HypHCParams]):
                 matrix = np.asarray(data.dense("similarity"))
                 similarity = MatrixSimilarity(matrix, params.device)
             names = data.leaf_names(len(similarity.order), "point")
-            return fit(similarity, names, params, run)
+            return fit(similarity, names, params, run, params.keep_steps)
 
     def ball(self, model: Model, data: Data) -> Array:
         """Where the leaves ended."""

@@ -12,7 +12,7 @@ import pytest
 
 from app.pictures import lettering
 from app.pictures.labels import Ground, groups, spaced
-from app.pictures.lettering import shortened
+from app.pictures.lettering import clip, shortened
 from app.pictures.sheet import FONT_PT, MM, PT
 from app.pictures.svg import Shape, svg
 from models.errors import UsageError
@@ -126,6 +126,24 @@ def test_odd_names_are_readable_or_plainly_cut(kind: str) -> None:
                 assert "<script" not in picture
                 assert len(found) >= 12
                 assert all(len(w.text) < 80 or w.text.endswith("…") for w in found)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_nothing_is_drawn_reversed(shape: Shape) -> None:
+    marks = "\u061c\u200e\u200f\u202a\u202d\u202e\u2066\u2067\u2069"
+    names = [f"{i}\u202eabc{marks}def" for i in range(20)]
+    picture = svg(random_tree(20, names=names), shape=shape, title="to\u202epic")
+    assert not set(marks) & set(picture)
+    assert "topic" in picture
+    assert "3abcdef" in picture
+
+
+def test_no_character_is_cut_in_two() -> None:
+    family, flag = "👩🏽\u200d👩🏽\u200d👧", "ne\u0301"
+    for room in range(1, 60):
+        cut = clip(family * 3, 12.0, room).removesuffix("…")
+        assert cut == family * (len(cut) // len(family))
+        assert not clip(flag * 9, 12.0, room).removesuffix("…").endswith("e")
 
 
 def test_a_figure_without_room_for_words_is_refused() -> None:

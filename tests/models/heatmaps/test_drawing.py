@@ -29,6 +29,7 @@ from models.heatmaps.heatmap import (
     quantised,
     tile,
 )
+from models.running.progress import silent
 from models.tree.linkage import from_scipy
 from models.tree.tree import Tree
 from models.tree.walk import path, spans
@@ -263,3 +264,17 @@ def test_rows_are_in_the_order_of_the_tree() -> None:
     made = drawn(POINTS)
     assert made.rows["node"] == sorted(made.rows["node"], key=spans(TREE).start.__getitem__)
     assert made.rows["size"] == [1] * 40
+
+
+def test_rows_have_the_names_of_clusters() -> None:
+    """Leaves a to h in pairs; "of four" is then the name of the node over the first four."""
+    tree = from_scipy(np.array(LINKAGE), names=["a", "b", "x", "y", "x", "y", "7", "8"])
+    assert heatmap_rows(tree, 4) == [None, "x, y (2)", "x, y (2)", "a, b"]
+    tree.name[path(tree, int(tree.leaf_of_point[0]))[1]] = "of four"
+    assert heatmap_rows(tree, 2) == ["x, y", "of four"]
+
+
+def heatmap_rows(tree: Tree, k: int) -> list[str | None]:
+    rows = np.arange(16.0).reshape(8, 2)
+    made = heatmap(tree, {"k": k}, rows, None, HeatmapTerms(what="features"), silent)
+    return list(made.rows["name"])

@@ -94,6 +94,7 @@
  * @typedef {Schemas["LayersBody"]} Layers
  * @typedef {Schemas["LayerBody"]} Layer
  * @typedef {Schemas["TangleBody"]} Tangle
+ * @typedef {Schemas["TreeStepsBody"]} Steps trees that a fit had on its way
  * @typedef {Schemas["ClustersBody"]} Clusters
  * @typedef {Schemas["Assignments"]} Assignments
  * @typedef {Schemas["StatementsPage"]} Statements

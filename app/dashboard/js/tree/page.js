@@ -33,6 +33,7 @@ import { driftPanel } from "./panels/drift_panel.js";
 import { editionPanel } from "./panels/edition_panel.js";
 import { fileMenu } from "./panels/file_menu.js";
 import { grownPanel } from "./panels/grown_panel.js";
+import { stepsPanel } from "./panels/steps_panel.js";
 import { heatmapPanel } from "./panels/heatmap_panel.js";
 import { itemsPanel } from "./panels/items_panel.js";
 import { keyboardTree, rowText } from "./panels/keyboard_tree.js";
@@ -490,7 +491,14 @@ function build(root, view, stage) {
       followHeatmap = heatmap.follow;
       tabs.place("confusions", confusions);
       tabs.place("trust", trust);
-      tabs.place("drift", moved, grownPanel(view, head), drift, pathsPanel(view, head.method));
+      tabs.place(
+        "drift",
+        moved,
+        stepsPanel(view),
+        grownPanel(view, head),
+        drift,
+        pathsPanel(view, head.method),
+      );
       tabs.place("compare", heatmap);
     },
     /** Lead through the page. */

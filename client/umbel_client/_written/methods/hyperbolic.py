@@ -50,6 +50,7 @@ class HyperbolicMethods(Generic[R]):
         below: Literal["none", "average"] = "none",
         device: Literal["cpu", "cuda"] = "cpu",
         processes: int = 1,
+        keep_steps: int = 0,
         seed: int = 0,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
@@ -124,6 +125,8 @@ class HyperbolicMethods(Generic[R]):
         processes : Number of processes that take each step together, each for a part of its
             triples; the result is the same up to rounding. With 'cuda' each has a separate GPU;
             otherwise they share the threads of the job.
+        keep_steps : Number of earlier trees that are kept beside the result, each of lower cost
+            than the one before, to look at how the tree was learned; the result is the same.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             retrying, wait_s, progress : as of `Umbel.run`.
@@ -163,6 +166,7 @@ class HyperbolicMethods(Generic[R]):
                 "below": below,
                 "device": device,
                 "processes": processes,
+                "keep_steps": keep_steps,
                 "seed": seed,
             },
             preprocess=preprocess,
@@ -388,6 +392,7 @@ class HyperbolicMethods(Generic[R]):
         final_temperature: float = 0.05,
         max_norm: float = 0.999,
         device: Literal["cpu", "cuda"] = "cpu",
+        keep_steps: int = 0,
         seed: int = 0,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
@@ -432,6 +437,8 @@ class HyperbolicMethods(Generic[R]):
         final_temperature : Temperature at the end; it changes by the same factor in each step.
         max_norm : Norm of the leaves at the end; higher for more points.
         device : Where the computation runs: on the processor, or on a GPU.
+        keep_steps : Number of earlier trees that are kept beside the result, each of lower cost
+            than the one before, to look at how the tree was learned; the result is the same.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             retrying, wait_s, progress : as of `Umbel.run`.
@@ -457,6 +464,7 @@ class HyperbolicMethods(Generic[R]):
                 "final_temperature": final_temperature,
                 "max_norm": max_norm,
                 "device": device,
+                "keep_steps": keep_steps,
                 "seed": seed,
             },
             preprocess=preprocess,

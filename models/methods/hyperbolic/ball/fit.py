@@ -6,10 +6,12 @@ Each stage is described in its module: `scaling`, `pools`, `seeding`, `training`
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.answers.learned_steps import LearnedStep
 from models.arrays import Array
 from models.errors import UsageError
 from models.inputs.data import Earlier
@@ -53,10 +55,17 @@ MOST_POOLS = 4
 """The number of pools that triples are drawn from, if not all points fit into one."""
 
 
-def fit(rows: Rows, earlier: Earlier | None, params: BallParams, n_wanted: int, run: Run) -> Fitted:
+def fit(
+    rows: Rows,
+    earlier: Earlier | None,
+    params: BallParams,
+    n_wanted: int,
+    run: Run,
+    keep_steps: int = 0,
+) -> Fitted:
     """The whole fit.
 
-    To be called within `models.running.device.computing`.
+    To be called within `models.running.device.computing`. keep_steps : the most earlier trees.
     earlier : a job of `ghhc` from whose nodes and scaling the fit starts.
     """
     scaling = measure_scaling(
@@ -67,10 +76,11 @@ def fit(rows: Rows, earlier: Earlier | None, params: BallParams, n_wanted: int, 
         scaling = BallScaling(params.scaling, mean, factor, params.point_norm)
     n_processes, warnings = _process_count(params, n_wanted, run.threads)
     warnings += _far_warnings(scaling)
+    training = replace(training_of(params), keep_steps=keep_steps)
     if n_processes == 1:
-        return _fit_scaled(rows, scaling, earlier, params, run, warnings, SINGLE)
+        return _fit_scaled(rows, scaling, earlier, params, training, run, warnings, SINGLE)
     with ProcessGroup(n_processes, run.threads, params.device) as group:
-        return _fit_scaled(rows, scaling, earlier, params, run, warnings, group)
+        return _fit_scaled(rows, scaling, earlier, params, training, run, warnings, group)
 
 
 def _fit_scaled(
@@ -78,11 +88,11 @@ def _fit_scaled(
     scaling: BallScaling,
     earlier: Earlier | None,
     params: BallParams,
+    training: BallEffort,
     run: Run,
     warnings: tuple[str, ...],
     all_reduce: AllReduce,
 ) -> Fitted:
-    training = training_of(params)
     pools = Pools(rows, scaling, params.n_neighbors, params.device)
     seed, noise_seed, start_seed = (int(value) for value in run.rng.integers(2**63, size=3))
     pool = pools.draw(pool_rng(seed, 0), run.threads, subprogress(run.progress, 0.05, 0.2))
@@ -108,7 +118,7 @@ def _fit_scaled(
             triples, nodes, tree_cost, training, noise_seed, run.checkpoint, progress, all_reduce
         )
         _require_converged(trained, training)
-    last = subprogress(run.progress, 0.85, 1.0)
+    last = subprogress(run.progress, 0.85, 0.99)
     merging = params.below != "none"
     result = extract(rows, scaling, trained.nodes, subprogress(last, 0.0, 0.5 if merging else 1.0))
     tree, model = result.tree, model_of(result, scaling)
@@ -118,6 +128,7 @@ def _fit_scaled(
         model = with_points(model, points, result.tree.leaf_of_point)
         tree = merged_tree(merges)
         warnings += merge_warnings(merges)
+    steps = _earlier_trees(rows, scaling, trained, merging, pool, run.progress)
     curves = {"objective": trained.objectives, "cost": trained.costs}
     return Fitted(
         tree=tree,
@@ -136,7 +147,27 @@ def _fit_scaled(
             *training_warnings(trained, training),
             *_centre_warnings(result, scaling),
         ),
+        steps=tuple(steps),
     )
+
+
+def _earlier_trees(
+    rows: Rows,
+    scaling: BallScaling,
+    trained: TrainedNodes,
+    merging: bool,
+    pool: Pool,
+    progress: Progress,
+) -> list[LearnedStep]:
+    """The trees of the nodes that were kept on the way. Each takes as long as the result's."""
+    within, steps = subprogress(progress, 0.99, 1.0), []
+    for step, cost, nodes in trained.kept.before(trained.best_step):
+        result = extract(rows, scaling, _tensor(nodes, pool), within)
+        tree = result.tree
+        if merging:
+            tree = merged_tree(leaf_merges(result, scaled_points(rows, scaling), within))
+        steps.append(LearnedStep(step, cost, tree))
+    return steps
 
 
 def _process_count(params: BallParams, n_wanted: int, threads: int) -> tuple[int, tuple[str, ...]]:

@@ -61,7 +61,8 @@ class BallEffort:
     perplexity : number of nodes that points spread over by eq. 5, which sets the temperature of
         each round; None: that of the objective in all rounds.
     structure_every : number of those steps for each step of the child-parent objective; 0 for none.
-    keep : whether the nodes of the best round or of the last are the result.
+    keep : whether the nodes of the best round or of the last are the result. keep_steps : the most
+        earlier nodes that are kept.
     """
 
     max_iter: int
@@ -75,6 +76,7 @@ class BallEffort:
     objective: BallObjective
     decay: bool = False
     perplexity: float | None = None
+    keep_steps: int = 0
 
     @property
     def n_rounds(self) -> int:

@@ -50,6 +50,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.answers.learned_steps import KeptStates
 from models.arrays import Arrays
 from models.method import Checkpoint
 from models.methods.hyperbolic.ball import decoding
@@ -141,7 +142,7 @@ class TrainedNodes:
     best_step : the number of steps that led to these nodes.
     objectives : (steps so far, mean of eq. 15 over the round). costs : (steps so far, tree's cost).
     diverged : why and when the fit ended early, else empty.
-    n_bad : number of last rounds in a row that suggest divergence.
+    n_bad : number of last rounds in a row that suggest divergence. kept : earlier best nodes.
     """
 
     nodes: Tensor
@@ -150,6 +151,7 @@ class TrainedNodes:
     costs: Curve = field(default_factory=list)
     diverged: str = ""
     n_bad: int = 0
+    kept: KeptStates = field(default_factory=lambda: KeptStates(0))
 
     @property
     def best_cost(self) -> float:
@@ -174,6 +176,8 @@ def train(
     moving = nodes.clone()
     mover = Descent(moving, effort.optimizer, effort.learning_rate, effort.max_norm)
     state = TrainedNodes(nodes.clone(), costs=[(0, tree_cost.of(nodes))])
+    state.kept = KeptStates(effort.keep_steps)
+    state.kept.offer(0, state.costs[0][1], lambda: nodes.cpu().numpy().copy())
     first_round = _resume(checkpoint.load(), state, moving, mover, triples)
     started_at_edge = _at_edge(nodes, effort)
     whole, within = held_progress(progress)
@@ -196,6 +200,7 @@ def train(
         if cost < state.best_cost or effort.keep == "last":
             state.nodes.copy_(moving)
             state.best_step = end
+            state.kept.offer(end, cost, lambda: state.nodes.cpu().numpy().copy())
             triples.keep()
         at_edge = not started_at_edge and _at_edge(moving, effort)
         least_cost, least_step = min((value, step) for step, value in state.costs)
@@ -337,6 +342,7 @@ def _packed(
         "n_rounds": np.array(n_rounds),
         "objectives": np.array(state.objectives, dtype=np.float64),
         "costs": np.array(state.costs, dtype=np.float64),
+        **state.kept.arrays("states."),
         **prefixed(mover.arrays(), "mover."),
         **prefixed(triples.arrays(), "leaves."),
     }
@@ -359,6 +365,7 @@ def _resume(
     state.best_step, state.n_bad = int(saved["best_step"]), int(saved["n_bad"])
     state.objectives = [(int(step), float(value)) for step, value in saved["objectives"]]
     state.costs = [(int(step), float(value)) for step, value in saved["costs"]]
+    state.kept = KeptStates.restored(saved, "states.", state.kept.most)
     mover.restore(unprefixed(saved, "mover."))
     triples.restore(unprefixed(saved, "leaves."))
     return int(saved["n_rounds"])

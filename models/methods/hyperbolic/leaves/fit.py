@@ -45,6 +45,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from models.answers.learned_steps import KeptStates, LearnedStep
 from models.arrays import Array, Arrays, Float
 from models.inputs.frames import CENTRE, NARROW
 from models.method import Fitted, Model, Run
@@ -126,7 +127,7 @@ class BestLeaves:
     """The best leaves so far, of one run or of all: (n_points, dimension) directions.
 
     cost, run, step : the cost of their tree, and the run and step that gave it.
-    objectives, costs : of their run, by number of steps.
+    objectives, costs : of their run, by number of steps. kept : earlier best leaves of their run.
     """
 
     directions: Float
@@ -135,6 +136,7 @@ class BestLeaves:
     step: int = 0
     objectives: Curve = field(default_factory=list)
     costs: Curve = field(default_factory=list)
+    kept: KeptStates = field(default_factory=lambda: KeptStates(0))
 
 
 class LeafRun:
@@ -232,9 +234,14 @@ class LeafRun:
 
 
 def train(
-    similarity: Similarity, tree_cost: DasguptaCost, params: LeafParams, seed: int, run: Run
+    similarity: Similarity,
+    tree_cost: DasguptaCost,
+    params: LeafParams,
+    seed: int,
+    run: Run,
+    keep_steps: int = 0,
 ) -> BestLeaves:
-    """The best leaves of all runs, in canonical order.
+    """The best leaves of all runs, in canonical order. keep_steps : the most earlier ones kept.
 
     To be called within `models.running.device.computing`.
     """
@@ -244,16 +251,17 @@ def train(
     if n_points < 3 or not params.max_iter:
         best.cost = tree_cost.of(tree_of(decode(best.directions, run.threads)))
         return best
-    own = BestLeaves(best.directions)
+    own = BestLeaves(best.directions, kept=KeptStates(keep_steps))
     saved = run.checkpoint.load()
     if saved is not None:
         leaf_run = LeafRun.restored(saved, params, seed)
-        best, own = _unpacked(saved, "kept."), _unpacked(saved, "own.")
+        best = _unpacked(saved, "kept.", keep_steps)
+        own = _unpacked(saved, "own.", keep_steps)
     while leaf_run.number < params.n_init:
         n_idle = 0 if not own.costs else (leaf_run.n_steps - own.step) // leaf_run.round_size
         if leaf_run.n_steps == params.max_iter or (own.costs and n_idle >= params.patience):
             leaf_run = LeafRun(n_points, params, seed, leaf_run.number + 1)
-            own = BestLeaves(best.directions, run=leaf_run.number)
+            own = BestLeaves(best.directions, run=leaf_run.number, kept=KeptStates(keep_steps))
             continue
         objective = leaf_run.round(similarity, _round_progress(run.progress, best, own, params))
         own.objectives.append((leaf_run.n_steps, objective))
@@ -262,11 +270,13 @@ def train(
         own.costs.append((leaf_run.n_steps, cost))
         if cost < own.cost:
             own.cost, own.step = cost, leaf_run.n_steps
+            own.kept.offer(own.step, cost, directions.copy)
             if cost < best.cost:
                 best.directions = directions.copy()
                 best.cost, best.run, best.step = cost, own.run, own.step
         if best.run == own.run:
             best.objectives, best.costs = list(own.objectives), list(own.costs)
+            best.kept = own.kept.copy()
         run.checkpoint.save({**leaf_run.arrays(), **_packed(best, "kept."), **_packed(own, "own.")})
     return best
 
@@ -305,15 +315,22 @@ def _round_progress(
 _CURVES = ("objectives", "costs")
 
 
-def _packed(best: BestLeaves, prefix: str) -> dict[str, Float]:
+def _packed(best: BestLeaves, prefix: str) -> dict[str, Array]:
     return {
-        prefix + entry.name: np.array(getattr(best, entry.name), dtype=np.float64)
-        for entry in fields(BestLeaves)
+        **{
+            prefix + name: np.array(getattr(best, name), dtype=np.float64)
+            for name in _plain_fields()
+        },
+        **best.kept.arrays(f"{prefix}states."),
     }
 
 
-def _unpacked(saved: Arrays, prefix: str) -> BestLeaves:
-    values = {entry.name: np.array(saved[prefix + entry.name]) for entry in fields(BestLeaves)}
+def _plain_fields() -> list[str]:
+    return [entry.name for entry in fields(BestLeaves) if entry.name != "kept"]
+
+
+def _unpacked(saved: Arrays, prefix: str, keep_steps: int) -> BestLeaves:
+    values = {name: np.array(saved[prefix + name]) for name in _plain_fields()}
     curves = {
         name: [(int(step), float(value)) for step, value in values[name].reshape(-1, 2)]
         for name in _CURVES
@@ -325,6 +342,7 @@ def _unpacked(saved: Arrays, prefix: str) -> BestLeaves:
         int(values["step"]),
         curves["objectives"],
         curves["costs"],
+        KeptStates.restored(saved, f"{prefix}states.", keep_steps),
     )
 
 
@@ -332,23 +350,29 @@ FEW_TIMES = 3_000
 """A warning is given below this many triples of a point in a run."""
 
 
-def fit(similarity: Similarity, names: list[str], params: LeafParams, run: Run) -> Fitted:
+def fit(
+    similarity: Similarity, names: list[str], params: LeafParams, run: Run, keep_steps: int = 0
+) -> Fitted:
     """The fit, once similarities are known. To be called within `models.running.device.computing`.
 
-    names : names of the points, in the order of the input.
+    names : names of the points, in the order of the input. keep_steps : the most earlier trees.
     """
     seed, pair_seed = (int(value) for value in run.rng.integers(2**63, size=2))
-    n_points = len(similarity.order)
     run.progress(0.08, "preparing similarities")
     tree_cost = DasguptaCost(similarity, np.random.default_rng(pair_seed))
-    best = train(similarity, tree_cost, params, seed, run)
+    best = train(similarity, tree_cost, params, seed, run, keep_steps)
     run.progress(0.96, "building the tree")
     sphere = params.sphere(best.step)
     decoded = decode(best.directions, run.threads)
-    merges = np.where(
-        decoded.merges < n_points, similarity.order[decoded.merges % n_points], decoded.merges
-    )
-    tree = from_merges(merges[:, 0], merges[:, 1], decoded.heights(sphere), names=names)
+    tree = _named_tree(decoded, sphere, similarity, names)
+    steps = [
+        LearnedStep(
+            step,
+            cost,
+            _named_tree(decode(directions, run.threads), params.sphere(step), similarity, names),
+        )
+        for step, cost, directions in best.kept.before(best.step)
+    ]
     metrics = {
         "dasgupta_cost": best.cost,
         "best_run": float(best.run),
@@ -370,9 +394,19 @@ def fit(similarity: Similarity, names: list[str], params: LeafParams, run: Run) 
             *decoded.warnings,
             *tree_cost.warnings,
             *_angle_warnings(similarity),
-            *_effort_warnings(params, n_points),
+            *_effort_warnings(params, len(names)),
         ),
+        steps=tuple(steps),
     )
+
+
+def _named_tree(
+    decoded: DecodedTree, sphere: Sphere, similarity: Similarity, names: list[str]
+) -> Tree:
+    """The tree of leaves on a sphere, with the points in the order of the input."""
+    n_points, merges = len(names), decoded.merges
+    merges = np.where(merges < n_points, similarity.order[merges % n_points], merges)
+    return from_merges(merges[:, 0], merges[:, 1], decoded.heights(sphere), names=names)
 
 
 def _arrays(similarity: Similarity, best: BestLeaves, norm: float) -> dict[str, Array]:

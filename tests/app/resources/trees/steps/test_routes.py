@@ -1,0 +1,43 @@
+"""The trees that a fit had on its way, over HTTP."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.app.conftest import Working, problem_of
+from tests.app.tree_kit import UNKNOWN, fit, get
+
+RNG = np.random.default_rng(5)
+ROWS = (RNG.normal(size=(40, 3)) + np.repeat(np.eye(4, 3) * 4, 10, axis=0)).tolist()
+PARAMS = {"max_iter": 100, "n_init": 1, "batch_size": 256}
+
+
+def test_steps_are_trees_of_the_same_rows(working: Working) -> None:
+    pytest.importorskip("torch")
+    tree = fit(working, "hyphc", {"features": ROWS}, params={**PARAMS, "keep_steps": 3})
+    items = get(working, tree, "/steps").json()["items"]
+    assert 2 <= len(items) <= 4
+    assert [item["number"] for item in items] == list(range(len(items)))
+    costs = [item["cost"] for item in items]
+    assert costs == sorted(costs, reverse=True)
+    first = get(working, tree, "/steps/0/tree.json").json()
+    assert (first["id"], first["n_points"], first["n_leaves"]) == (tree["id"], 40, 40)
+    assert first["nodes"] != tree["nodes"]
+    last = get(working, tree, f"/steps/{len(items) - 1}/tree.json").json()
+    assert last["nodes"] == get(working, tree, ".json").json()["nodes"]
+    picture = get(working, tree, "/steps/0/tree.svg?color_by=cluster:4")
+    assert picture.text.startswith("<svg")
+    assert get(working, tree, "/steps/0/tree.nwk").text.endswith(";\n")
+    answer = get(working, tree, f"/steps/{len(items)}/tree.json")
+    assert "from 0 to" in problem_of(answer, 404, "not-found")["detail"]
+    assert get(working, tree, "/steps/9/tree.json").status_code in (404, 422)
+
+
+def test_a_fit_without_them_has_none(working: Working) -> None:
+    pytest.importorskip("torch")
+    tree = fit(working, "hyphc", {"features": ROWS}, params=PARAMS)
+    assert get(working, tree, "/steps").json() == {"items": []}
+    detail = problem_of(get(working, tree, "/steps/0/tree.json"), 404, "not-found")["detail"]
+    assert "'keep_steps'" in detail
+    assert get(working, {"id": UNKNOWN}, "/steps").status_code == 404
