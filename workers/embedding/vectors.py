@@ -1,8 +1,8 @@
 """The vectors of a job's texts or images.
 
 Equal items are sent once. Vectors are kept for `KEPT_S` by the hash of all that they depend on, for
-the tenant alone and within `embedding_kept_bytes` of each; and those of this job in a checkpoint,
-so that the next attempt goes on where a killed one was.
+the tenant alone and within `embedding_kept_bytes` of each; what this job has, in a checkpoint, so
+that the next attempt goes on where a killed one was.
 """
 
 from __future__ import annotations
