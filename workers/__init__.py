@@ -9,7 +9,7 @@ Start with `model`, the data of a job, and `jobs.ledger`, through which every jo
 - `stores`: the object store and Redis; `verification`: whether all in the store is whole.
 - `kinds`: the kinds of work; `work`: what several of them are made of.
 - `supervisor`: an attempt at a job, from outside; `child`: the process that does it.
-- `webhooks`, `telemetry`, `phrasing`: messages at ends; what an operator sees; names by a model.
+- `webhooks`, `telemetry`; `phrasing`, `embedding`: names and vectors by an operator's endpoint.
 - `main`, `worker`, `broker`: a worker process and its queues.
 - `assembly`, `settings`: the parts put together; settings, and limits of tenants.
 - `embedded`, `health`: a Valkey server of our own; a container's health check.

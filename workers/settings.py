@@ -274,7 +274,46 @@ class WorkerSettings(BaseSettings):
         "the characters.",
     )
 
-    @field_validator("naming_url")
+    embedding_url: str = Field(
+        "",
+        description="Address of an endpoint of embeddings in OpenAI's form, as "
+        "https://example.org/v1, that makes vectors of the texts and images of "
+        "`POST /v1/embeddings`; none: that is refused. It gets the texts or the images, without "
+        "ids, names or other columns. Addresses that are not public need UMBEL_WEBHOOK_ALLOW, and "
+        "workers a way to it.",
+    )
+    embedding_key: SecretStr = Field(
+        SecretStr(""), description="Sent to it as `Authorization: Bearer <key>`."
+    )
+    embedding_model: str = Field("", description="The model that texts are embedded by.")
+    embedding_image_model: str = Field(
+        "",
+        description="The model that images are embedded by, each sent as a `data:` address in "
+        "`input`; none: images are refused.",
+    )
+    embedding_timeout_s: float = Field(60.0, gt=0, description="How long one answer may take.")
+    embedding_items: int = Field(
+        100_000, ge=1, le=1_000_000, description="Texts or images of one job, at most."
+    )
+    embedding_letters: int = Field(
+        8_000,
+        ge=1,
+        description="Letters of a text that are sent; a longer one is cut and warned of.",
+    )
+    embedding_batch: int = Field(64, ge=1, le=2_048, description="Items of one request, at most.")
+    embedding_batch_bytes: int = Field(
+        1 << 20,
+        ge=1,
+        description="Bytes of the items of one request, at most, but for a single one.",
+    )
+    embedding_kept_bytes: int = Field(
+        64 << 20,
+        ge=0,
+        description="Bytes of vectors that Redis keeps for a week for each tenant, so that equal "
+        "items are not sent again; 0: none.",
+    )
+
+    @field_validator("naming_url", "embedding_url")
     @classmethod
     def _endpoint(cls, value: str) -> str:
         try:
@@ -289,7 +328,7 @@ class WorkerSettings(BaseSettings):
             or url.fragment is not None
         ):
             raise ValueError(
-                "write the address of a chat endpoint, as https://example.org/v1, without user "
+                "write the address of an endpoint, as https://example.org/v1, without user "
                 "name, query or fragment"
             )
         return value

@@ -84,6 +84,17 @@ class PlacedRows(TypedDict):
     rule: Annotated[str, Field(description="Where a row goes, as `placing` of the method says it.")]
 
 
+class SentItems(TypedDict):
+    """What of the items an endpoint of embeddings got."""
+
+    to: Annotated[str, Field(description="Host and port.")]
+    model: str
+    what: str
+    n_items: Annotated[int, Field(description="Sent by the last attempt; equal ones count once.")]
+    n_kept: Annotated[int, Field(description="Not sent, since their vectors were there already.")]
+    n_bytes: Annotated[int, Field(description="Bytes of what was sent.")]
+
+
 class _Measured(TypedDict):
     metrics: Annotated[
         dict[str, float | None], Field(description="By metric; null where it is not defined.")
@@ -175,10 +186,11 @@ class JobResult(TypedDict, total=False):
     ]
     predictions: Annotated[str, Field(description="`predict`: the address of the predictions.")]
     dataset: Annotated[
-        str, Field(description="`transform`: the id of the dataset of transformed rows.")
+        str, Field(description="`transform`, `embed`: the id of the dataset of the new rows.")
     ]
-    shape: Annotated[list[int], Field(description="`transform`: rows and columns.")]
-    dtype: Annotated[str, Field(description="`transform`: the type of its numbers.")]
+    shape: Annotated[list[int], Field(description="`transform`, `embed`: rows and columns.")]
+    dtype: Annotated[str, Field(description="`transform`, `embed`: the type of its numbers.")]
+    sent: Annotated[SentItems, Field(description="`embed`: what the endpoint got.")]
     evaluation: Annotated[JobEvaluation, Field(description="`evaluate`: the metrics.")]
     nodes: Annotated[
         str,

@@ -4,7 +4,7 @@ Start with `jobs`, and with `drifts` for a kind of work on a tree. Resources kno
 other, but for `trees`; what two need stands in `app.creation`, `app.http` or `app.pictures`.
 
 - `jobs`, `methods`, `comparisons`: runs of methods and the catalogue.
-- `datasets`, `statements`: data, uploaded or stated of a tree.
+- `datasets`, `embeddings`, `statements`: data, uploaded, embedded or stated of a tree.
 - `trees`, `aliases`, `consensus`, `namings`, `editions`, `tangles`, `placements`, `flows`,
   `shares`: trees, made, named, changed, compared, searched for what is odd, level by level, shown.
 - `attachments`, `maps`, `heatmaps`, `figures`: items and pictures of a tree.

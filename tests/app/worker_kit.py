@@ -11,6 +11,7 @@ from pathlib import Path
 from app.http.dependencies import Service
 from models.errors import UsageError
 from workers.child.run import run
+from workers.embedding.vectors import Attempt, asks_embedder, embedded
 from workers.errors import problem_of
 from workers.model import Advance, Claim, End, now
 from workers.phrasing.names import asks_model, phrased
@@ -87,4 +88,8 @@ class Work:
         if asks_model(claim.request, outcome):
             settings, redis = parts.settings, parts.redis
             outcome = phrased(settings, redis, claim.request, outcome, folder)
+        if asks_embedder(claim.request, outcome):
+            settings, redis = parts.settings, parts.redis
+            lent = Attempt(self._scratch)
+            outcome = embedded(settings, redis, claim.request, outcome, folder, lent)
         return outcome

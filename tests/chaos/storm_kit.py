@@ -41,7 +41,7 @@ PATIENCE_S = 90.0
 
 MOST_OUTAGE_S = 30.0
 
-KINDS = [kind.name for kind in kinds() if kind.name not in ("fit", "inspect")]
+KINDS = [kind.name for kind in kinds() if kind.name not in ("fit", "inspect", "embed")]
 """Those that clients see as jobs, but for fits."""
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
 POINTS = np.random.default_rng(0).normal(size=(300, 8)).round(3).tolist()

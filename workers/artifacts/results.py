@@ -11,6 +11,7 @@ model.safetensors   the stages' arrays, named "<stage>.<array>"; its metadata en
 predictions.arrow   one row per predicted row: leaf, path, probabilities, the method's own columns;
                     for a classifier also node, label, labels and, if requested, top
 transformed.npy     rows that a model transformed; moved into a dataset when the job has ended
+embedded.arrow      texts and their vectors, with ids or without; moved in the same way
 state.safetensors   what a later job needs to grow from this one
 points.safetensors  the method's columns of points
 ids.arrow           the ids of points, a column `id` of texts, where their table had one
@@ -77,8 +78,17 @@ MODEL = "model.safetensors"
 PREDICTIONS = "predictions.arrow"
 TRANSFORMED = "transformed.npy"
 TRANSFORMED_WITH_IDS = "transformed.arrow"
-TRANSFORMATIONS = {TRANSFORMED: "npy", TRANSFORMED_WITH_IDS: "arrow-file"}
-"""The files of transformed rows, by their formats."""
+EMBEDDED_TEXTS = "embedded.arrow"
+EMBEDDED_TEXTS_WITH_IDS = "embedded-with-ids.arrow"
+TRANSFORMATIONS = {
+    TRANSFORMED: "npy",
+    TRANSFORMED_WITH_IDS: "arrow-file",
+    EMBEDDED_TEXTS: "arrow-file",
+    EMBEDDED_TEXTS_WITH_IDS: "arrow-file",
+}
+"""The files of transformed rows and of vectors, by their formats."""
+TO_EMBED = "to-embed.arrow"
+"""What an embedder gets; removed when it has answered."""
 STATE = "state.safetensors"
 PIECE = "piece.safetensors"
 POINTS = "points.safetensors"
@@ -503,6 +513,24 @@ def save_transformed(rows: Array, folder: Path, ids: Sequence[str] | None = None
     vectors = pa.FixedSizeListArray.from_arrays(flat, rows.shape[1])
     table = pa.table({"id": pa.array(ids, pa.large_string()), "features": vectors})
     save_arrow(table, folder / TRANSFORMED_WITH_IDS)
+
+
+def save_embedded(vectors: Array, folder: Path, ids: Any, texts: Any) -> None:
+    """Write the vectors of texts or images, (n, width), beside their ids and texts, Arrow's columns
+    or None."""
+    import pyarrow as pa
+
+    if texts is None:
+        save_transformed(vectors, folder, None if ids is None else ids.to_pylist())
+        return
+    flat = pa.array(np.ascontiguousarray(vectors).reshape(-1))
+    columns = {} if ids is None else {"id": ids}
+    columns |= {
+        "text": texts,
+        "features": pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]),
+    }
+    name = EMBEDDED_TEXTS if ids is None else EMBEDDED_TEXTS_WITH_IDS
+    save_arrow(pa.table(columns), folder / name)
 
 
 def _save_npy(array: Array, path: Path) -> None:

@@ -23,11 +23,15 @@ from workers.stores.objects.job_files import REQUEST, bare_end, read_end, read_r
 from workers.stores.redis.records import Records
 from workers.work.job import RUNS
 
-_WITH_IDS = (
-    Column(name="id", type="text", role="id"),
-    Column(name="features", type="vector", role="feature"),
-)
-"""The columns of transformed rows that have ids."""
+_ID = Column(name="id", type="text", role="id")
+_TEXT = Column(name="text", type="text", role="text")
+_VECTOR = Column(name="features", type="vector", role="feature")
+_COLUMNS = {
+    results.TRANSFORMED_WITH_IDS: (_ID, _VECTOR),
+    results.EMBEDDED_TEXTS: (_TEXT, _VECTOR),
+    results.EMBEDDED_TEXTS_WITH_IDS: (_ID, _TEXT, _VECTOR),
+}
+"""The columns of the tables that become datasets, by their files."""
 
 
 class Endings:
@@ -171,7 +175,7 @@ class Endings:
         )
 
     def _adopt_dataset(self, request: Request, end: End) -> None:
-        """Make a dataset of the rows that the job transformed."""
+        """Make a dataset of the rows that the job transformed or embedded."""
         file = next((file for file in end.files if file.name in results.TRANSFORMATIONS), None)
         if end.result is None or file is None:
             return
@@ -186,7 +190,7 @@ class Endings:
                 member=None,
                 shape=tuple(end.result["shape"]),
                 dtype=end.result["dtype"],
-                columns=_WITH_IDS if file.name == results.TRANSFORMED_WITH_IDS else None,
+                columns=_COLUMNS.get(file.name),
                 bytes=file.size,
                 sha256=file.sha256,
                 created_at=end.finished_at,

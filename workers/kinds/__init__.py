@@ -7,5 +7,5 @@ Start with `kind`, the contract, and `drift`, a whole one.
 - `predict`, `transform`, `calibrate`, `drift`, `evaluate`: what a tree or model does on rows.
 - `place`: classes of a tree out of place in a hierarchy of the same classes.
 - `map`, `heatmap`, `attach`, `name`: what goes with a tree; `of_fit`: by the rows of its fit.
-- `inspect`: an uploaded dataset opened.
+- `inspect`: an uploaded dataset opened; `embed`: texts or images as vectors.
 """

@@ -79,7 +79,8 @@ class Kind(ABC, Generic[O]):
     companion : whether it goes with the tree that it reads, and is removed with it.
     listed : whether clients see it among their jobs.
     makes_dataset : whether its result is a dataset. opens_dataset : whether it decides if one is
-    valid. read_by : whose method reads its inputs by rows: its own, or that of its tree.
+    valid. embeds : whether an embedder gets what it leaves.
+    read_by : whose method reads its inputs by rows: its own, or that of its tree.
     """
 
     name: ClassVar[str]
@@ -89,6 +90,7 @@ class Kind(ABC, Generic[O]):
     listed: ClassVar[bool] = True
     makes_dataset: ClassVar[bool] = False
     opens_dataset: ClassVar[bool] = False
+    embeds: ClassVar[bool] = False
     read_by: ClassVar[Literal["method", "tree"] | None] = None
     Options: type[O]
 

@@ -22,8 +22,9 @@ from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
 from workers.kinds.registry import kind_of
 from workers.model import Request
-from workers.phrasing.chat import Chat, NotAnswered
+from workers.phrasing.chat import Chat
 from workers.settings import WorkerSettings
+from workers.webhooks.questions import NotAnswered
 from workers.work.job import Outcome
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def phrased(
             break
         n_sent, n_tokens = n_sent + len(together), n_tokens + needed
         try:
-            answers = _names_of(chat.answer(_SYSTEM, user, most_tokens))
+            answers = _names_of(chat.phrase(_SYSTEM, user, most_tokens))
         except NotAnswered as error:
             why = str(error)
             break

@@ -22,6 +22,7 @@ from workers.artifacts.checkpoints import FOLDER, Checkpoints
 from workers.assembly import Assembly
 from workers.child.messages import ChildMessage
 from workers.child.pool import Child, ChildPool
+from workers.embedding.vectors import Attempt, asks_embedder, embedded
 from workers.errors import (
     NO_ROOM,
     Damaged,
@@ -370,7 +371,30 @@ class Supervisor:
             return attempt.meanwhile(
                 partial(phrased, self._settings, parts.redis, request, outcome, result)
             )
+        if asks_embedder(request, outcome):
+            return self._embedded(attempt, spec, outcome)
         return outcome
+
+    def _embedded(self, attempt: _Attempt, spec: Spec, outcome: Outcome) -> Outcome:
+        """The outcome with the vectors of the items that the child left."""
+        claim, left = attempt.claim, threading.Event()
+        lent = Attempt(
+            spec.folder.parent,
+            spec.checkpoint,
+            self._settings.checkpoint_s,
+            partial(self._checkpoints.keep, claim),
+            left,
+            lambda share: attempt.heartbeat.carry(
+                Advance(fraction=0.05 + 0.94 * share, stage="embedding")
+            ),
+        )
+        redis = self._assembly.redis
+        try:
+            return attempt.meanwhile(
+                partial(embedded, self._settings, redis, claim.request, outcome, spec.folder, lent)
+            )
+        finally:
+            left.set()
 
     def _publish(self, attempt: _Attempt, end: End, folder: Path | None) -> None:
         """Finish the job; retries for a while if Redis or the store is unavailable."""

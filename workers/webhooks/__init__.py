@@ -5,5 +5,6 @@ Start with `sender`. Which webhooks are due, and the result of each, is kept by
 
 - `addresses`: what an address may be, and which hosts may be reached.
 - `posting`: one POST, bounded in time and bytes.
+- `questions`: a question in JSON to an endpoint that the operator set.
 - `sender`: takes what is due, sends it, and tries again on the schedule of Standard Webhooks.
 """

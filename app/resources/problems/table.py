@@ -181,6 +181,10 @@ _DATA: dict[str, tuple[str, str]] = {
         "The model does not transform rows.",
         "Take a method with `transformation` among its outputs.",
     ),
+    "not-embedded": (
+        "The operator's endpoint gave no vectors that can be used.",
+        "Read the detail; embed fewer or shorter items, or give features.",
+    ),
     "constant-targets": (
         "All targets are equal, so there is nothing to learn.",
         "Give targets or labels that differ.",

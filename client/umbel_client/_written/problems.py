@@ -184,6 +184,10 @@ class NotDistances(UnusableInput):
     """The input cannot be used: not distances."""
 
 
+class NotEmbedded(UnusableInput):
+    """The input cannot be used: not embedded."""
+
+
 class NotFinite(UnusableInput):
     """The input cannot be used: not finite."""
 
@@ -411,6 +415,7 @@ BY_TYPE: Mapping[str, type[ProblemError]] = {
     "/problems/not-binary": NotBinary,
     "/problems/not-counts": NotCounts,
     "/problems/not-distances": NotDistances,
+    "/problems/not-embedded": NotEmbedded,
     "/problems/not-finite": NotFinite,
     "/problems/not-found": NotFound,
     "/problems/not-inspected": NotInspected,
@@ -502,6 +507,7 @@ __all__ = [
     "NotBinary",
     "NotCounts",
     "NotDistances",
+    "NotEmbedded",
     "NotFinite",
     "NotFound",
     "NotInspected",

@@ -32,7 +32,8 @@ from workers.work.job import Spec
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="leases on files are Linux's"
 )
-KINDS = [kind.name for kind in kinds()]
+KINDS = [kind.name for kind in kinds() if not kind.embeds]
+"""Those that need no endpoint; the others: `tests/workers/embedding`."""
 TENANT, ATTEMPTS = "local", 2
 
 

@@ -15,9 +15,10 @@ from workers.artifacts.results import NAMES
 from workers.formats.table_writers import save_arrow
 from workers.model import Request, now
 from workers.phrasing import names as module
-from workers.phrasing.chat import Chat, NotAnswered
+from workers.phrasing.chat import Chat
 from workers.phrasing.names import asks_model, phrased
 from workers.settings import WorkerSettings
+from workers.webhooks.questions import NotAnswered
 from workers.work.job import Outcome
 
 
@@ -208,7 +209,7 @@ def test_where_a_model_is_used() -> None:
     assert not asks_model(request(kind="fit"), Outcome())
     assert not asks_model(request(), Outcome(error={"type": "/problems/x"}))
     with pytest.raises(NotAnswered, match="refused"):
-        Chat.of(WorkerSettings(naming_url="http://127.0.0.1:9", webhook_allow="127.0.0.1")).answer(
+        Chat.of(WorkerSettings(naming_url="http://127.0.0.1:9", webhook_allow="127.0.0.1")).phrase(
             "", "", 1
         )  # type: ignore[union-attr]
 
@@ -217,5 +218,5 @@ def test_where_a_model_is_used() -> None:
     "url", ["example.org", "ftp://example.org", "https://u:p@example.org", "https://a/?k=1", "x:"]
 )
 def test_addresses_that_cannot_be(url: str) -> None:
-    with pytest.raises(ValueError, match="write the address of a chat endpoint"):
+    with pytest.raises(ValueError, match="write the address of an endpoint"):
         WorkerSettings(naming_url=url)

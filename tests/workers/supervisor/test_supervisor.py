@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from tests.workers.child.process_kit import child_pool
+from tests.workers.embedding.endpoint_kit import embedding
 from tests.workers.phrasing.chat_kit import chatting
 from tests.workers.supervisor.single_kit import LOGITS, SingleWorker
 from tests.workers.waiting_kit import PATIENCE_S, gone, until
@@ -122,6 +123,36 @@ def test_a_spare_process_is_started_once_the_job_has_ended(
     bench.supervisor.run(request.id)
     assert seen == [(0, "succeeded")]
     until(lambda: len(pool._waiting) == 1)
+
+
+def test_texts_are_embedded_outside_the_child(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool
+) -> None:
+    with embedding() as endpoint:
+        bench = SingleWorker(
+            tmp_path,
+            server,
+            pool,
+            embedding_url=endpoint.url,
+            embedding_model="small",
+            webhook_allow="127.0.0.0/8",
+        )
+        request = Request(
+            id=new_id("job"),
+            tenant="t",
+            kind="embed",
+            method="embed",
+            inputs={"documents": "inline"},
+            created_at=now(),
+        )
+        bench.parts.ledger.submit(request, {"documents": b'["a fox", "the sea"]'})
+        bench.supervisor.run(request.id)
+        record = bench.record(request)
+        assert record.status == "succeeded", record.error
+        dataset = bench.parts.datasets.get("t", request.id.replace("job_", "ds_"))
+        assert dataset is not None
+        assert dataset.shape == (2, 8)
+        assert endpoint.batches == [["a fox", "the sea"]]
 
 
 def test_names_are_phrased_outside_the_child(

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from anyio import to_thread
 from fastapi import APIRouter, Response
 
 from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.fields import Inputs
 from app.creation.inputs import resolve
-from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ModelId, Service
-from app.http.etags import answer
-from app.http.problems import not_found
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import model_tree_record
+from app.resources.datasets.made import made_dataset
 from app.resources.datasets.routes import LOCATION
 from app.resources.datasets.schemas import EXAMPLE, DatasetBody
 from app.resources.datasets.submission import require_room
@@ -23,7 +20,7 @@ from models.errors import UsageError
 from models.registry import known, methods
 from workers.artifacts.trees import TreeRecord
 from workers.kinds.transform import TransformationOptions
-from workers.model import Record, sibling
+from workers.model import Record
 
 router = APIRouter(tags=["models"], route_class=StrictRoute, dependencies=ONLY_KNOWN)
 
@@ -80,13 +77,7 @@ async def transform_with_model(
         )
 
     async def result(done: Record, headers: Headers) -> Response:
-        dataset_id = sibling(done.id, "ds")
-        dataset = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
-        if dataset is None:
-            raise not_found("dataset", dataset_id)
-        location = {"Location": address(submission.request, f"/v1/datasets/{dataset_id}")}
-        body = DatasetBody.of(dataset)
-        return answer(submission.request, body, status=201, headers={**location, **headers})
+        return await made_dataset(submission, done, headers)
 
     return Work(draft, result)
 

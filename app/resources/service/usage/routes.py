@@ -18,6 +18,7 @@ from app.resources.service.usage.schemas import (
     UsageBody,
     UseBody,
 )
+from workers.kinds.embed import embedding_models
 from workers.settings import Limits
 
 router = APIRouter(prefix="/v1/usage", tags=["health"], dependencies=ONLY_KNOWN)
@@ -56,7 +57,11 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
         )
     response.headers["Cache-Control"] = "no-store"
     return UsageBody(
-        tenant=tenant, key=of_key, role=caller.role, phrases=bool(service.settings.naming_url)
+        tenant=tenant,
+        key=of_key,
+        role=caller.role,
+        phrases=bool(service.settings.naming_url),
+        embeds=[role for role, model in embedding_models(service.settings).items() if model],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -22,6 +22,7 @@ EXAMPLE: dict[str, Any] = {
     "key": None,
     "role": "admin",
     "phrases": False,
+    "embeds": [],
 }
 
 
@@ -75,4 +76,7 @@ class UsageBody(BaseModel):
     phrases: bool = Field(
         description="Whether the service has a language model that phrases names of nodes (`by` "
         "`model` of a naming)."
+    )
+    embeds: list[Literal["documents", "items"]] = Field(
+        description="What `POST /v1/embeddings` takes: texts, images; nothing without an endpoint."
     )

@@ -432,7 +432,7 @@ def test_the_listed_kinds() -> None:
     shown = {"map", "heatmap"}
     of_trees = {"predict", "evaluate", "consensus", "calibrate", "drift", "name", "place", *shown}
     listed = {kind.name for kind in kinds() if kind.listed}
-    assert {"fit", "transform", "compare", "attach", *of_trees} == listed
+    assert {"fit", "transform", "embed", "compare", "attach", *of_trees} == listed
 
 
 def test_features_are_prepared_by_steps_with_defaults_filled_in(api: Api) -> None:

@@ -1,0 +1,8 @@
+"""Vectors of texts and images by an endpoint that the operator has set.
+
+Start with `vectors`: what of a job's items the endpoint gets, and what becomes of its answers.
+
+- `vectors`: the vectors of a job, in batches, within the operator's bounds; what is had already, of
+  an earlier attempt or of an earlier job, is not sent again.
+- `endpoint`: one batch to an endpoint of embeddings in OpenAI's form.
+"""
