@@ -37,6 +37,11 @@ class StoreUnavailable(TransientError):
     """Redis or the object store cannot be reached."""
 
 
+class Rebuilding(StoreUnavailable):
+    """Redis has started or lost its data, and its records are being compared with the store. Its
+    message says how far that is."""
+
+
 class StoreFull(TransientError):
     """Redis or the object store has no room left."""
 

@@ -28,6 +28,7 @@ from workers.errors import (
     Damaged,
     OverLimit,
     Problem,
+    Rebuilding,
     StoreFull,
     StoreUnavailable,
     TransientError,
@@ -368,6 +369,12 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
         status, title, _ = KINDS["full"]
         return problem("full", title, status, "The store has no room left."), {}
     status, title, _ = KINDS["unavailable"]
+    if isinstance(error, Rebuilding):
+        detail = (
+            f"Redis has started, and the service is {error}; lists can be read after that. Nothing "
+            "was changed. Try again."
+        )
+        return problem("unavailable", title, status, detail), {"Retry-After": "5"}
     what = (
         "Redis or the object store"
         if isinstance(error, StoreUnavailable)
