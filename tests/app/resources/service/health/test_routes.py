@@ -138,12 +138,16 @@ def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.Mon
 
 def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
     job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    unneeded = api.client.post("/v1/jobs", json=new_job()).json()["id"]
     redis, prefix = api.service.redis, api.settings.key_prefix
     redis.set(f"{prefix}counted", "an earlier run")
     redis.config_set("maxmemory", 1)
     try:
         assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["redis"]
-        problem_of(api.client.post("/v1/jobs", json=new_job()), 507, "full")
+        full = problem_of(api.client.post("/v1/jobs", json=new_job()), 507, "full")
+        assert "Redis has no memory left" in full["detail"]
+        assert "delete what is not needed, which needs no room" in full["detail"]
+        assert api.client.delete(f"/v1/jobs/{unneeded}").status_code == 204
         assert [job["id"] for job in api.client.get("/v1/jobs").json()["items"]] == [job_id]
         assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
         assert api.client.get("/v1/datasets").json()["items"] == []
