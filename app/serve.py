@@ -35,6 +35,7 @@ from workers.child import confinement
 from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
 from workers.errors import FatalError, TransientError
+from workers.jobs.rebuild import COMPARING
 from workers.processes import FolderInUse, FolderLock
 from workers.stores import privacy
 from workers.stores.objects.address import blobs_at
@@ -56,6 +57,8 @@ _READY_POLL_SHARE = 0.1
 the store: on a busy machine the check is made less often, though every `_LONGEST_READY_POLL_S`."""
 
 _LONGEST_READY_POLL_S = 0.5
+_SAY_S = 5.0
+"""How often to say how far the records are compared with the store."""
 
 
 class CannotStart(Exception):
@@ -257,6 +260,7 @@ class _LocalService:
     def _watch_ready(self) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
         began, announced = time.monotonic(), False
+        say_at = began
         while not self._stop_requests:
             started = time.monotonic()
             connection = http.client.HTTPConnection(host, self._port, timeout=5.0)
@@ -274,6 +278,9 @@ class _LocalService:
                 if not announced and COMPILING.encode() in body:
                     announced = True
                     print(COMPILING, flush=True)
+                if COMPARING.encode() in body and started >= say_at:
+                    say_at = started + _SAY_S
+                    print(json.loads(body)["detail"], flush=True)
             pause_s = (time.monotonic() - started) / _READY_POLL_SHARE
             shortest_s = _LONGEST_READY_POLL_S if announced else _READY_POLL_S
             time.sleep(min(max(pause_s, shortest_s), _LONGEST_READY_POLL_S))

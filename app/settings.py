@@ -86,6 +86,13 @@ class Settings(WorkerSettings):
     oidc_session_s: int = Field(
         8 * 3600, ge=60, le=30 * 24 * 3600, description="How long one signs in for."
     )
+    oidc_check_s: int = Field(
+        900,
+        ge=0,
+        le=24 * 3600,
+        description="How often the issuer says anew, by a refresh token, whether a session goes on "
+        "and which groups its person is in; 0: never.",
+    )
 
     frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
         (),

@@ -17,6 +17,9 @@ from models.errors import UsageError
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """The numbers of an OSError for a full disk."""
 
+NO_MEMORY, NO_DISK = "Redis has no memory left", "Redis cannot write to its disk"
+"""What `StoreFull` says of Redis."""
+
 Problem = dict[str, Any]
 """A problem of RFC 9457 as plain JSON: type, title, status, detail, then further members."""
 
@@ -35,6 +38,11 @@ class FatalError(Exception):
 
 class StoreUnavailable(TransientError):
     """Redis or the object store cannot be reached."""
+
+
+class Rebuilding(StoreUnavailable):
+    """Redis has started or lost its data, and its records are being compared with the store. Its
+    message says how far that is."""
 
 
 class StoreFull(TransientError):

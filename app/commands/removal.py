@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     try:
         parts = assemble(_settings(arguments.data_dir), lambda queue, job_id: None)
-        parts.ledger.ensure_built()
+        parts.ledger.ensure_built(wait_s=3600.0)
         retention = parts.ledger.retention
         verdicts = retention.plan() if arguments.dry_run else retention.run("operator")
     except ValidationError as error:

@@ -25,9 +25,12 @@ from app.http.pointers import HEADER, QUERY, located
 from app.http.problem_schemas import ProblemBody
 from models.errors import UsageError, shown
 from workers.errors import (
+    NO_DISK,
+    NO_MEMORY,
     Damaged,
     OverLimit,
     Problem,
+    Rebuilding,
     StoreFull,
     StoreUnavailable,
     TransientError,
@@ -363,11 +366,28 @@ def _without_slash(request: Request) -> str | None:
     return address(request, quote(plain, safe="/@:")) + (f"?{query}" if query else "")
 
 
+_ROOM = {
+    NO_MEMORY: "delete what is not needed, which needs no room, or raise its `maxmemory`",
+    NO_DISK: "make room on its disk and repeat the request: a DELETE has removed from the store "
+    "what it could, and is completed so",
+}
+
+
 def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str]]:
     if isinstance(error, StoreFull):
         status, title, _ = KINDS["full"]
-        return problem("full", title, status, "The store has no room left."), {}
+        # Only sentences that are known: others may name places.
+        what = str(error) if str(error) in _ROOM else "The store has no room left"
+        remedy = _ROOM.get(what, "delete what is not needed, which needs no room, or enlarge it")
+        detail = f"{what}; what is stored can be read. To go on, {remedy}."
+        return problem("full", title, status, detail), {}
     status, title, _ = KINDS["unavailable"]
+    if isinstance(error, Rebuilding):
+        detail = (
+            f"Redis has started, and the service is {error}; lists can be read after that. Nothing "
+            "was changed. Try again."
+        )
+        return problem("unavailable", title, status, detail), {"Retry-After": "5"}
     what = (
         "Redis or the object store"
         if isinstance(error, StoreUnavailable)

@@ -47,12 +47,18 @@ class Beside:
             if counted == size:
                 return
 
-    def recount(self, owner: str, folders: Iterable[str] = ()) -> None:
-        """Count these folders of a dataset or job, and all that were counted before."""
-        with translated():
-            known = self._client.hkeys(f"{self._prefix}beside:{owner}")
-        for folder in {*folders, *(str(name) for name in known)}:
+    def recount(self, owner: str) -> None:
+        """Count all folders of a dataset or job that were counted before."""
+        for folder in self.counted([owner])[0]:
             self.count(folder)
+
+    def counted(self, owners: Iterable[str]) -> list[list[str]]:
+        """The folders of each of these datasets and jobs that are counted. One round trip."""
+        with translated():
+            pipe = self._client.pipeline(transaction=False)
+            for owner in owners:
+                pipe.hkeys(f"{self._prefix}beside:{owner}")
+            return [[str(name) for name in names] for names in pipe.execute()]
 
     def _size(self, folder: str) -> int:
         return sum(size for _, size in self._blobs.sizes(folder))

@@ -239,9 +239,11 @@ def _tested(condition: Condition) -> list[bytes]:
         _instruction(_LOAD, _ARGUMENTS + 8 * condition.argument),
         _instruction(_AND, condition.mask),
     ]
+    allowed, refused = _instruction(_RETURN, _ALLOW), _refusal(condition.error)
+    named, other = (refused, allowed) if condition.but else (allowed, refused)
     for value in condition.values:
-        program += [_instruction(_EQUAL, value, if_false=1), _instruction(_RETURN, _ALLOW)]
-    return [*program, _refusal(condition.error)]
+        program += [_instruction(_EQUAL, value, if_false=1), named]
+    return [*program, other]
 
 
 def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:

@@ -25,12 +25,14 @@ _NAMESPACES = 0x7E020000
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A call is allowed if `argument & mask` is one of `values`; else it fails with `error`."""
+    """A call is allowed if `argument & mask` is one of `values`, or, where `but` is true, is none
+    of them; else it fails with `error`."""
 
     argument: int
     values: tuple[int, ...]
     mask: int = 0xFFFFFFFF
     error: int = errno.EPERM
+    but: bool = False
 
 
 # Each call: its name, and its number on x86-64 and on ARM64; "-" where it does not exist.
@@ -51,7 +53,7 @@ sync_file_range 277 84; fadvise64 221 223; readahead 187 213; copy_file_range 32
 splice 275 76; tee 276 77; vmsplice 278 75; openat 257 56; openat2 437 437; close_range 436 436;
 memfd_create 319 279; getxattr 191 8; lgetxattr 192 9; fgetxattr 193 10; listxattr 194 11;
 llistxattr 195 12; flistxattr 196 13; setxattr 188 5; lsetxattr 189 6; fsetxattr 190 7;
-removexattr 197 14; lremovexattr 198 15; fremovexattr 199 16; ioctl 16 29;
+removexattr 197 14; lremovexattr 198 15; fremovexattr 199 16;
 eventfd 284 -; eventfd2 290 19; epoll_create 213 -; epoll_create1 291 20; epoll_ctl 233 21;
 epoll_wait 232 -; epoll_pwait 281 22; epoll_pwait2 441 441; timerfd_create 283 85;
 timerfd_settime 286 86; timerfd_gettime 287 87; signalfd 282 -; signalfd4 289 74;
@@ -67,9 +69,8 @@ getresuid 118 148; getresgid 120 150; getgroups 115 158; getpgid 121 155; getpgr
 setpgid 109 154; setsid 112 157; getsid 124 156; capget 125 90; prctl 157 167; arch_prctl 158 -;
 set_tid_address 218 96; set_robust_list 273 99; rseq 334 293; futex 202 98; futex_waitv 449 449;
 futex_wake 454 454; futex_wait 455 455; futex_requeue 456 456; sched_yield 24 124;
-sched_getaffinity 204 123; sched_setaffinity 203 122; sched_getparam 143 121;
-sched_setparam 142 118; sched_getscheduler 145 120; sched_setscheduler 144 119;
-sched_getattr 315 275; sched_setattr 314 274; sched_get_priority_max 146 125;
+sched_getaffinity 204 123; sched_getparam 143 121; sched_getscheduler 145 120;
+sched_getattr 315 275; sched_get_priority_max 146 125;
 sched_get_priority_min 147 126; sched_rr_get_interval 148 127; getpriority 140 141;
 getrlimit 97 163; setrlimit 160 164; getrusage 98 165; times 100 153; sysinfo 99 179;
 uname 63 160; getcpu 309 168; getrandom 318 278; time 201 -; gettimeofday 96 169;
@@ -84,8 +85,9 @@ recvmmsg 299 243; shutdown 48 210; getsockname 51 204; getpeername 52 205; setso
 getsockopt 55 209;
 """
 _CONDITIONAL = """
-clone 56 220; personality 135 92; prlimit64 302 261; setpriority 141 140; socketpair 53 199;
-socket 41 198;
+clone 56 220; ioctl 16 29; personality 135 92; prlimit64 302 261; setpriority 141 140;
+sched_setaffinity 203 122; sched_setparam 142 118; sched_setscheduler 144 119;
+sched_setattr 314 274; socketpair 53 199; socket 41 198;
 """
 _INTERNET = """
 connect 42 203; bind 49 200; listen 50 201; accept 43 202; accept4 288 242;
@@ -94,11 +96,18 @@ connect 42 203; bind 49 200; listen 50 201; accept 43 202; accept4 288 242;
 
 CONDITIONS = {
     "clone": Condition(0, (0,), _NAMESPACES),
+    # Not what types into a terminal (TIOCSTI, TIOCLINUX): a worker may share one with a shell.
+    "ioctl": Condition(1, (0x5412, 0x541C), but=True),
     # Only the question what it is.
     "personality": Condition(0, (0xFFFFFFFF,)),
     # Only the limits of the process that calls.
     "prlimit64": Condition(0, (0,)),
     "setpriority": Condition(1, (0,)),
+    # Only the thread that calls: its worker would hardly run any more.
+    "sched_setaffinity": Condition(0, (0,)),
+    "sched_setparam": Condition(0, (0,)),
+    "sched_setscheduler": Condition(0, (0,)),
+    "sched_setattr": Condition(0, (0,)),
     # A pair of datagram sockets could send elsewhere, too.
     "socketpair": Condition(1, (socket.SOCK_STREAM,), 0xF, errno.EACCES),
 }

@@ -38,7 +38,7 @@ from workers.jobs.inspections import Inspections
 from workers.jobs.interrupted import Interrupted
 from workers.jobs.pauses import Pauses
 from workers.jobs.pieces import Pieces
-from workers.jobs.rebuild import NO_ROOM_FOR_RECORDS, Rebuild
+from workers.jobs.rebuild import NO_ROOM_FOR_RECORDS, WAIT_S, Rebuild
 from workers.jobs.repeats import lacking, repeat_of
 from workers.jobs.retention import Retention
 from workers.jobs.submission import Intake
@@ -508,9 +508,15 @@ class Ledger:
         """Whether Redis has started, or lost its data, since the last rebuild."""
         return self._rebuild.needed()
 
-    def ensure_built(self) -> None:
-        """Rebuild if needed: what is not found afterwards does not exist."""
-        self._rebuild.ensure()
+    def ensure_built(self, wait_s: float = WAIT_S) -> None:
+        """Rebuild if needed: what is not found afterwards does not exist. Rebuilding if that takes
+        longer than `wait_s`."""
+        self._rebuild.ensure(wait_s)
+
+    def rebuild_course(self, wait_s: float) -> str | None:
+        """How far a rebuild is, where one is needed and not over after `wait_s`; None where records
+        can be read."""
+        return self._rebuild.course(wait_s)
 
     def counts(self) -> dict[str, int]:
         """Number of jobs by status, inspections and imports included."""

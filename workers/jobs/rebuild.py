@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -19,11 +20,19 @@ from itertools import compress, islice
 from typing import TypeVar
 
 from workers.artifacts.annotations import Annotations
-from workers.artifacts.beside import Beside, folder_beside, owner_of
+from workers.artifacts.beside import Beside, folder_beside
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.uploads import Parts
-from workers.errors import Damaged, Missing, StoreFull, StoreUnavailable
+from workers.errors import (
+    Damaged,
+    FatalError,
+    Missing,
+    Rebuilding,
+    StoreFull,
+    StoreUnavailable,
+    TransientError,
+)
 from workers.jobs.finish import Endings
 from workers.jobs.pauses import Pauses
 from workers.jobs.pieces import Pieces
@@ -43,11 +52,18 @@ HOLD_S = 30.0
 LEFT_S = 24 * 3600.0
 """A dataset whose upload was begun but never ended is removed after this time."""
 
+WAIT_S = 10.0
+"""How long whoever needs the records waits for a rebuild before it is refused."""
+
 _AT_ONCE = 500
 _THREADS = 8
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+Folder = tuple[str, str, set[str]]
+"""Tenant and id of a dataset or job, and the names of its objects."""
+
+COMPARING = "comparing records with the store"
 NO_ROOM_FOR_RECORDS = "Redis has no room for the records that it lost"
 
 
@@ -77,14 +93,16 @@ class Rebuild:
         self._pieces = pieces
         self._pauses = pauses
         self._receiver_of = receiver_of
+        self._starting = threading.Lock()
+        self._going: Future[int] | None = None
 
     def needed(self) -> bool:
         """Whether Redis has started or lost its data since the last rebuild. One round trip."""
         run_id, built = self._records.run_ids()
         return run_id != built
 
-    def ensure(self) -> None:
-        """Rebuild if that is needed.
+    def ensure(self, wait_s: float = WAIT_S) -> None:
+        """Rebuild if that is needed; Rebuilding if it takes longer than `wait_s`, while it goes on.
 
         Where Redis has no room for it, what Redis holds from before its restart is good enough to
         be read; StoreUnavailable if it holds nothing.
@@ -93,16 +111,47 @@ class Rebuild:
         if run_id == built:
             return
         try:
-            self.run()
+            going, joined = self._begun()
+            if joined and isinstance(going.exception(wait_s), TransientError):
+                # It may have failed for something that has changed since.
+                going, _ = self._begun()
+            going.result(wait_s)
+        except TimeoutError:
+            raise Rebuilding(self._words()) from None
         except StoreFull as error:
             if built is None:
                 raise StoreUnavailable(NO_ROOM_FOR_RECORDS) from error
             _log.warning("Redis has no room to rebuild what it lost")
 
-    def run(self, wait_s: float = 10.0) -> int:
+    def course(self, wait_s: float) -> str | None:
+        """How far a rebuild is, in words, where one is needed and not over after `wait_s`; begins
+        it. None where records can be read."""
+        try:
+            self.ensure(wait_s)
+        except (Rebuilding, FatalError) as error:
+            return str(error)
+        except StoreUnavailable:
+            return self._words()
+        return None
+
+    def _begun(self) -> tuple[Future[int], bool]:
+        """The rebuild of this process that is under way, or a new one, in a thread; and whether it
+        was under way."""
+        with self._starting:
+            if self._going is not None and not self._going.done():
+                return self._going, True
+            self._going = Future()
+            arguments = (self._going, self.run)
+            threading.Thread(target=_fulfil, args=arguments, name="rebuild", daemon=True).start()
+            return self._going, False
+
+    def _words(self) -> str:
+        return self._records.rebuild_course() or COMPARING
+
+    def run(self, wait_s: float = WAIT_S) -> int:
         """Restore what is missing; returns the number of restored jobs and datasets.
 
-        While another process does so, wait for it; raises StoreUnavailable after `wait_s`, and
+        While another process does so, wait for it; raises Rebuilding after `wait_s`, and
         FatalError if a newer version wrote the store.
         """
         require_readable(self._blobs)
@@ -110,7 +159,7 @@ class Rebuild:
         until = time.monotonic() + wait_s
         while not self._records.rebuild_begin(token, HOLD_S):
             if time.monotonic() >= until:
-                raise StoreUnavailable("records are being rebuilt")
+                raise Rebuilding(self._words())
             time.sleep(0.05)
             if not self.needed():
                 return 0
@@ -181,21 +230,26 @@ class Rebuild:
             self._endings.settle(tenant, job_id, end)
 
     def _all(self, token: str) -> int:
-        restored = 0
+        restored = n_done = 0
         # For each job in the store, whether it has ended.
         ended: dict[str, bool] = {}
+        uploaded = list(_folders(self._blobs.keys("datasets/")))
+        stored = list(_folders(self._blobs.keys("jobs/")))
+        n_all = len(uploaded) + len(stored)
         with ThreadPoolExecutor(_THREADS, "rebuild") as pool:
-            for datasets in batches(_folders(self._blobs.keys("datasets/"))):
-                self._hold(token)
-                restored += sum(pool.map(lambda folder: self._dataset(*folder), datasets))
-            for jobs in batches(_folders(self._blobs.keys("jobs/"))):
-                self._hold(token)
+            for datasets in batches(uploaded):
+                self._hold(token, n_done, n_all)
+                restored += sum(pool.map(self._dataset, datasets, self._counted(datasets)))
+                n_done += len(datasets)
+            for jobs in batches(stored):
+                self._hold(token, n_done, n_all)
                 statuses = self._records.statuses(job_id for _, job_id, _ in jobs)
-                restored += sum(pool.map(self._job, jobs, statuses))
+                restored += sum(pool.map(self._job, jobs, statuses, self._counted(jobs)))
                 uncounted = self._records.uncounted(job_id for _, job_id, _ in jobs)
                 for _ in pool.map(self._count, compress(jobs, uncounted)):
                     pass
                 ended.update({job_id: END in names for _, job_id, names in jobs})
+                n_done += len(jobs)
             for key in self._blobs.keys("open/"):
                 _, tenant, job_id = key.split("/", 2)
                 with _left_out(job_id):
@@ -204,7 +258,7 @@ class Rebuild:
                     elif job_id not in ended and self._endings.deleted(tenant, job_id):
                         self._blobs.delete(key)
             for missing in batches(sorted(set(self._records.all_ids()) - ended.keys())):
-                self._hold(token)
+                self._hold(token, n_done, n_all)
                 for _ in pool.map(self._drop_if_deleted, missing):
                     pass
         self._pauses.sync()
@@ -218,32 +272,40 @@ class Rebuild:
         record = self._records.get(job_id)
         return record is None or record.ended
 
-    def _dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:
+    def _counted(self, folders: Iterable[Folder]) -> list[list[str]]:
+        """For each dataset or job, the folders beside it that Redis counts. One round trip."""
+        return self._beside.counted(own_id for _, own_id, _ in folders)
+
+    def _dataset(self, folder: Folder, counted: list[str]) -> bool:
         try:
-            return self._whole_dataset(tenant, dataset_id, names)
+            return self._whole_dataset(*folder, counted)
         except Damaged as error:
-            _leave_out(dataset_id, error)
+            _leave_out(folder[1], error)
             return False
 
-    def _whole_dataset(self, tenant: str, dataset_id: str, names: set[str]) -> bool:
+    def _whole_dataset(
+        self, tenant: str, dataset_id: str, names: set[str], counted: list[str]
+    ) -> bool:
         if "meta.json" in names:
             restored = self._datasets.restore(tenant, dataset_id)
             self._annotate(tenant, dataset_id, names)
-            self._count_beside(layout.dataset(tenant, dataset_id), names)
+            self._count_beside(layout.dataset(tenant, dataset_id), names, counted)
             return restored
         lost = self._blobs.size(layout.dataset(tenant, dataset_id, "meta.json")) is None
         if lost and age_s(made_at(dataset_id)) > LEFT_S:
             self._datasets.discard(tenant, dataset_id)
         return False
 
-    def _job(self, folder: tuple[str, str, set[str]], status: str | None) -> bool:
+    def _job(self, folder: Folder, status: str | None, counted: list[str]) -> bool:
         try:
-            return self._whole_job(*folder, status)
+            return self._whole_job(*folder, status, counted)
         except Damaged as error:
             _leave_out(folder[1], error)
             return False
 
-    def _whole_job(self, tenant: str, job_id: str, names: set[str], status: str | None) -> bool:
+    def _whole_job(
+        self, tenant: str, job_id: str, names: set[str], status: str | None, counted: list[str]
+    ) -> bool:
         if REQUEST not in names:
             # The request is written first and deleted first: so a deletion was interrupted.
             if self._endings.deleted(tenant, job_id):
@@ -257,7 +319,7 @@ class Rebuild:
             if end is not None:
                 self._endings.settle(tenant, job_id, end)
         self._annotate(tenant, job_id, names)
-        self._count_beside(layout.job(tenant, job_id), names)
+        self._count_beside(layout.job(tenant, job_id), names, counted)
         return restored
 
     def _annotate(self, tenant: str, own_id: str, names: set[str]) -> None:
@@ -268,17 +330,19 @@ class Rebuild:
         ):
             self._annotations.restore(tenant, f"{kind}_{suffix}")
 
-    def _count_beside(self, place: str, names: set[str]) -> None:
-        """Count what was added to a dataset or job; place : its folder, names : its objects."""
+    def _count_beside(self, place: str, names: set[str], counted: list[str]) -> None:
+        """Count what was added to a dataset or job; place : its folder, names : its objects,
+        counted : the folders that were counted before."""
         folders = {folder for name in names if (folder := folder_beside(name)) is not None}
-        self._beside.recount(owner_of(place), [f"{place}{folder}" for folder in folders])
+        for folder in {*counted, *(f"{place}{folder}" for folder in folders)}:
+            self._beside.count(folder)
 
     def _shares(self) -> None:
         """Count the links to trees."""
         for folder in {f"{key.rpartition('/')[0]}/" for key in self._blobs.keys(layout.SHARES)}:
             self._beside.count(folder)
 
-    def _count(self, folder: tuple[str, str, set[str]]) -> None:
+    def _count(self, folder: Folder) -> None:
         """Count a job whose record is of a version that did not count."""
         tenant, job_id, _ = folder
         with _left_out(job_id), suppress(Missing):
@@ -299,13 +363,21 @@ class Rebuild:
             if owner is not None and self._endings.deleted(owner[0], job_id):
                 self._records.drop(job_id)
 
-    def _hold(self, token: str) -> None:
-        if not self._records.rebuild_hold(token, HOLD_S):
+    def _hold(self, token: str, n_done: int, n_all: int) -> None:
+        course = f"{COMPARING}: {n_done:,} of {n_all:,}"
+        if not self._records.rebuild_hold(token, HOLD_S, course):
             raise StoreUnavailable("Redis lost its data during a rebuild")
 
 
-def _folders(keys: Iterable[str]) -> Iterator[tuple[str, str, set[str]]]:
-    """(tenant, id, names of the objects) from keys `<kind>/<tenant>/<id>/<name>` in any order."""
+def _fulfil(future: Future[int], rebuild: Callable[[], int]) -> None:
+    try:
+        future.set_result(rebuild())
+    except BaseException as error:
+        future.set_exception(error)
+
+
+def _folders(keys: Iterable[str]) -> Iterator[Folder]:
+    """From keys `<kind>/<tenant>/<id>/<name>` in any order."""
     folders: dict[tuple[str, str], set[str]] = {}
     for key in keys:
         _, tenant, own_id, name = key.split("/", 3)

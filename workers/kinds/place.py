@@ -17,8 +17,9 @@ from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
-from workers.kinds.kind import Find, NamedKind
+from workers.kinds.kind import Find, Lane, NamedKind
 from workers.kinds.of_fit import OfFit
+from workers.model import Request
 from workers.work.fit_rows import prepared
 from workers.work.job import Job, Outcome
 from workers.work.sources import Source, of_role, reading_warnings, tree_of, values_of
@@ -49,6 +50,11 @@ class _Place(NamedKind[PlacementOptions]):
     noun = "placement"
     prefix = "pl"
     Options = PlacementOptions
+
+    def lane(self, request: Request) -> Lane:
+        """Thousands of classes take seconds, all pairs being compared: quick work does not wait
+        for that."""
+        return "fit"
 
     def sources(self, find: Find, options: PlacementOptions) -> list[Source]:
         return options.sources(find)

@@ -83,11 +83,10 @@ class Issuer:
 
     async def claims_of_code(
         self, code: str, redirect: str, nonce: str, verifier: str
-    ) -> tuple[dict[str, Any], str]:
-        """What the issuer says of the person who has this code, and its ID token. Raises Refused
-        `forbidden` for a code or token that is not good, `unavailable` where the issuer does not
-        answer."""
-        metadata = await self._known()
+    ) -> tuple[dict[str, Any], str, str]:
+        """What the issuer says of the person who has this code, its ID token, and its refresh token
+        or ''. Raises Refused `forbidden` for a code or token that is not good, `unavailable` where
+        the issuer does not answer."""
         form = {
             "grant_type": "authorization_code",
             "code": code,
@@ -95,28 +94,53 @@ class Issuer:
             "client_id": self._client_id,
             "code_verifier": verifier,
         }
-        auth: httpx.BasicAuth | None = None
-        if self._secret:
-            ways = metadata.get("token_endpoint_auth_methods_supported")
-            if isinstance(ways, list) and "client_secret_basic" not in ways:
-                form["client_secret"] = self._secret
-            else:
-                # RFC 6749, 2.3.1: both are form-encoded first.
-                auth = httpx.BasicAuth(quote(self._client_id, ""), quote(self._secret, ""))
-        status, answer = await _answer("POST", metadata["token_endpoint"], form, auth)
-        token = answer.get("id_token")
-        if status != 200 or not isinstance(token, str):
+        found = await self._tokens(form)
+        if found is None:
             raise Refused(
                 "forbidden",
                 "The issuer did not accept this sign-in, which may have been used before or taken "
                 "too long; sign in again.",
             )
-        claims = await self.checked(token, self._client_id)
+        claims = await self.checked(found[0], self._client_id)
         if claims.get("nonce") != nonce:
             raise Refused(
                 "forbidden", "The issuer's token is that of another sign-in (nonce); sign in again."
             )
-        return claims, token
+        return claims, *found
+
+    async def refreshed(self, refresh: str) -> tuple[dict[str, Any], str, str]:
+        """What the issuer says now of the person whose sign-in gave this refresh token, its ID
+        token, and the refresh token to use next time or '' (OpenID Connect Core 1.0, 12). Raises as
+        `claims_of_code`."""
+        form = {
+            "grant_type": "refresh_token",
+            "refresh_token": refresh,
+            "client_id": self._client_id,
+            "scope": self._scopes,
+        }
+        found = await self._tokens(form)
+        if found is None:
+            raise Refused("forbidden", "The issuer does not go on with this sign-in.")
+        return await self.checked(found[0], self._client_id), *found
+
+    async def _tokens(self, form: dict[str, str]) -> tuple[str, str] | None:
+        """The ID token and the refresh token, or '', for a grant; None where it is not accepted or
+        there is no ID token."""
+        metadata = await self._known()
+        auth: httpx.BasicAuth | None = None
+        if self._secret:
+            ways = metadata.get("token_endpoint_auth_methods_supported")
+            if isinstance(ways, list) and "client_secret_basic" not in ways:
+                form = {**form, "client_secret": self._secret}
+            else:
+                # RFC 6749, 2.3.1: both are form-encoded first.
+                auth = httpx.BasicAuth(quote(self._client_id, ""), quote(self._secret, ""))
+        status, answer = await _answer("POST", metadata["token_endpoint"], form, auth)
+        token, refresh = answer.get("id_token"), answer.get("refresh_token")
+        if status != 200 or not isinstance(token, str):
+            return None
+        usable = isinstance(refresh, str) and len(refresh) <= LONGEST_TOKEN
+        return token, str(refresh) if usable else ""
 
     async def checked(self, token: str, audience: str) -> dict[str, Any]:
         """The claims of a token of this issuer for this audience. Raises Refused `forbidden` with
@@ -188,7 +212,7 @@ class Issuer:
         listed = answer.get("keys")
         if status != 200 or not isinstance(listed, list):
             if self._keys is None:
-                raise _away()
+                raise away()
             return self._keys[1]
         keys: dict[str, tuple[Any, Sequence[str]]] = {}
         for number, each in enumerate(listed[:100]):
@@ -215,10 +239,10 @@ class Issuer:
         try:
             status, answer = await _answer("GET", place)
             if status != 200 or answer.get("issuer") != self._url:
-                raise _away()
+                raise away()
             for name in ("authorization_endpoint", "token_endpoint", "jwks_uri"):
                 if not _safe(answer.get(name), self._url):
-                    raise _away()
+                    raise away()
         except Refused:
             if self._metadata is None:
                 raise
@@ -254,13 +278,13 @@ async def _answer(
                 async for piece in response.aiter_bytes():
                     content += piece
                     if len(content) > MOST_BYTES:
-                        raise _away()
+                        raise away()
             finally:
                 await response.aclose()
     except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError):
-        raise _away() from None
+        raise away() from None
     if response.status_code >= 500 or response.status_code == 429:
-        raise _away()
+        raise away()
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -268,7 +292,7 @@ async def _answer(
     return response.status_code, value if isinstance(value, dict) else {}
 
 
-def _away() -> Refused:
+def away() -> Refused:
     return Refused(
         "unavailable",
         "The issuer of sign-ins (UMBEL_OIDC_ISSUER) does not answer as one does; try again. Keys "

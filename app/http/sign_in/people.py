@@ -24,7 +24,7 @@ from redis import Redis
 from app.http.keyring import Access, unauthenticated
 from app.http.problems import Refused
 from app.http.sign_in.groups import Group, first_of, groups
-from app.http.sign_in.issuer import Issuer
+from app.http.sign_in.issuer import Issuer, away
 from app.http.sign_in.sessions import Person, Sessions
 from app.settings import Settings
 from models.errors import listed
@@ -88,12 +88,11 @@ class People:
             )
         if "code" not in query:
             raise Refused("forbidden", "The issuer did not let you sign in.")
-        claims, token = await self.issuer.claims_of_code(
+        claims, token, refresh = await self.issuer.claims_of_code(
             query["code"], self.redirect, nonce, verifier
         )
         person = self._person(claims, time.time() + self._settings.oidc_session_s)
-        # A longer one would not fit into the address of a sign-out.
-        person = replace(person, token=token if len(token) <= _LONGEST_HINT else "")
+        person = _with_tokens(person, token, refresh if self._settings.oidc_check_s else "")
         assert self.sessions is not None
         access = self._access(person)
         cookie = await self.sessions.begin(person)
@@ -129,7 +128,41 @@ class People:
         person = await self.sessions.find(cookie)
         if person is None:
             raise unauthenticated("You are not signed in any more; sign in again.")
-        return self._access(person, digest_of(cookie))
+        return self._access(await self._checked(cookie, person), digest_of(cookie))
+
+    async def _checked(self, cookie: str, person: Person) -> Person:
+        """The person as the issuer says at most `UMBEL_OIDC_CHECK_S` ago; that once more while the
+        issuer does not answer.
+
+        Raises Refused: `unauthenticated`, with the session ended, for one that the issuer does not
+        go on with or who is in no group any more; `unavailable` where it has not answered longer.
+        """
+        every = self._settings.oidc_check_s
+        overdue_s = time.time() - person.checked - every
+        assert self.sessions is not None
+        if not every or not person.refresh or overdue_s < 0:
+            return person
+        may = await self.sessions.may_check(cookie)
+        if may == "failed" and overdue_s >= every:
+            raise away()
+        if may != "yes":
+            return person
+        try:
+            claims, token, refresh = await self.issuer.refreshed(person.refresh)
+            now = self._person(claims, person.until)
+            if now.id != person.id:
+                raise Refused("forbidden", "The issuer's token is somebody else's.")
+        except Refused as refused:
+            if refused.status_code != 403:
+                await self.sessions.check_failed(cookie)
+                if overdue_s < every:
+                    return person
+                raise
+            await self.sessions.end(cookie)
+            raise unauthenticated(f"{refused.detail} Sign in again.") from None
+        now = _with_tokens(replace(now, since=person.since), token, refresh or person.refresh)
+        await self.sessions.change(cookie, now)
+        return now
 
     def require_origin(self, headers: Mapping[str, str]) -> None:
         """Raise Refused for a change by a session that does not come from our page."""
@@ -215,6 +248,12 @@ def people(settings: Settings) -> People | None:
     if any((*others, settings.oidc_groups_file, settings.oidc_audience)):
         raise ValueError("UMBEL_OIDC_ISSUER is not set, but others of its settings are.")
     return None
+
+
+def _with_tokens(person: Person, token: str, refresh: str) -> Person:
+    # A longer one would not fit into the address of a sign-out.
+    hint = token if len(token) <= _LONGEST_HINT else ""
+    return replace(person, token=hint, refresh=refresh, checked=time.time())
 
 
 def _check(settings: Settings) -> None:

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from anyio import to_thread
 from redis import Redis
@@ -22,6 +22,8 @@ from workers.stores.redis.client import translated
 
 KNOWN_S = 2.0
 """How long what Redis says of a session holds: one that was ended elsewhere ends within this."""
+CHECKING_S = 15
+"""For how long a check keeps others from beginning; longer than the issuer may take."""
 _KEPT = 4096
 T = TypeVar("T")
 
@@ -30,7 +32,8 @@ T = TypeVar("T")
 class Person:
     """Who signed in. id : `usr_` and 26 characters, the same at each sign-in. groups : the
     groups of the settings that the person was in. until : Unix time at which the session ends.
-    token : the issuer's, by which it knows whose session is to end at sign-out."""
+    token : the issuer's, by which it knows whose session is to end at sign-out. refresh : by which
+    it says anew who is in which group, or ''. checked : Unix time at which it last did."""
 
     id: str
     name: str
@@ -38,6 +41,8 @@ class Person:
     since: float
     until: float
     token: str = ""
+    refresh: str = ""
+    checked: float = 0.0
 
     @property
     def expires_at(self) -> datetime:
@@ -71,6 +76,25 @@ class Sessions:
             self._keep(digest, person)
         return person if person is not None and time.time() < person.until else None
 
+    async def change(self, secret: str, person: Person) -> None:
+        """Keep what the issuer says anew of a session that has not ended meanwhile."""
+        digest = digest_of(secret)
+        place, content = self._place(digest), json.dumps(asdict(person))
+        kept = await _called(lambda: self._redis.set(place, content, xx=True, keepttl=True))
+        self._keep(digest, person if kept else None)
+
+    async def may_check(self, secret: str) -> Literal["yes", "no", "failed"]:
+        """Whether the caller may have a session checked now: one of all processes, since a refresh
+        token may be good for one use only. "failed": the check of a moment ago did."""
+        place = f"{self._place(digest_of(secret))}:check"
+        if await _called(lambda: self._redis.set(place, "begun", nx=True, ex=CHECKING_S)):
+            return "yes"
+        return "failed" if await _called(lambda: self._redis.get(place)) == "failed" else "no"
+
+    async def check_failed(self, secret: str) -> None:
+        place = f"{self._place(digest_of(secret))}:check"
+        await _called(lambda: self._redis.set(place, "failed", ex=CHECKING_S))
+
     async def end(self, secret: str) -> None:
         """End a session: here at once, in other processes within two seconds."""
         digest = digest_of(secret)
@@ -101,6 +125,8 @@ def _person(stored: Any) -> Person | None:
             since=float(value["since"]),
             until=float(value["until"]),
             token=str(value.get("token", "")),
+            refresh=str(value.get("refresh", "")),
+            checked=float(value.get("checked", 0.0)),
         )
     except (ValueError, KeyError, TypeError):
         return None

@@ -8,6 +8,7 @@ not help.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import mmap
 import os
@@ -16,6 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Callable
 
@@ -43,6 +45,15 @@ REFUSED = {row[0]: int(row[_COLUMN]) for row in _ROWS if _COLUMN and row[_COLUMN
 """Calls that no job may make, with their numbers on this machine."""
 
 NAMESPACES = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
+TYPING = (0x5412, 0x541C, 0x5412 | 1 << 32)
+"""TIOCSTI and TIOCLINUX; of the number the kernel reads the low half."""
+_room = ctypes.create_string_buffer(b"\1", 64)
+SCHEDULING = {
+    "sched_setparam": (ctypes.addressof(_room),),
+    "sched_setscheduler": (0, ctypes.addressof(_room)),
+    "sched_setattr": (ctypes.addressof(_room), 0),
+}
+"""Calls that change how another process is given cores, with their further arguments."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -125,6 +136,8 @@ def uses() -> dict[str, int]:
         "program": program,
         "pair": pair,
         "nice": lambda: os.nice(0),
+        "affinity": lambda: os.sched_setaffinity(0, os.sched_getaffinity(0)),
+        "window": lambda: fcntl.ioctl(os.pipe()[0], termios.FIONREAD, bytes(4)),
         "map": lambda: mmap.mmap(-1, 4096).close(),
     }
     return {name: error_of(attempt) for name, attempt in attempts.items()}
@@ -164,6 +177,14 @@ def main() -> None:
         "clone3": call(435),
         "limits": call(table.conditional["prlimit64"], other, 7),
         "priority": call(table.conditional["setpriority"], 0, other, 19),
+        "scheduling": [
+            call(table.conditional["sched_setaffinity"], other, 8, ctypes.addressof(_room)),
+            *(
+                call(table.conditional[name], other, *arguments)
+                for name, arguments in SCHEDULING.items()
+            ),
+        ],
+        "typing": [call(table.conditional["ioctl"], 0, request, 0) for request in TYPING],
         "datagrams": error_of(lambda: socket.socketpair(*datagrams)),
         "memory": error_of(lambda: os.open(f"/proc/{other}/mem", os.O_RDWR)),
         "environment": error_of(lambda: os.open(f"/proc/{other}/environ", os.O_RDONLY)),

@@ -122,6 +122,7 @@ def test_no_other_call_than_those_of_jobs_is_made(sockets: bool) -> None:
     assert results["clone3"] == results["x32"] == results["negative"] == errno.ENOSYS
     assert results["interrupt"] in (None, errno.EPERM)
     assert results["limits"] == results["priority"] == errno.EPERM
+    assert set(results["scheduling"]) == set(results["typing"]) == {errno.EPERM}
     assert results["datagrams"] == errno.EACCES
     assert set(results["uses"].values()) == {0}
     if weaker() is None:

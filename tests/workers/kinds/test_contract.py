@@ -80,6 +80,12 @@ def test_a_job_waits_in_a_lane_and_counts(name: str) -> None:
     assert standing.listed == (name not in ("import", "inspect"))
 
 
+def test_what_may_take_seconds_keeps_no_place_of_quick_work() -> None:
+    """Placements of 3,000 classes held all quick slots: another tenant's job of .2 s took 8 s."""
+    request = _request("place", {"tree": "tr_0", **_chosen(KINDS["place"].Options)})
+    assert KINDS["place"].lane(request) == "fit"
+
+
 @pytest.mark.parametrize("name", [n for n, kind in KINDS.items() if isinstance(kind, NamedKind)])
 def test_what_has_an_id_has_a_list_and_a_removal(name: str, paths: dict[str, Any]) -> None:
     kind = KINDS[name]

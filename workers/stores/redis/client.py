@@ -25,7 +25,7 @@ from redis.exceptions import (
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from workers.errors import StoreFull, StoreUnavailable
+from workers.errors import NO_DISK, NO_MEMORY, StoreFull, StoreUnavailable
 from workers.stores.redis.address import Watched, watched
 
 CONNECT_S = 1.0
@@ -104,16 +104,16 @@ def translated() -> Iterator[None]:
     try:
         yield
     except OutOfMemoryError as error:
-        raise StoreFull("Redis has no memory left") from error
+        raise StoreFull(NO_MEMORY) from error
     except (ConnectionError, TimeoutError, ReadOnlyError, AuthenticationError) as error:
         raise StoreUnavailable(f"Redis does not answer: {type(error).__name__}") from error
     except ResponseError as error:
         # A pipeline says first which of its commands failed.
         text = str(error).rpartition("caused error: ")[2]
         if text.startswith("OOM"):
-            raise StoreFull("Redis has no memory left") from error
+            raise StoreFull(NO_MEMORY) from error
         if text.startswith("MISCONF"):
-            raise StoreFull("Redis cannot write to its disk") from error
+            raise StoreFull(NO_DISK) from error
         if text.startswith(("NOREPLICAS", "UNKILLABLE", "BUSY")):
             raise StoreUnavailable(f"Redis does not answer: {text}") from error
         raise

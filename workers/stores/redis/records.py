@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypedDict, cast
 
 import redis
 
-from workers.errors import Problem
+from workers.errors import Problem, StoreFull
 from workers.model import (
     Advance,
     Claim,
@@ -481,11 +482,8 @@ class Records:
         return bool(self._scripts("drop", job_id, sibling(job_id, "tr")))
 
     def due(self, limit: int) -> list[Due]:
-        """Take the jobs that are due.
-
-        They are due again after `resend_s` unless their state changes; queued ones later, where
-        many wait.
-        """
+        """Take the jobs that are due. They are due again after `resend_s` unless their state
+        changes; queued ones later, where many wait."""
         rows = self._scripts("sweep", limit, _ms(self._settings.resend_s))
         return [Due(*row) for row in rows]
 
@@ -542,15 +540,21 @@ class Records:
         with translated():
             return bool(self.client.set(key, token, nx=True, px=_ms(hold_s)))
 
-    def rebuild_hold(self, token: str, hold_s: float) -> bool:
-        """Renew that right; False if it was lost."""
-        return bool(self._scripts("hold", token, _ms(hold_s)))
+    def rebuild_hold(self, token: str, hold_s: float, course: str = "") -> bool:
+        """Renew that right; False if it was lost. course : how far the rebuild is, in words."""
+        held = bool(self._scripts("hold", token, _ms(hold_s)))
+        with suppress(StoreFull), translated():
+            if held and course:
+                self.client.set(f"{self.prefix}rebuild_course", course, px=_ms(hold_s))
+        return held
+
+    def rebuild_course(self) -> str:
+        """How far the rebuild that is under way is, in words; '' where that is not known."""
+        with translated():
+            return cast("str | None", self.client.get(f"{self.prefix}rebuild_course")) or ""
 
     def rebuild_end(self, token: str, run_id: str) -> bool:
-        """Release that right, with the rebuild complete if `run_id` is not empty.
-
-        False if it was lost.
-        """
+        """Release that right, with the rebuild complete if `run_id` is not empty; False if lost."""
         return bool(self._scripts("built", token, run_id))
 
     def all_ids(self) -> Iterable[str]:

@@ -16,11 +16,15 @@ from app.http.problems import Refused, responses
 from app.resources.service.health.schemas import Health
 from workers.child.compiling import COMPILING
 from workers.errors import StoreFull, TransientError
+from workers.jobs.rebuild import COMPARING
 from workers.stores.redis.client import translated
 from workers.stores.redis.durability import risks
 
 _LEAST_ROOM = 1 << 20
 """Bytes: with less, a store is full; a request and a small result need about that much."""
+
+_GLANCE_S = 1.0
+"""How long to wait for a comparison of Redis with the store that may be over soon."""
 
 router = APIRouter(tags=["health"])
 
@@ -65,7 +69,9 @@ async def get_readyz(
     """Succeeds if Redis, the object store and a worker can be reached and written.
 
     `warnings` names settings of Redis that may lose data. 503 names what cannot be reached, or says
-    that the workers still compile what they need. 507 names what has no room left: what is stored
+    that the workers still compile what they need, or, after a start of Redis, how far its records
+    are compared with the store, until which lists answer 503 (with `workers=false` a warning, since
+    all else is served). 507 names what has no room left: what is stored
     can still be read. `instance` says which service answers, also beside a problem.
     """
     away, full, n_workers = await to_thread.run_sync(_state, service)
@@ -91,9 +97,20 @@ async def get_readyz(
             full=full,
             instance=service.settings.instance_id,
         )
-    warnings = await to_thread.run_sync(_warnings, service)
+    warnings = list(await to_thread.run_sync(_warnings, service))
+    course = await to_thread.run_sync(_course, service, _GLANCE_S if workers else 0.0)
+    if course is not None and workers:
+        raise Refused(
+            "unavailable",
+            f"Not ready: {course}.",
+            headers={"Retry-After": "2"},
+            away=["records"],
+            instance=service.settings.instance_id,
+        )
+    if course is not None:
+        warnings.append(f"Lists answer 503 for now: {course}.")
     return Health(
-        warnings=list(warnings) or None,
+        warnings=warnings or None,
         workers=None if workers else n_workers,
         instance=service.settings.instance_id,
     )
@@ -131,6 +148,14 @@ def _warnings(service: Service) -> tuple[str, ...]:
         return risks(service.redis)
     except TransientError:
         return ()
+
+
+def _course(service: Service, wait_s: float) -> str | None:
+    """How far Redis is compared with the store, where lists wait for that; begins it."""
+    try:
+        return service.ledger.rebuild_course(wait_s)
+    except TransientError:
+        return COMPARING
 
 
 def _state(service: Service) -> tuple[list[str], list[str], int]:

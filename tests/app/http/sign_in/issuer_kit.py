@@ -22,8 +22,9 @@ CLIENT, SECRET = "umbel", "s3cret and: more"
 
 @dataclass
 class Issuer:
-    """claims : what replaces or joins the usual ones. ends : where its sessions end.
-    sign : what makes a token of claims."""
+    """claims : what replaces or joins the usual ones. ends : where its sessions end. refresh : the
+    refresh token that is good now, each for one use; None where it gives none. sign : what makes a
+    token of claims."""
 
     url: str = ""
     kid: str = "first"
@@ -33,6 +34,8 @@ class Issuer:
     requested: list[str] = field(default_factory=list)
     down: bool = False
     ends: str | None = None
+    refresh: str | None = None
+    n_refreshed: int = 0
     sign: Any = None
 
     def rotate(self, kid: str) -> None:
@@ -74,6 +77,12 @@ class Issuer:
         return {"state": query["state"], "code": code}
 
     def exchange(self, form: dict[str, str], authorization: str) -> tuple[int, dict[str, Any]]:
+        if form["grant_type"] == "refresh_token":
+            if self.refresh is None or form["refresh_token"] != self.refresh:
+                return 400, {"error": "invalid_grant"}
+            self.n_refreshed += 1
+            self.refresh = f"refresh-{self.n_refreshed}"
+            return 200, {"id_token": self.token(), "refresh_token": self.refresh}
         begun = self.codes.pop(form.get("code", ""), None)
         pair = base64.b64encode(b"umbel:s3cret%20and%3A%20more").decode()
         digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
@@ -86,7 +95,8 @@ class Issuer:
         )
         if not good or begun is None:
             return 400, {"error": "invalid_grant"}
-        return 200, {"access_token": "x", "id_token": self.token(**self._nonce(begun))}
+        more = {} if self.refresh is None else {"refresh_token": self.refresh}
+        return 200, {"access_token": "x", "id_token": self.token(**self._nonce(begun)), **more}
 
     def _nonce(self, begun: dict[str, str]) -> dict[str, str]:
         return {} if "nonce" in self.claims else {"nonce": begun["nonce"]}
@@ -123,7 +133,8 @@ def serving() -> Iterator[Issuer]:
         def do_POST(self) -> None:
             length = int(self.headers["Content-Length"])
             form = {n: v[0] for n, v in parse_qs(self.rfile.read(length).decode()).items()}
-            self.answer(*issuer.exchange(form, self.headers.get("Authorization", "")))
+            authorization = self.headers.get("Authorization", "")
+            self.answer(*((500, {}) if issuer.down else issuer.exchange(form, authorization)))
 
         def answer(self, status: int, content: Any) -> None:
             body = json.dumps(content).encode()

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from app.http.environment_keys import new_key
 from app.http.sign_in import issuer as issuer_module
+from app.http.sign_in import sessions
 from app.http.sign_in.people import people
 from app.settings import Settings
 from tests.app.conftest import Api, Start, new_job, problem_of
@@ -115,6 +116,86 @@ def test_a_sign_out_ends_the_session_of_the_issuer_too(start: Start, issuer: Iss
     assert api.client.get("/v1/jobs").status_code == 401
     # Nobody is signed in any more: there is nothing to end.
     assert api.client.post("/sign-out", headers=OURS).status_code == 204
+
+
+@pytest.fixture
+def checked(start: Start, issuer: Issuer, monkeypatch: pytest.MonkeyPatch) -> Api:
+    """Somebody has signed in, and each request has the issuer checked: what Redis says of a session
+    is not kept, nor who checks."""
+    issuer.refresh = "refresh-0"
+    api = start(client=("10.0.0.1", 1), **settings_of(issuer, oidc_check_s=900))
+    monkeypatch.setattr(sessions, "KNOWN_S", 0.0)
+    assert sign_in(api, issuer).status_code == 303
+    return api
+
+
+def later(api: Api, by_s: float) -> None:
+    """As if the last check were `by_s` seconds older."""
+    redis, prefix = api.service.redis, api.settings.key_prefix
+    for name in redis.scan_iter(f"{prefix}session:*:check"):
+        redis.delete(name)
+    for name in redis.scan_iter(f"{prefix}session:*"):
+        content = json.loads(str(redis.get(name)))
+        content["checked"] -= by_s
+        redis.set(name, json.dumps(content), keepttl=True)
+
+
+def test_a_change_of_groups_holds_before_the_session_ends(checked: Api, issuer: Issuer) -> None:
+    def session() -> Any:
+        return checked.client.get("/sign-in/session").json()
+
+    issuer.claims = {"groups": ["guests"]}
+    assert checked.client.get("/v1/jobs").status_code == 200
+    assert (session()["role"], issuer.n_refreshed) == ("write", 0), "not checked yet"
+    for number, (group, role) in enumerate((("guests", "read"), ("admins", "admin")), 1):
+        issuer.claims = {"groups": [group]}
+        later(checked, 901)
+        assert checked.client.get("/v1/jobs").status_code == 200
+        assert (session()["role"], issuer.n_refreshed) == (role, number)
+    issuer.claims = {"groups": ["staff"]}
+    later(checked, 901)
+    body = problem_of(checked.client.get("/v1/jobs"), 401, "unauthenticated")
+    assert "none of your groups" in body["detail"]
+    issuer.claims = {}
+    body = problem_of(checked.client.get("/v1/jobs"), 401, "unauthenticated")
+    assert "not signed in any more" in body["detail"], "the session has ended"
+
+
+@pytest.mark.parametrize("claims", [None, {"sub": "u-2"}, {"aud": "another"}])
+def test_a_sign_in_that_the_issuer_has_ended_ends_here(
+    checked: Api, issuer: Issuer, claims: dict[str, str] | None
+) -> None:
+    if claims is None:
+        issuer.refresh = "another"
+    else:
+        issuer.claims = claims
+    later(checked, 901)
+    problem_of(checked.client.get("/v1/jobs"), 401, "unauthenticated")
+    issuer.refresh, issuer.claims = "refresh-0", {}
+    problem_of(checked.client.get("/v1/jobs"), 401, "unauthenticated")
+
+
+def test_an_issuer_that_is_away_is_waited_for_once_more(checked: Api, issuer: Issuer) -> None:
+    issuer.down = True
+    later(checked, 901)
+    assert checked.client.get("/v1/jobs").status_code == 200
+    later(checked, 901)
+    for _ in range(3):
+        problem_of(checked.client.get("/v1/jobs"), 503, "unavailable")
+    issuer.down = False
+    later(checked, 0)
+    assert checked.client.get("/v1/jobs").status_code == 200
+    assert issuer.n_refreshed == 1
+
+
+def test_one_request_at_a_time_has_a_session_checked(checked: Api, issuer: Issuer) -> None:
+    """A second one would show the issuer a refresh token that was used, which ends them all."""
+    later(checked, 901)
+    redis, prefix = checked.service.redis, checked.settings.key_prefix
+    [name] = redis.scan_iter(f"{prefix}session:*")
+    redis.set(f"{name}:check", 1)
+    assert checked.client.get("/v1/jobs").status_code == 200
+    assert issuer.n_refreshed == 0
 
 
 @pytest.mark.parametrize("ends", ["javascript:alert(1)", "ftp://issuer.example/end", "/end"])

@@ -8,10 +8,13 @@ from importlib.metadata import version
 
 import pytest
 
+from app.resources.service.health import routes
 from models.running import packages
 from tests.app.conftest import Api, Start, new_job, problem_of
 from tests.workers.waiting_kit import until
 from workers.errors import StoreFull, StoreUnavailable
+from workers.jobs import rebuild
+from workers.jobs.ledger import Ledger
 
 
 def test_live(api: Api) -> None:
@@ -19,6 +22,7 @@ def test_live(api: Api) -> None:
 
 
 def test_ready_needs_a_worker(api: Api) -> None:
+    api.service.ledger.ensure_built(60.0)
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["away"] == ["workers"]
     assert body["instance"] == api.client.get("/v1/version").json()["instance"] != ""
@@ -30,6 +34,7 @@ def test_ready_needs_a_worker(api: Api) -> None:
 
 
 def test_workers_that_still_compile_are_announced(api: Api) -> None:
+    api.service.ledger.ensure_built(60.0)
     api.service.ledger.workers.compiling("w")
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["detail"] == "Not ready: compiling, about a minute, once."
@@ -45,10 +50,44 @@ def test_workers_that_still_compile_are_announced(api: Api) -> None:
     }
 
 
+def test_a_rebuild_that_takes_long_is_named_with_how_far_it_is(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routes, "_GLANCE_S", 0.0)
+    records, prefix = api.service.ledger._records, api.settings.key_prefix
+    api.service.ledger.workers.seen("w")
+    # Another process rebuilds.
+    until(lambda: records.rebuild_begin("other", 600.0))
+    api.service.redis.delete(f"{prefix}counted")
+    assert records.rebuild_hold("other", 600.0, f"{rebuild.COMPARING}: 4,000 of 14,640")
+    words = "comparing records with the store: 4,000 of 14,640"
+
+    answer = api.client.get("/readyz")
+    body = problem_of(answer, 503, "unavailable")
+    assert (body["detail"], body["away"]) == (f"Not ready: {words}.", ["records"])
+    assert answer.headers["Retry-After"] == "2"
+    lenient = api.client.get("/readyz?workers=false").json()
+    assert lenient["warnings"] == [f"Lists answer 503 for now: {words}."]
+
+    monkeypatch.setattr(rebuild.Rebuild.ensure, "__defaults__", (0.0,))
+    monkeypatch.setattr(Ledger.ensure_built, "__defaults__", (0.0,))
+    refused = api.client.get("/v1/jobs")
+    assert words in problem_of(refused, 503, "unavailable")["detail"]
+    assert refused.headers["Retry-After"] == "5"
+    # What is looked up by its id is served meanwhile.
+    job = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    assert api.client.get(f"/v1/jobs/{job}").status_code == 200
+
+    assert records.rebuild_end("other", "")
+    until(lambda: api.client.get("/readyz").status_code == 200)
+    assert api.client.get("/v1/jobs").status_code == 200
+
+
 def test_whether_requests_may_come_does_not_need_a_worker(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = "/readyz?workers=false"
+    api.service.ledger.ensure_built(60.0)
     assert api.client.get(path).json() == {
         "status": "ok",
         "workers": 0,
@@ -79,6 +118,7 @@ def test_readiness_names_the_unreachable_part(api: Api, monkeypatch: pytest.Monk
 
 def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     api.service.ledger.workers.seen("w")
+    api.service.ledger.ensure_built(60.0)
     with monkeypatch.context() as patch:
         patch.setattr(api.service.blobs, "free_bytes", lambda: 4096)
         body = problem_of(api.client.get("/readyz"), 507, "full")
@@ -98,12 +138,16 @@ def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.Mon
 
 def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
     job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
+    unneeded = api.client.post("/v1/jobs", json=new_job()).json()["id"]
     redis, prefix = api.service.redis, api.settings.key_prefix
     redis.set(f"{prefix}counted", "an earlier run")
     redis.config_set("maxmemory", 1)
     try:
         assert problem_of(api.client.get("/readyz"), 507, "full")["full"] == ["redis"]
-        problem_of(api.client.post("/v1/jobs", json=new_job()), 507, "full")
+        full = problem_of(api.client.post("/v1/jobs", json=new_job()), 507, "full")
+        assert "Redis has no memory left" in full["detail"]
+        assert "delete what is not needed, which needs no room" in full["detail"]
+        assert api.client.delete(f"/v1/jobs/{unneeded}").status_code == 204
         assert [job["id"] for job in api.client.get("/v1/jobs").json()["items"]] == [job_id]
         assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
         assert api.client.get("/v1/datasets").json()["items"] == []
@@ -115,6 +159,7 @@ def test_reads_go_on_while_redis_has_no_room(api: Api) -> None:
         redis.config_set("maxmemory", 0)
     assert api.client.get(f"/v1/jobs/{job_id}").json()["status"] == "queued"
     api.service.ledger.workers.seen("w")
+    api.service.ledger.ensure_built(60.0)
     assert api.client.get("/readyz").json() == {
         "status": "ok",
         "instance": api.settings.instance_id,
