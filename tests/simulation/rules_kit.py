@@ -94,7 +94,7 @@ class Rules:
         fence was taken before."""
         if self._known.paused is None or job in self._leases:
             return
-        fields = self._plain.hgetall(f"{self._prefix}job:{job}")
+        fields = cast("dict[str, str]", self._plain.hgetall(f"{self._prefix}job:{job}"))
         scope, name = self._known.paused
         lane = f"{fields['queue']}:{fields['lane']}"
         own = {"lane": lane, "worker": fields["worker"]}.get(scope, fields.get(scope))

@@ -66,6 +66,14 @@ class Simulation:
     def __init__(self, url: str, folder: Path, alter: Alter | None = None) -> None:
         self._results = folder
         self._clocked = Clocked(url, PREFIX, alter or {})
+        self._settings = WorkerSettings(
+            redis_url=url,
+            store_url="memory://",
+            key_prefix=PREFIX,
+            lease_s=LEASE_S,
+            resend_s=2.0,
+            max_attempts=3,
+        )
 
     def run(self, seed: int = 0, given: Sequence[int] | None = None) -> Failure | None:
         """What the schedule broke; None if all held."""
@@ -105,14 +113,6 @@ class Simulation:
         rules = Rules(world, blobs, clocked.plain, PREFIX, LEASE_S, known)
         blobs.on_write = rules.written
         world.on_leap = lambda seconds: clocked.expire(seconds) if seconds >= 1 else None
-        settings = WorkerSettings(
-            redis_url=clocked.url,
-            store_url="memory://",
-            key_prefix=PREFIX,
-            lease_s=LEASE_S,
-            resend_s=2.0,
-            max_attempts=3,
-        )
 
         def assembly() -> Assembly:
             client = clocked.client(world, rules.changed)
@@ -120,7 +120,7 @@ class Simulation:
                 patch("workers.assembly.connect", lambda url: client),
                 patch("workers.assembly.blobs_at", lambda settings: blobs),
             ):
-                return assemble(settings, lambda queue, job: known.hints.append(job))
+                return assemble(self._settings, lambda queue, job: known.hints.append(job))
 
         def flush() -> None:
             clocked.plain.flushdb()

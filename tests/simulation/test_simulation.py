@@ -22,7 +22,7 @@ MOST = 1000
 def url() -> Iterator[str]:
     """A Valkey that nothing else uses."""
     with tempfile.TemporaryDirectory(prefix="umbel-") as name:
-        server = Server(Path(name))
+        server = Server(Path(name), durable=False)
         server.start()
         yield server.url
         server.stop()
