@@ -10,7 +10,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from tests.simulation.schedule_kit import Simulation, results_in
+from tests.simulation.schedule_kit import SCENARIOS, Simulation, results_in
 from tests.workers.conftest import Server
 
 
@@ -24,10 +24,12 @@ def share(number: int, arguments: Namespace, found: Any, stop: Any) -> None:
             server = Server(Path(name), durable=False)
             server.start()
             try:
-                simulation = Simulation(server.url, results_in(Path(name)))
+                results = results_in(Path(name))
+                simulations = [Simulation(server.url, results, also=also) for also in SCENARIOS]
                 for place in range(number, arguments.schedules, arguments.processes):
                     if stop.is_set() or time.monotonic() > until:
                         break
+                    simulation = simulations[place % len(simulations)]
                     failure = simulation.run(arguments.seed + place)
                     n_done += 1
                     if failure is not None:
