@@ -121,8 +121,8 @@ class Rules:
                 continue
             if f"jobs/{tenant}/{job}/end.json" not in self._blobs.objects:
                 return False
-            told = f"jobs/{tenant}/{job}/webhook.json" in self._blobs.objects
-            if "webhooks" in also and not told and self._has_webhook(tenant, job):
+            sent = f"jobs/{tenant}/{job}/webhook.json" in self._blobs.objects
+            if "webhooks" in also and not sent and self._has_webhook(tenant, job):
                 return False
         idle = all(fields.get("status") in ENDED for fields in records.values())
         return idle and not any(key.startswith("open/") for key in self._blobs.objects)

@@ -350,7 +350,7 @@ class Works:
     # The end.
 
     def forget(self, assembly: Assembly) -> None:
-        """Uploads that were never completed go. Of others no part is left, unless it came late."""
+        """Uploads that were never completed go. No part of others is left, unless it came late."""
         late = any(line.endswith((": late", ": twice")) for line in self._world.log)
         for key in () if late else assembly.blobs.keys("uploads/"):
             own, rest = key.split("/")[2:4]
@@ -381,11 +381,11 @@ class Works:
             if room == "datasets" and f"datasets/{names[0]}/{names[1]}/meta.json" not in objects:
                 raise Broken(f"{key} is left of no dataset")
             if key.endswith("/request.json") and names[1] not in skipped:
-                asked = json.loads(data).get("webhook")
-                told = objects.get(f"jobs/{names[0]}/{names[1]}/webhook.json")
-                if asked and told is None:
+                wanted = json.loads(data).get("webhook")
+                found = objects.get(f"jobs/{names[0]}/{names[1]}/webhook.json")
+                if wanted and found is None:
                     raise Broken(f"the webhook of {names[1]} is neither delivered nor given up")
-                delivered = told is not None and json.loads(told)["status"] == "delivered"
+                delivered = found is not None and json.loads(found)["status"] == "delivered"
                 if delivered and not self.beside.delivered[names[1]]:
                     raise Broken(f"nobody got the webhook of {names[1]}")
         for own, (tenant, content) in self.beside.datasets.items():

@@ -34,7 +34,10 @@ from workers.stores.objects.local import LocalBlobs
 
 
 class Server:
-    """A private Valkey on a Unix socket; `start` after `stop` serves the same data, if `durable`."""
+    """A private Valkey on a Unix socket; `start` after `stop` serves the same data.
+
+    durable : whether it keeps a log on disk; without one it serves nothing after `stop`.
+    """
 
     def __init__(self, folder: Path, *, durable: bool = True) -> None:
         self.folder = folder
