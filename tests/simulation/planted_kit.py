@@ -187,10 +187,4 @@ PLANTED = (
         also=("uploads",),
         patches={"workers.artifacts.uploads.Parts.clear": _parts_are_kept},
     ),
-    Planted(
-        "a deleted dataset comes back",
-        seed=56,
-        also=("uploads",),
-        patches={"workers.artifacts.datasets.Datasets.whole": lambda self, tenant, own: True},
-    ),
 )
