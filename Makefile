@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js client-js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-page test-slow node chaos simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client client-js openapi check-released released sample platforms fresh release clean again
+.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-page test-slow node chaos storm simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client client-js openapi check-released released sample platforms fresh release clean again
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -110,10 +110,17 @@ test-slow: dev  ## the slow ones
 chaos: dev  ## storms over the service of real processes for about ten minutes, and their table
 	$(BIN)/python -m tests.chaos
 
+# On one machine 10,000 jobs and 500 kills take hours.
+storm: dev  ## one storm of JOBS jobs and about KILLS kills, and its table
+	$(BIN)/python -m tests.chaos --rolls 0 --s3-jobs 0 --seconds 1 --pause 0.3 --steady-clock --jobs $(JOBS) --kills $(KILLS)
+
+JOBS ?= 1000
+KILLS ?= 50
 simulate: dev  ## the ledger under a simulated clock, network and store, for SECONDS seconds
-	$(BIN)/python -m tests.simulation --seconds $(SECONDS) --schedules 1000000
+	$(BIN)/python -m tests.simulation --seconds $(SECONDS) --schedules $(SCHEDULES)
 
 SECONDS ?= 300
+SCHEDULES ?= 1000000
 fuzz: dev  ## mutated files against every reader, for SECONDS seconds
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS)
 

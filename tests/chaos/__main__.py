@@ -33,7 +33,13 @@ def small_disk(megabytes: int) -> Iterator[Path]:
 
 
 def storm(
-    seed: int, n_jobs: int, pause_s: float, *, on_s3: bool, moves_clock: bool = True
+    seed: int,
+    n_jobs: int,
+    pause_s: float,
+    *,
+    on_s3: bool,
+    moves_clock: bool = True,
+    n_kills: int = 0,
 ) -> Reckoning:
     with small_disk(512) as folder, ExitStack() as stack:
         s3 = None
@@ -43,7 +49,9 @@ def storm(
             s3 = stack.enter_context(weed(own))
         parts = Parts(folder, s3=s3, moves_clock=moves_clock)
         try:
-            result = Storm(parts, seed, S3_FAULTS if on_s3 else FAULTS).run(n_jobs, pause_s)
+            result = Storm(parts, seed, S3_FAULTS if on_s3 else FAULTS).run(
+                n_jobs, pause_s, n_kills=n_kills
+            )
             if failures(result):
                 print(parts.log(), file=sys.stderr)
         finally:
@@ -70,6 +78,7 @@ def main() -> None:
     parser.add_argument("--rolls", type=int, default=20, help="rolling restarts, before the storms")
     parser.add_argument("--s3-jobs", type=int, default=100, help="jobs of the one storm on S3")
     parser.add_argument("--jobs", type=int, default=500, help="jobs of every other storm")
+    parser.add_argument("--kills", type=int, default=0, help="the least of every other storm")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between faults")
     parser.add_argument(
         "--steady-clock", action="store_true", help="move no clock, so that all is faster"
@@ -89,7 +98,14 @@ def main() -> None:
         bad += report("storm on S3", result, failures(result))
         add(totals, result)
     while arguments.jobs and time.monotonic() - began < arguments.seconds:
-        result = storm(seed, arguments.jobs, arguments.pause, on_s3=False, moves_clock=moves_clock)
+        result = storm(
+            seed,
+            arguments.jobs,
+            arguments.pause,
+            on_s3=False,
+            moves_clock=moves_clock,
+            n_kills=arguments.kills,
+        )
         bad += report(f"seed {seed}", result, failures(result))
         add(totals, result)
         seed += 1

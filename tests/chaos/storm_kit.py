@@ -16,7 +16,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,9 +111,12 @@ class Storm:
         self._lock = threading.Lock()
         self._send = sender(WorkerSettings(redis_url=parts.env["UMBEL_REDIS_URL"]))
 
-    def run(self, n_jobs: int, pause_s: float, n_clients: int = 2) -> Reckoning:
+    def run(self, n_jobs: int, pause_s: float, n_clients: int = 2, n_kills: int = 0) -> Reckoning:
         """Faults until `n_jobs` jobs were accepted: each after a job has ended since the last one,
-        and after about `pause_s`."""
+        and after about `pause_s`.
+
+        n_kills : a fault is a kill while fewer were done than this in proportion to the jobs.
+        """
         began = time.monotonic()
         await_ready(self.parts)
         self._prepare()
@@ -124,7 +127,8 @@ class Storm:
         order: list[str] = []
         while any(client.is_alive() for client in clients):
             order = order or dice.sample(list(self._faults), len(self._faults))
-            at = self._disturb(order.pop(), dice)
+            behind = len(self._kill_times) * n_jobs < n_kills * len(self._accepted)
+            at = self._disturb(dice.choice(list(KILLS)) if behind else order.pop(), dice)
             time.sleep(dice.uniform(0.5, 1.5) * pause_s)
             self._await_end(at, clients)
         self._calm.set()
@@ -213,7 +217,8 @@ class Storm:
             with contextlib.suppress(httpx.TransportError):
                 answer = post.send(client, {}, **{"Idempotency-Key": key, "Prefer": "wait=0"})
                 if answer.status_code in (200, 201, 202):
-                    return sibling(answer.json()["id"], "job")
+                    own = answer.json().get("id")
+                    return self._of_key(key) if own is None else sibling(own, "job")
                 if answer.status_code not in (409, 429, 503, 507):
                     raise AssertionError(f"{answer.status_code} {answer.text}")
             time.sleep(0.05)
@@ -228,8 +233,13 @@ class Storm:
             for at in keys
             if at.endswith("/request.json")
             and str(json.loads(stored.read(at)).get("idempotency_key")).endswith(f"\n{key}")
+            and not self._is_rejected(at.replace("request.json", "end.json"), keys)
         }
         return job_id
+
+    def _is_rejected(self, end_key: str, keys: Collection[str]) -> bool:
+        found = self.parts.stored.read(end_key) if end_key in keys else b"{}"
+        return bool(json.loads(found).get("status") == "rejected")
 
     def _send_duplicates(self, job_id: str) -> None:
         with contextlib.suppress(Exception):

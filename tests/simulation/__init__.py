@@ -6,10 +6,13 @@ clock, and loses, repeats or delays the call, or ends the process. One seed is o
 `python -m tests.simulation` (`make simulate`) runs many; start with `world_kit`.
 
 - `world_kit`: decisions, processes, the clock, and what happens to a call.
-- `store_kit`, `redis_kit`: the store in memory; Valkey by the simulated clock.
+- `store_kit`, `redis_kit`, `wire_kit`: the store in memory; Valkey by the simulated clock, and the
+  one connection to it.
 - `actors_kit`: clients, workers, sweepers, and who pauses.
+- `works_kit`: who sends webhooks, helps with pieces, uploads datasets; what must hold of these.
 - `rules_kit`: what must hold at each step, and at the end.
 - `schedule_kit`: one schedule from its decisions; a failing one made shorter.
+- `share_kit`: the schedules of one of several processes.
 - `planted_kit`: faults put into the code, all of which must be found.
-- `test_simulation`: a hundred schedules, and each planted fault.
+- `test_simulation`: two hundred schedules, and each planted fault.
 """

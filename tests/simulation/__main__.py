@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import logging
+import multiprocessing
+import os
 import sys
-import tempfile
 import time
-from pathlib import Path
 
-from tests.simulation.schedule_kit import Simulation, results_in
-from tests.workers.conftest import Server
+from tests.simulation.share_kit import share
 
 
 def main() -> int:
@@ -19,25 +17,31 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=20_000, help="no more than so many")
     parser.add_argument("--seconds", type=float, default=600.0, help="begin none after this")
     parser.add_argument("--seed", type=int, default=0, help="of the first one")
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count() or 1, help="each with its own Valkey"
+    )
     arguments = parser.parse_args()
-    logging.disable(logging.CRITICAL)
-    with tempfile.TemporaryDirectory(prefix="umbel-") as name:
-        server = Server(Path(name))
-        server.start()
-        try:
-            simulation = Simulation(server.url, results_in(Path(name)))
-            began, n_done = time.monotonic(), 0
-            while n_done < arguments.schedules and time.monotonic() - began < arguments.seconds:
-                failure = simulation.run(arguments.seed + n_done)
-                n_done += 1
-                if failure is not None:
-                    print(simulation.shorter(failure))
-                    return 1
-            minutes = (time.monotonic() - began) / 60
-            print(f"{n_done} schedules hold, {n_done / max(minutes, 1e-9):.0f} a minute")
-        finally:
-            server.stop()
-    return 0
+    context = multiprocessing.get_context("spawn")
+    found, stop = context.Queue(), context.Event()
+    began = time.monotonic()
+    processes = [
+        context.Process(target=share, args=(number, arguments, found, stop))
+        for number in range(arguments.processes)
+    ]
+    for process in processes:
+        process.start()
+    n_done, wrong = 0, 0
+    for _ in processes:
+        n_own, text = found.get()
+        n_done += n_own
+        if text:
+            wrong += 1
+            print(text, flush=True)
+    for process in processes:
+        process.join()
+    rate = 60 * n_done / (time.monotonic() - began)
+    print(f"{n_done} schedules, {wrong} broke a rule, {rate:.0f} a minute")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

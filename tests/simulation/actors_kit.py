@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from models.errors import UsageError
+from tests.simulation.works_kit import ADDRESS, Works
 from tests.simulation.world_kit import World
 from tests.workers.jobs_kit import end, request
 from workers.assembly import Assembly
@@ -41,11 +42,21 @@ class Known:
 
 
 class Actors:
-    """The code of each process. assembly : a new one, over the same Redis and store."""
+    """The code of each process. assembly : a new one, over the same Redis and store.
+
+    also : what is done beside plain jobs: `webhooks`, `pieces`, `uploads`.
+    """
 
     def __init__(
-        self, world: World, assembly: Callable[[], Assembly], known: Known, results: Path
+        self,
+        world: World,
+        assembly: Callable[[], Assembly],
+        known: Known,
+        results: Path,
+        works: Works,
+        also: Collection[str],
     ) -> None:
+        self._works, self._also = works, also
         self._world = world
         self._assembly = assembly
         self._known = known
@@ -66,6 +77,7 @@ class Actors:
                 body_sha256=once and "0" * 64,
                 cost_s=cost_s,
                 retrying=RETRYING[number % 3],
+                webhook=ADDRESS if "webhooks" in self._also else None,
             )
             self._known.tried.add(own.id)
             try:
@@ -102,8 +114,8 @@ class Actors:
 
     def worker(self, name: str) -> None:
         """Takes jobs, by turns or by a hint, while clients are there or work is."""
-        ledger, choose = self._assembly().ledger, self._world.decisions
-        idle = 0
+        assembly, choose = self._assembly(), self._world.decisions
+        ledger, idle = assembly.ledger, 0
         while idle < 6:
             try:
                 if choose.below(3) == 2 and self._known.hints:
@@ -118,10 +130,12 @@ class Actors:
                 continue
             idle = 0
             with suppress(TransientError):
-                self._work(ledger, claim)
+                self._work(assembly, claim)
 
-    def _work(self, ledger: Ledger, claim: Claim) -> None:
-        choose = self._world.decisions
+    def _work(self, assembly: Assembly, claim: Claim) -> None:
+        ledger, choose = assembly.ledger, self._world.decisions
+        if "uploads" in self._also:
+            self._works.read(assembly, claim)
         status = "succeeded"
         for _ in range(choose.below(4)):
             answer = "on"
@@ -136,6 +150,8 @@ class Actors:
                 ledger.give_back(claim, spend=False, lane="fit")
                 return
             self._world.pause()
+        if "pieces" in self._also:
+            self._works.divide(ledger, claim)
         what = choose.seldom(4, 0.4)
         if what == 1:
             ledger.give_back(claim, spend=True)
@@ -199,7 +215,8 @@ class Actors:
 
     def settle(self, done: Callable[[], bool]) -> bool:
         """Work without faults until everything is done; False if that takes too long."""
-        ledger = self._assembly().ledger
+        assembly = self._assembly()
+        ledger = assembly.ledger
         for _ in range(80):
             # A pause whose request got no answer may arrive late; the operator sees it in the list.
             for pause in ledger.pauses.all():
@@ -207,7 +224,11 @@ class Actors:
             with suppress(TransientError, Missing):
                 ledger.sweep()
             while (claim := ledger.claim_next(LANES, "last")) is not None:
+                if "uploads" in self._also:
+                    self._works.read(assembly, claim)
                 self.publish(ledger, claim, "succeeded")
+            if "webhooks" in self._also:
+                self._works.send(assembly)
             if done():
                 return True
             self._world.leap(7.0)

@@ -10,23 +10,29 @@ from typing import Any
 from unittest.mock import patch
 
 from tests.simulation.schedule_kit import Alter
+from workers.artifacts.uploads import Parts, Upload
+from workers.jobs.deliveries import Deliveries
 from workers.jobs.ledger import Ledger
 from workers.jobs.submission import Intake
-from workers.model import Claim, End, Record, Request
+from workers.model import Claim, Delivery, End, Record, Request
 from workers.stores.objects import job_files, layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.records import Records
+from workers.stores.redis.webhooks import WebhookLease
+from workers.webhooks.posting import Reply
+from workers.webhooks.sender import Sender
 
 
 @dataclass(frozen=True)
 class Planted:
     """alter : texts of scripts that are replaced. patches : functions that are replaced.
 
-    seed : of the first schedule to be tried.
+    seed : of the first schedule to be tried. also : what it has beside plain jobs.
     """
 
     name: str
     seed: int = 0
+    also: tuple[str, ...] = ()
     alter: Alter = field(default_factory=dict)
     patches: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
@@ -87,7 +93,24 @@ def _written_afterwards(
     return record
 
 
-_finish, _submit = Ledger.finish, Intake.submit
+def _lost_is_delivered(
+    self: Sender, lease: WebhookLease, reason: str | None, final: bool, reply: Reply | None = None
+) -> None:
+    """`Sender._conclude`, but a response that did not come counts as a good one."""
+    _conclude(self, lease, None if reply is None else reason, final, reply)
+
+
+def _ended_in_redis_alone(self: Deliveries, lease: WebhookLease, delivery: Delivery) -> None:
+    """`Deliveries.end`, but the store does not have it."""
+    self._report(lease, delivery)
+
+
+def _parts_are_kept(self: Parts, upload: Upload) -> None:
+    """`Parts.clear`, but nothing goes but what Redis counts."""
+    self._usage.drop_parts(upload.id)
+
+
+_finish, _submit, _conclude = Ledger.finish, Intake.submit, Sender._conclude
 
 PLANTED = (
     Planted(
@@ -140,5 +163,28 @@ PLANTED = (
         "accepted before it is stored",
         seed=18,
         patches={"workers.jobs.submission.Intake.submit": _written_afterwards},
+    ),
+    Planted(
+        "a lost response counts as a good one",
+        seed=43,
+        also=("webhooks",),
+        patches={"workers.webhooks.sender.Sender._conclude": _lost_is_delivered},
+    ),
+    Planted(
+        "a delivery that the store does not have",
+        also=("webhooks",),
+        patches={"workers.jobs.deliveries.Deliveries.end": _ended_in_redis_alone},
+    ),
+    Planted(
+        "what helpers stored is left",
+        seed=3,
+        also=("pieces",),
+        patches={"workers.jobs.pieces.Pieces._erase": lambda self, attempt: None},
+    ),
+    Planted(
+        "the parts of an upload are left",
+        seed=6,
+        also=("uploads",),
+        patches={"workers.artifacts.uploads.Parts.clear": _parts_are_kept},
     ),
 )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import redis
-from redis.client import Pipeline
+from redis.client import EMPTY_RESPONSE, Pipeline
 
+from tests.simulation.wire_kit import Wire
 from tests.simulation.world_kit import World
 from workers.stores.redis import client as client_module
 
@@ -38,19 +41,28 @@ class Clocked:
 
     def __init__(self, url: str, prefix: str, alter: dict[str, tuple[str, str]]) -> None:
         self.plain = redis.Redis.from_url(url, decode_responses=True, single_connection_client=True)
+        self.wire = Wire(url)
         self.url = url
         self.prefix = prefix
         self.alter = alter
         self.scripts: dict[str, str] = {}
+        self.sha: Callable[[str], str] = cache(lambda text: hashlib.sha1(text.encode()).hexdigest())
+        self.source = cache(self._source)
+        """Takes the place of `client.source`."""
         self._original = client_module.source.__wrapped__
-        self._expire = self.plain.register_script(_EXPIRE)
+        self._expire = str(self.plain.script_load(_EXPIRE))
+        self._template = SimulatedRedis(connection_pool=self.plain.connection_pool)
         # A script that is not there yet takes further calls, so that a first schedule would differ.
         for path in Path(client_module.__file__).with_name("lua").glob("*.lua"):
             if path.stem != "shared":
                 self.plain.script_load(self.source(path.stem))
 
-    def source(self, name: str) -> str:
-        """The script `name`, by the simulated clock; takes the place of `client.source`."""
+    def close(self) -> None:
+        self.wire.close()
+        self.plain.close()
+
+    def _source(self, name: str) -> str:
+        """The script `name`, by the simulated clock."""
         text = str(self._original(name))
         assert text.count(TIME) == 1
         text = text.replace(TIME, CLOCK)
@@ -58,14 +70,13 @@ class Clocked:
             if old in text or name in self.alter:
                 assert old in text, f"{old!r} is not in {name}"
                 text = text.replace(old, new)
-        self.scripts[hashlib.sha1(text.encode()).hexdigest()] = name
+        self.scripts[self.sha(text)] = name
         return text
 
     def client(self, world: World, changed: Changed) -> SimulatedRedis:
         """A client of the world, over the one connection that all share: a call is done before
         another one begins."""
-        client = SimulatedRedis(connection_pool=self.plain.connection_pool)
-        client.connection = self.plain.connection
+        client = copy.copy(self._template)
         client.world, client.clocked, client.changed = world, self, changed
         return client
 
@@ -77,7 +88,9 @@ class Clocked:
 
     def expire(self, seconds: float) -> None:
         """Take so much time off every key that ends by itself."""
-        self._expire(keys=[], args=[self.prefix, int(seconds * 1000)])
+        [reply] = self.wire.ask(("EVALSHA", self._expire, 0, self.prefix, int(seconds * 1000)))
+        if isinstance(reply, Exception):
+            raise reply
 
 
 class SimulatedRedis(redis.Redis):
@@ -88,26 +101,21 @@ class SimulatedRedis(redis.Redis):
     changed: Changed
 
     def execute_command(self, *args: Any, **options: Any) -> Any:
-        label = self._label(args)
-        do: Any = super().execute_command
-
         def run() -> Any:
-            answer = do(*args, **options)
+            # Scripts alone read the clock; it goes before them in the same message.
+            before = [self.clocked.clock(self.world)] if args[0] == "EVALSHA" else []
+            reply = self.clocked.wire.ask(*before, args)[-1]
+            answer = _answer(self.response_callbacks, args, options, reply)
             if args[0] == "EVALSHA":
                 self.changed(self.clocked.scripts.get(args[1], ""), args[4:], answer)
             return answer
 
-        return self.world.call(label, run, _refusal)
+        return self.world.call(self._label(args), run, _refusal)
 
-    def _send_command_parse_response(
-        self, conn: Any, command_name: Any, *args: Any, **options: Any
-    ) -> Any:
-        if args[0] != "EVALSHA":
-            return super()._send_command_parse_response(conn, command_name, *args, **options)
-        # Scripts alone read the clock; it goes before them in the same message.
-        conn.send_packed_command(conn.pack_commands([self.clocked.clock(self.world), args]))
-        conn.read_response()
-        return self.parse_response(conn, command_name, **options)
+    def register_script(self, script: Any) -> Any:
+        """All scripts are there already."""
+        sha = self.clocked.sha(script)
+        return lambda keys, args: self.execute_command("EVALSHA", sha, len(keys), *keys, *args)
 
     def time(self, **options: Any) -> Any:
         moment = self.world.now()
@@ -115,7 +123,7 @@ class SimulatedRedis(redis.Redis):
 
     def pipeline(self, transaction: bool = True, shard_hint: Any = None) -> Any:
         pipe = _Pipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
-        pipe.world = self.world
+        pipe.world, pipe.wire = self.world, self.clocked.wire
         return pipe
 
     def _label(self, args: tuple[Any, ...]) -> str:
@@ -126,16 +134,34 @@ class SimulatedRedis(redis.Redis):
 
 
 class _Pipeline(Pipeline):
+    """Nothing comes between its commands, since a reply is awaited before another call begins."""
+
     world: World
+    wire: Wire
 
     def execute(self, raise_on_error: bool = True) -> Any:
         commands = [*self.command_stack]
 
         def run() -> Any:
-            self.command_stack = [*commands]
-            return super(_Pipeline, self).execute(raise_on_error)
+            replies = self.wire.ask(*(args for args, _ in commands))
+            return [
+                _answer(self.response_callbacks, args, dict(options), reply)
+                for (args, options), reply in zip(commands, replies, strict=True)
+            ]
 
-        return self.world.call("redis pipeline", run, _refusal)
+        return self.world.call("redis pipeline", run, _refusal) if commands else []
+
+
+def _answer(callbacks: Any, args: Sequence[Any], options: dict[str, Any], reply: Any) -> Any:
+    """What redis-py makes of a reply."""
+    if isinstance(reply, Exception):
+        if EMPTY_RESPONSE in options:
+            return options[EMPTY_RESPONSE]
+        raise reply
+    options.pop(EMPTY_RESPONSE, None)
+    options.pop("keys", None)
+    callback = callbacks.get(args[0])
+    return reply if callback is None else callback(reply, **options)
 
 
 def _refusal() -> Exception:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Collection
 from typing import Any, cast
 
 import redis
@@ -65,7 +66,9 @@ class Rules:
             )
             fence = str(arguments[1])
             if outcome == "ok":
-                self._require_unpaused(job)
+                if script == "take" or self._plain.hexists(f"{self._prefix}pauses", "known"):
+                    # A claim by name, which no worker makes, does not wait for a rebuild.
+                    self._require_unpaused(job)
                 held, until = self._leases.get(job, (fence, 0.0))
                 _require(held == fence or until <= now + 0.002, f"{job} has two holders")
                 self._leases[job] = (fence, now + self._lease_s)
@@ -94,7 +97,7 @@ class Rules:
         fence was taken before."""
         if self._known.paused is None or job in self._leases:
             return
-        fields = self._plain.hgetall(f"{self._prefix}job:{job}")
+        fields = cast("dict[str, str]", self._plain.hgetall(f"{self._prefix}job:{job}"))
         scope, name = self._known.paused
         lane = f"{fields['queue']}:{fields['lane']}"
         own = {"lane": lane, "worker": fields["worker"]}.get(scope, fields.get(scope))
@@ -110,7 +113,7 @@ class Rules:
         requested = any(key.endswith(f"/{job}/request.json") for key in self._blobs.objects)
         _require(kept or not requested, f"the record of {job} has ended, the store has no end")
 
-    def settled(self, known: Known) -> bool:
+    def settled(self, known: Known, also: Collection[str] = ()) -> bool:
         """Whether nothing is left to do."""
         records = self._records()
         for job, tenant in known.accepted.items():
@@ -118,8 +121,15 @@ class Rules:
                 continue
             if f"jobs/{tenant}/{job}/end.json" not in self._blobs.objects:
                 return False
+            sent = f"jobs/{tenant}/{job}/webhook.json" in self._blobs.objects
+            if "webhooks" in also and not sent and self._has_webhook(tenant, job):
+                return False
         idle = all(fields.get("status") in ENDED for fields in records.values())
         return idle and not any(key.startswith("open/") for key in self._blobs.objects)
+
+    def _has_webhook(self, tenant: str, job: str) -> bool:
+        own = self._blobs.objects.get(f"jobs/{tenant}/{job}/request.json")
+        return own is not None and json.loads(own).get("webhook") is not None
 
     def at_the_end(self, known: Known) -> None:
         """Everything accepted has ended once, its record says so, and nothing else is left."""
@@ -159,6 +169,12 @@ class Rules:
                 int(used.get("jobs", 0)) == len(own), f"{tenant} uses {used} of {len(own)} jobs"
             )
             kept = sum(int(fields.get("bytes", 0)) for fields in own)
+            start = f"datasets/{tenant}/"
+            kept += sum(
+                len(data)
+                for key, data in self._blobs.objects.items()
+                if key.startswith(start) and key.endswith("/content")
+            )
             _require(int(used.get("bytes", 0)) == kept, f"{tenant} uses {used} of {kept} bytes")
             _require(not {"queued", "running"} & used.keys(), f"{tenant} uses {used} at the end")
             listed = set(plain.zrange(f"{prefix}jobs:{tenant}", 0, -1))

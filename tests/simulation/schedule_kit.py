@@ -17,14 +17,24 @@ from tests.simulation.actors_kit import Actors, Known
 from tests.simulation.redis_kit import Clocked
 from tests.simulation.rules_kit import Rules
 from tests.simulation.store_kit import MemoryBlobs
+from tests.simulation.works_kit import Beside, Receiver, Works, store
 from tests.simulation.world_kit import Broken, Decisions, Process, World
 from workers.assembly import Assembly, assemble
+from workers.jobs.rebuild import LEFT_S
 from workers.model import earliest_suffix
 from workers.settings import WorkerSettings
 
 PREFIX = "simulation:"
 LEASE_S = 5.0
 FAULTS = 0.03
+
+SCENARIOS: tuple[tuple[str, ...], ...] = (
+    (),
+    ("webhooks",),
+    ("pieces",),
+    ("uploads",),
+)
+"""What schedules have beside plain jobs."""
 
 Alter = dict[str, tuple[str, str]]
 
@@ -37,6 +47,7 @@ class Failure:
     rule: str
     decisions: tuple[int, ...]
     log: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -45,7 +56,9 @@ class Failure:
 
     def __str__(self) -> str:
         lines = "\n".join(self.log[-60:])
-        return f"{self.rule}\nseed {self.seed}, {sum(map(bool, self.decisions))} decisions\n{lines}"
+        beside = f" with {', '.join(self.also)}" if self.also else ""
+        n_decisions = sum(map(bool, self.decisions))
+        return f"{self.rule}\nseed {self.seed}{beside}, {n_decisions} decisions\n{lines}"
 
 
 def results_in(folder: Path) -> Path:
@@ -60,12 +73,26 @@ def results_in(folder: Path) -> Path:
 class Simulation:
     """Runs schedules over one Valkey, which must be used by nothing else.
 
-    folder : files of a result, which are read only. alter : see `Clocked`.
+    folder : files of a result, which are read only. alter : see `Clocked`. also : see `Actors`.
     """
 
-    def __init__(self, url: str, folder: Path, alter: Alter | None = None) -> None:
-        self._results = folder
+    def __init__(
+        self, url: str, folder: Path, alter: Alter | None = None, also: Sequence[str] = ()
+    ) -> None:
+        self._results, self._also = folder, also
+        self._local = folder.with_name("local")
+        self._local.mkdir(exist_ok=True)
         self._clocked = Clocked(url, PREFIX, alter or {})
+        self._settings = WorkerSettings(
+            redis_url=url,
+            store_url="memory://",
+            key_prefix=PREFIX,
+            # Longer than that of a piece.
+            lease_s=20.0 if "pieces" in also else LEASE_S,
+            resend_s=2.0,
+            max_attempts=3,
+            keep_sweep_s=3.0 if "uploads" in also else 60.0,
+        )
 
     def run(self, seed: int = 0, given: Sequence[int] | None = None) -> Failure | None:
         """What the schedule broke; None if all held."""
@@ -77,7 +104,7 @@ class Simulation:
                 self._schedule(world)
         except Exception as error:  # A rule that is broken, or what no process expects.
             rule = str(error) if isinstance(error, Broken) else f"{type(error).__name__}: {error}"
-            return Failure(seed, rule, tuple(decisions.made), tuple(world.log))
+            return Failure(seed, rule, tuple(decisions.made), tuple(world.log), tuple(self._also))
         finally:
             world.close()
         return None
@@ -101,18 +128,10 @@ class Simulation:
 
     def _schedule(self, world: World) -> None:
         clocked, choose = self._clocked, world.decisions
-        blobs, known = MemoryBlobs(world), Known()
-        rules = Rules(world, blobs, clocked.plain, PREFIX, LEASE_S, known)
+        blobs, known = MemoryBlobs(world, self._local), Known()
+        rules = Rules(world, blobs, clocked.plain, PREFIX, self._settings.lease_s, known)
         blobs.on_write = rules.written
         world.on_leap = lambda seconds: clocked.expire(seconds) if seconds >= 1 else None
-        settings = WorkerSettings(
-            redis_url=clocked.url,
-            store_url="memory://",
-            key_prefix=PREFIX,
-            lease_s=LEASE_S,
-            resend_s=2.0,
-            max_attempts=3,
-        )
 
         def assembly() -> Assembly:
             client = clocked.client(world, rules.changed)
@@ -120,13 +139,17 @@ class Simulation:
                 patch("workers.assembly.connect", lambda url: client),
                 patch("workers.assembly.blobs_at", lambda settings: blobs),
             ):
-                return assemble(settings, lambda queue, job: known.hints.append(job))
+                return assemble(self._settings, lambda queue, job: known.hints.append(job))
 
         def flush() -> None:
             clocked.plain.flushdb()
             rules.forget()
 
-        actors = Actors(world, assembly, known, self._results)
+        also = self._also
+        works = Works(world, self._settings, Beside(), self._local)
+        receiver = Receiver(world, blobs, works.beside)
+        actors = Actors(world, assembly, known, self._results, works, also)
+        self._post = receiver.post
         assembly().ledger.rebuild()
         for number in range(1 + choose.below(3)):
             world.spawn(f"client {number}", partial(actors.client, number))
@@ -142,6 +165,21 @@ class Simulation:
         if choose.seldom(1, 0.3):
             world.spawn("pauser", actors.pauser)
 
+        if "webhooks" in also:
+            for _ in range(1 + choose.below(2)):
+                world.spawn("sender", lambda: works.sender(assembly(), 12))
+        if "pieces" in also:
+            for _ in range(1 + choose.below(2)):
+                world.spawn("helper", lambda: works.helper(assembly().ledger, known.hints, 60))
+        if "uploads" in also:
+            for number in range(1 + choose.below(2)):
+                world.spawn(
+                    f"uploader {number}",
+                    partial(lambda n: works.uploader(assembly(), n, known.accepted), number),
+                )
+            if choose.below(2):
+                world.spawn("rival", lambda: works.rival(assembly()))
+
         def again(process: Process) -> None:
             if process.name.startswith("worker"):
                 world.spawn(process.name, lambda: actors.worker("worker"))
@@ -154,15 +192,26 @@ class Simulation:
         world.on_crash = again
         world.run()
         world.calm()
-        if not actors.settle(lambda: rules.settled(known)):
+        if not actors.settle(lambda: rules.settled(known, also)):
             rules.at_the_end(known)
             raise Broken("nothing is missing, but something is never done")
+        if "pieces" in also:
+            for _ in range(4):
+                world.leap(10.0)
+                assembly().ledger.sweep()
+            works.no_pieces(blobs.objects)
         # A rebuild finds what processes left that died before the open marker; sweeps remove it.
         clocked.plain.delete(f"{PREFIX}counted")
         for _ in range(4):
             world.leap(40.0)
             assembly().ledger.sweep()
-        actors.settle(lambda: rules.settled(known))
+        if "uploads" in also:
+            works.forget(assembly())
+            world.leap(LEFT_S)
+            clocked.plain.delete(f"{PREFIX}counted")
+            assembly().ledger.sweep()
+        actors.settle(lambda: rules.settled(known, also))
+        works.at_the_end(blobs.objects, known.unsure | known.deleted)
         rules.at_the_end(known)
 
     @contextmanager
@@ -189,6 +238,13 @@ class Simulation:
                 "workers.jobs.inspections.new_id": new_id,
                 "workers.jobs.repeats.new_id": new_id,
                 "tests.simulation.actors_kit.new_id": new_id,
+                "tests.simulation.works_kit.new_id": new_id,
+                "workers.artifacts.uploads.new_id": new_id,
+                "workers.artifacts.uploads.store": store,
+                "workers.artifacts.datasets.store": store,
+                "workers.webhooks.sender.time": clock,
+                "workers.webhooks.sender.random": _LeastRandom,
+                "workers.webhooks.sender.post": lambda *all: self._post(*all),
             }.items():
                 stack.enter_context(patch(name, value))
             yield
@@ -203,8 +259,19 @@ class _Clock:
     def monotonic(self) -> float:
         return self._world.monotonic()
 
+    def time(self) -> float:
+        return self._world.now().timestamp()
+
     def sleep(self, seconds: float) -> None:
         self._world.pause()
+
+
+class _LeastRandom:
+    """`random` that adds nothing."""
+
+    @staticmethod
+    def uniform(low: float, high: float) -> float:
+        return low
 
 
 class _Calendar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -16,10 +17,11 @@ T = TypeVar("T")
 class MemoryBlobs:
     """`Blobs` over a dict that all processes share.
 
-    on_write : called with key and content after each write.
+    on_write : called with key and content after each write. folder : for local files.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, folder: Path) -> None:
+        self._folder = folder
         self.objects: dict[str, bytes] = {}
         self.on_write: Callable[[str, bytes], None] = lambda key, data: None
         self._world = world
@@ -63,7 +65,10 @@ class MemoryBlobs:
         return None if data is None else len(data)
 
     def local_path(self, key: str) -> Path:
-        raise Missing(key)
+        data = self.get(key)
+        path = self._folder / hashlib.sha1(key.encode()).hexdigest()
+        path.write_bytes(data)
+        return path
 
     def link(self, key: str) -> Link | None:
         return None

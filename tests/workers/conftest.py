@@ -34,10 +34,14 @@ from workers.stores.objects.local import LocalBlobs
 
 
 class Server:
-    """A private Valkey on a Unix socket; `start` after `stop` serves the same data."""
+    """A private Valkey on a Unix socket; `start` after `stop` serves the same data.
 
-    def __init__(self, folder: Path) -> None:
+    durable : whether it keeps a log on disk; without one it serves nothing after `stop`.
+    """
+
+    def __init__(self, folder: Path, *, durable: bool = True) -> None:
         self.folder = folder
+        self._durable = durable
         self._password = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"unix://:{self._password}@{folder}/socket"
@@ -48,7 +52,7 @@ class Server:
             "unixsocket": str(self.folder / "socket"),
             "requirepass": self._password,
             "dir": str(self.folder),
-            "appendonly": "yes",
+            "appendonly": "yes" if self._durable else "no",
             "appendfsync": "always",
             "save": "",
             "maxmemory-policy": "noeviction",

@@ -125,6 +125,14 @@ class Datasets:
                 self._remove(dataset.tenant, dataset.id)
             raise
 
+    def whole(self, tenant: str, dataset_id: str) -> bool:
+        """Whether the content is there. To be called once a dataset was created for which another
+        process may hold an older answer: what came back after its removal goes again."""
+        if self._blobs.size(self.content_key(tenant, dataset_id)) is not None:
+            return True
+        self.erase(tenant, dataset_id)
+        return False
+
     def keep_statements(self, tenant: str, dataset_id: str, content: bytes) -> None:
         """Keep what labels are made from, before `create`."""
         key = layout.dataset(tenant, dataset_id, STATEMENTS)
@@ -317,6 +325,11 @@ class Datasets:
             lambda: self._blobs.delete_under(layout.dataset(tenant, dataset_id)),
             lambda: release(self._records.client),
         )
+        # A request that completes its upload again may have brought it back in between; one that
+        # does so from now on finds no content (`whole`).
+        if self._blobs.size(layout.dataset(tenant, dataset_id, META)) is not None:
+            self._blobs.delete(layout.dataset(tenant, dataset_id, META))
+            self._index.drop(dataset_id)
 
     def _stored(self, tenant: str, dataset_id: str) -> Dataset | None:
         try:

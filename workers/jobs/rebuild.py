@@ -293,7 +293,8 @@ class Rebuild:
             return restored
         lost = self._blobs.size(layout.dataset(tenant, dataset_id, "meta.json")) is None
         if lost and age_s(made_at(dataset_id)) > LEFT_S:
-            self._datasets.discard(tenant, dataset_id)
+            # Redis may list it, where a process died between the two steps of a removal.
+            self._datasets.erase(tenant, dataset_id)
         return False
 
     def _job(self, folder: Folder, status: str | None, counted: list[str]) -> bool:

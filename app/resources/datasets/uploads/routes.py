@@ -433,16 +433,20 @@ def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:
     if service.blobs.size(service.datasets.content_key(dataset.tenant, dataset.id)) is not None:
         return dataset
     if not service.parts.list(upload):
+        # A request that removed them may have died in between.
+        service.parts.clear(upload)
         raise not_found("dataset", dataset.id)
     service.parts.reopen(upload)
     return None
 
 
 def _ensure(service: Service, dataset: Dataset, request_id: str) -> None:
-    """Create the dataset unless it exists."""
+    """Create the dataset unless it exists. Raises Refused `not-found` if it was deleted since."""
     if service.datasets.get(dataset.tenant, dataset.id) is None:
         with suppress(AlreadyThere):
             uploads.create(service, dataset, request_id)
+        if not service.datasets.whole(dataset.tenant, dataset.id):
+            raise not_found("dataset", dataset.id)
 
 
 def _stated_digest(sha256: str | None, content_digest: str | None) -> str | None:
