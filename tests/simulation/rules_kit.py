@@ -66,8 +66,9 @@ class Rules:
             )
             fence = str(arguments[1])
             if outcome == "ok":
-                if script == "take" or self._plain.hexists(f"{self._prefix}pauses", "known"):
-                    # A claim by name, which no worker makes, does not wait for a rebuild.
+                if script == "take":
+                    # A claim by name, which no worker makes, waits for no rebuild, and for no end
+                    # that a sweeper is about to write.
                     self._require_unpaused(job)
                 held, until = self._leases.get(job, (fence, 0.0))
                 _require(held == fence or until <= now + 0.002, f"{job} has two holders")
