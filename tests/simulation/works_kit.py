@@ -319,6 +319,9 @@ class Works:
                 first = None
         if first is None:
             own, listed = new_id("ds"), parts.list(upload)
+            if [part.number for part in listed] != list(range(1, 1 + len(listed))) or not listed:
+                # Another request has begun to clear them: a conflict.
+                return None
             stored = driven(datasets.receive(tenant, own, chunks(parts.read(upload, listed))))
             dataset = Dataset(
                 id=own,
@@ -341,7 +344,7 @@ class Works:
                 datasets.discard(tenant, own)
         if datasets.get(tenant, first.id) is None:
             with suppress(AlreadyThere):
-                datasets.create(first)
+                datasets.create(first, kept=True)
             if not datasets.whole(tenant, first.id):
                 return None
         parts.clear(upload)

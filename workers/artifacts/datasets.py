@@ -113,16 +113,21 @@ class Datasets:
         """
         return await store(self._blobs, self.content_key(tenant, dataset_id), chunks)
 
-    def create(self, dataset: Dataset) -> None:
-        """Make it exist (meta.json, create-only, then the list). On failure nothing remains."""
+    def create(self, dataset: Dataset, *, kept: bool = False) -> None:
+        """Make it exist (meta.json, create-only, then the list). On failure nothing remains.
+
+        kept : after a failure that may pass everything stays, for requests that are repeated and go
+            on with it: another one may have been answered meanwhile.
+        """
         try:
             put_once(self._blobs, layout.dataset(dataset.tenant, dataset.id, META), dataset)
             self._list(dataset)
         except AlreadyThere:
             raise
-        except BaseException:
-            with suppress(TransientError):
-                self._remove(dataset.tenant, dataset.id)
+        except BaseException as error:
+            if not (kept and isinstance(error, TransientError)):
+                with suppress(TransientError):
+                    self._remove(dataset.tenant, dataset.id)
             raise
 
     def whole(self, tenant: str, dataset_id: str) -> bool:

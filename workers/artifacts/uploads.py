@@ -14,7 +14,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict
 
-from workers.artifacts.datasets import Dataset
+from workers.artifacts.datasets import META, Dataset
 from workers.errors import AlreadyThere, Damaged, Missing, StoreUnavailable
 from workers.formats.column_roles import Choice
 from workers.model import made_at, new_id
@@ -156,10 +156,21 @@ class Parts:
         self._usage.drop_parts(upload.id)
 
     def delete(self, tenant: str, upload_id: str) -> None:
-        """Remove an upload and its parts; nothing happens where there is none."""
+        """Remove an upload and its parts, and the content of a dataset that was never created from
+        it; nothing happens where there is none."""
         self._blobs.delete(layout.upload(tenant, upload_id, _UPLOAD))
+        self._discard_unfinished(tenant, upload_id)
         self._blobs.delete_under(layout.upload(tenant, upload_id))
         counted_later(lambda: self._usage.drop_parts(upload_id))
+
+    def _discard_unfinished(self, tenant: str, upload_id: str) -> None:
+        try:
+            key = layout.upload(tenant, upload_id, _DATASET)
+            dataset = read_model(self._blobs, key, Dataset)
+        except (Missing, Damaged):
+            return
+        if self._blobs.size(layout.dataset(tenant, dataset.id, META)) is None:
+            self._blobs.delete_under(layout.dataset(tenant, dataset.id))
 
     def recount(self) -> set[str]:
         """Count all parts in the store again; returns the uploads that have some."""

@@ -38,19 +38,21 @@ class Inspections:
         self._interrupted = interrupted
         self._submit = submit
 
-    def create(self, dataset: Dataset, request_id: str) -> None:
+    def create(self, dataset: Dataset, request_id: str, *, kept: bool = False) -> None:
         """Create a dataset that is to be inspected, and submit the job that does it.
 
-        Raises StoreUnavailable or StoreFull; then there is no dataset.
+        Raises StoreUnavailable or StoreFull; then there is no dataset, unless it is `kept`, as in
+        `Datasets.create`: then the sweep submits what is missing.
         """
         marker = layout.uninspected(dataset.tenant, dataset.id)
         job_id = new_id("job")
         self._blobs.put(marker, f"{job_id} {now()}".encode())
-        self._datasets.create(dataset)
+        self._datasets.create(dataset, kept=kept)
         try:
             self._submit(_inspection(job_id, dataset, request_id), {})
-        except BaseException:
-            self._datasets.delete(dataset.tenant, dataset.id)
+        except BaseException as error:
+            if not (kept and isinstance(error, TransientError)):
+                self._datasets.delete(dataset.tenant, dataset.id)
             raise
         with suppress(TransientError):
             self._blobs.delete(marker)

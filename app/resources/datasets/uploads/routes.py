@@ -443,8 +443,9 @@ def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:
 def _ensure(service: Service, dataset: Dataset, request_id: str) -> None:
     """Create the dataset unless it exists. Raises Refused `not-found` if it was deleted since."""
     if service.datasets.get(dataset.tenant, dataset.id) is None:
+        # What fails here is repeated by its client, or another request has been answered by it.
         with suppress(AlreadyThere):
-            uploads.create(service, dataset, request_id)
+            uploads.create(service, dataset, request_id, kept=True)
         if not service.datasets.whole(dataset.tenant, dataset.id):
             raise not_found("dataset", dataset.id)
 
