@@ -34,8 +34,7 @@ from workers.artifacts.keys import Keys
 from workers.child import confinement
 from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
-from workers.errors import FatalError, TransientError
-from workers.jobs.rebuild import COMPARING
+from workers.errors import COMPARING, FatalError, TransientError
 from workers.processes import FolderInUse, FolderLock
 from workers.stores import privacy
 from workers.stores.objects.address import blobs_at

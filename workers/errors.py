@@ -20,6 +20,9 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_MEMORY, NO_DISK = "Redis has no memory left", "Redis cannot write to its disk"
 """What `StoreFull` says of Redis."""
 
+COMPARING = "comparing records with the store"
+"""Why Redis gives no lists yet, after it has lost data or was started anew."""
+
 Problem = dict[str, Any]
 """A problem of RFC 9457 as plain JSON: type, title, status, detail, then further members."""
 

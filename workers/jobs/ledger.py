@@ -550,12 +550,13 @@ class Ledger:
         """
         tenant, job_id = claim.request.tenant, claim.request.id
         end = self.end_of(tenant, job_id)
+        own = end is not None and end.fence == claim.fence
+        if not own:
+            # Before the end is settled: nobody looks for them once the open marker is gone.
+            self.blobs.delete_under(layout.attempt(tenant, job_id, claim.fence))
         if end is not None:
             self._endings.settle(tenant, job_id, end)
-            if end.fence == claim.fence:
-                return True
-        self.blobs.delete_under(layout.attempt(tenant, job_id, claim.fence))
-        return False
+        return own
 
     def _deleted(self, claim: Claim) -> bool:
         return self._endings.deleted(claim.request.tenant, claim.request.id)

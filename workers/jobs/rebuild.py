@@ -25,6 +25,7 @@ from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.uploads import Parts
 from workers.errors import (
+    COMPARING,
     Damaged,
     FatalError,
     Missing,
@@ -63,7 +64,6 @@ T = TypeVar("T")
 Folder = tuple[str, str, set[str]]
 """Tenant and id of a dataset or job, and the names of its objects."""
 
-COMPARING = "comparing records with the store"
 NO_ROOM_FOR_RECORDS = "Redis has no room for the records that it lost"
 
 

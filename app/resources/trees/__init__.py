@@ -5,6 +5,7 @@ Start with `routes`.
 - `routes`: the operations.
 - `schemas`: what goes over the wire.
 - `forms`: how it is served, by suffix or `Accept`.
+- `documented`: what the document says of these forms.
 - `coloring`: categories that colour a tree.
 - `item_columns`: columns of items beside it.
 - `shown`: a tree with the names of a naming and the changes of an edition.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
@@ -18,26 +18,15 @@ from app.http.problems import ANYWHERE, not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.http.streaming import turn
+from app.resources.trees.documented import documented_forms
 from app.resources.trees.forms import FORMS, WRITTEN, TreeExport, form_etag, lost
 from app.resources.trees.item_columns import strip_columns
-from app.resources.trees.schemas import TREE_EXAMPLE, NestedTreeBody, TreeBody, TreeSummary
+from app.resources.trees.schemas import TREE_EXAMPLE, TreeSummary
 from app.resources.trees.shown import categories_of, shown_etag, shown_tree_of
 from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
-
-_HCLUST: dict[str, Any] = {
-    "type": "object",
-    "description": "R's hclust: negative numbers in `merge` are leaves, counted from 1.",
-    "required": ["merge", "height", "order", "labels"],
-    "properties": {
-        "merge": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
-        "height": {"type": "array", "items": {"type": "number"}},
-        "order": {"type": "array", "items": {"type": "integer"}},
-        "labels": {"type": "array", "items": {"type": "string"}},
-    },
-}
 
 
 async def _of_method(
@@ -63,53 +52,12 @@ mount_list(
 )
 
 
-_TEXTS = {
-    "text/x-nh": "(rose:1.0,tulip:1.0);",
-    "text/x-nexus": "#NEXUS\nBEGIN TAXA;\n  DIMENSIONS NTAX=2;\n  TAXLABELS\n    rose\n    tulip;\n"
-    "END;\nBEGIN TREES;\n  TREE tree = [&R] (rose:1.0,tulip:1.0);\nEND;\n",
-    "text/csv": "id,parent,height,size,name\r\n0,,1.0,2,\r\n1,0,0.0,1,rose\r\n2,0,0.0,1,tulip\r\n",
-}
-"""One tree in the text forms."""
-
-
-def _documented() -> dict[int | str, dict[str, Any]]:
-    content: dict[str, Any] = {
-        form.media: {"schema": {"type": "string", "format": "binary"}}
-        for form in FORMS
-        if form.media != "application/json"
-    }
-    content["application/vnd.umbel.hclust+json"] = {
-        "schema": _HCLUST,
-        "example": {
-            "merge": [[-1, -2]],
-            "height": [1.0],
-            "order": [1, 2],
-            "labels": ["rose", "tulip"],
-        },
-    }
-    text = {"schema": {"type": "string"}}
-    content |= {media: {**text, "example": example} for media, example in _TEXTS.items()}
-    return {
-        200: {
-            "model": TreeBody | NestedTreeBody,
-            "description": "The tree in the requested form.",
-            "content": content,
-            "headers": {
-                "ETag": {"description": "ETag of this form.", **text},
-                "Warning": {"description": "What this form cannot represent.", **text},
-            },
-        },
-        304: {"description": "The client has the current version."},
-        **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request"),
-    }
-
-
 @mount(
     router,
     "/{tree_id:stem}",
     FORMS,
     summary="A tree",
-    responses=_documented(),
+    responses=documented_forms(),
 )
 async def get_tree(
     request: Request,

@@ -15,8 +15,7 @@ from app.http.dependencies import Service, ServiceDep
 from app.http.problems import Refused, responses
 from app.resources.service.health.schemas import Health
 from workers.child.compiling import COMPILING
-from workers.errors import StoreFull, TransientError
-from workers.jobs.rebuild import COMPARING
+from workers.errors import COMPARING, StoreFull, TransientError
 from workers.stores.redis.client import translated
 from workers.stores.redis.durability import risks
 

@@ -17,8 +17,8 @@ from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.http.streaming import in_turn, turn
 from app.resources.trees.coloring import coloring
+from app.resources.trees.documented import documented_forms
 from app.resources.trees.forms import FORMS, WRITTEN, TreeExport, form_etag, lost
-from app.resources.trees.schemas import NestedTreeBody, TreeBody
 from app.resources.trees.steps.schemas import TreeStepBody, TreeStepsBody
 from models.answers.learned_steps import MOST_STEPS
 from models.editions.edited import EditedTree
@@ -66,23 +66,12 @@ async def list_tree_steps(service: ServiceDep, tenant: Tenant, tree_id: TreeId) 
     return await in_turn(listed, turn(record, "look"))
 
 
-_BINARY = {"schema": {"type": "string", "format": "binary"}}
-
-
 @mount(
     router,
     "/{tree_id}/steps/{number}/tree",
     FORMS,
     summary="A tree that a fit had on its way",
-    responses={
-        200: {
-            "model": TreeBody | NestedTreeBody,
-            "description": "The tree in the requested form.",
-            "content": {form.media: _BINARY for form in FORMS if form.media != "application/json"},
-        },
-        304: {"description": "The client has the current version."},
-        **responses(*ANYWHERE, "not-found", "not-acceptable", "invalid-request", "wrong-shape"),
-    },
+    responses=documented_forms("wrong-shape"),
 )
 async def get_tree_step(
     request: Request,

@@ -12,7 +12,7 @@ from app.resources.service.health import routes
 from models.running import packages
 from tests.app.conftest import Api, Start, new_job, problem_of
 from tests.workers.waiting_kit import until
-from workers.errors import StoreFull, StoreUnavailable
+from workers.errors import COMPARING, StoreFull, StoreUnavailable
 from workers.jobs import rebuild
 from workers.jobs.ledger import Ledger
 
@@ -59,7 +59,7 @@ def test_a_rebuild_that_takes_long_is_named_with_how_far_it_is(
     # Another process rebuilds.
     until(lambda: records.rebuild_begin("other", 600.0))
     api.service.redis.delete(f"{prefix}counted")
-    assert records.rebuild_hold("other", 600.0, f"{rebuild.COMPARING}: 4,000 of 14,640")
+    assert records.rebuild_hold("other", 600.0, f"{COMPARING}: 4,000 of 14,640")
     words = "comparing records with the store: 4,000 of 14,640"
 
     answer = api.client.get("/readyz")
