@@ -110,8 +110,8 @@ class KMeans(Method[KMeansParams]):
     outputs = ("tree", "model", "logits")
     placing = "the cluster with the nearest centre"
     advice = "Ask for fewer clusters, or use a sample of the points."
-    resumes = True
     example = {"n_clusters": 3, "n_init": 2}
+    resumes = True
 
     def _memory(self, shapes: Shapes, params: KMeansParams) -> int:
         return bytes_of_logits(shapes, params.most)
