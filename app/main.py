@@ -267,7 +267,7 @@ def _service(
     audit: Audit,
     signing_in: People | None,
 ) -> Service:
-    uploads = Parts(parts.blobs, parts.usage)
+    uploads = Parts(parts.blobs, parts.usage, parts.datasets.erase)
     return Service(
         settings=settings,
         blobs=parts.blobs,

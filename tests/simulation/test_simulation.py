@@ -46,6 +46,14 @@ def test_every_schedule_keeps_what_it_accepted(
         assert failure is None, str(simulation.shorter(failure))
 
 
+@pytest.mark.parametrize("seed", [1479, 2107, 2327])
+def test_what_a_search_has_found(seed: int, url: str, tmp_path: Path) -> None:
+    """Two requests that complete an upload, one of which fails between its steps; files of an
+    attempt whose job was cancelled; a removal that ended half-way."""
+    failure = Simulation(url, results_in(tmp_path), also=("uploads",)).run(seed)
+    assert failure is None, str(failure)
+
+
 def test_a_schedule_is_the_same_again(url: str, tmp_path: Path) -> None:
     planted = PLANTED[0]
     simulation = Simulation(url, results_in(tmp_path), planted.alter)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -214,7 +215,7 @@ class Works:
         if not self._tried(lambda: self._create(parts, upload)):
             return
         for place, content in enumerate(contents, 1):
-            if not self._tried(lambda p=place, c=content: self._part(parts, upload, p, c)):  # type: ignore[misc]
+            if not self._tried(partial(self._part, parts, upload, place, content)):
                 return
         whole = b"".join(contents)
         self.beside.uploads.append((upload, whole))
@@ -361,7 +362,7 @@ class Works:
                 raise Broken(f"{key} is left of a complete upload")
         before = self._world.now() + timedelta(days=1)
         for tenant in ("ada", "bea"):
-            Parts(assembly.blobs, assembly.usage).forget(tenant, before)
+            Parts(assembly.blobs, assembly.usage, assembly.datasets.erase).forget(tenant, before)
 
     def no_pieces(self, objects: dict[str, bytes]) -> None:
         """Sweeps have removed what helpers stored, unless it came late."""

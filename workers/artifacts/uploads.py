@@ -8,7 +8,7 @@ the upload refers to it until it is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 
@@ -65,11 +65,15 @@ class Parts:
     """Uploads in parts, of all tenants. Threads may share it.
 
     The bytes of parts count in what their tenant uses, until they are removed.
+    erase : removes what is left of a dataset, as `Datasets.erase`.
     """
 
-    def __init__(self, blobs: Blobs, usage: Usage) -> None:
+    def __init__(
+        self, blobs: Blobs, usage: Usage, erase: Callable[[str, str], object] | None = None
+    ) -> None:
         self._blobs = blobs
         self._usage = usage
+        self._erase = erase
 
     def create(self, upload: Upload) -> None:
         key = layout.upload(upload.tenant, upload.id, _UPLOAD)
@@ -159,18 +163,20 @@ class Parts:
         """Remove an upload and its parts, and the content of a dataset that was never created from
         it; nothing happens where there is none."""
         self._blobs.delete(layout.upload(tenant, upload_id, _UPLOAD))
-        self._discard_unfinished(tenant, upload_id)
+        self._erase_unfinished(tenant, upload_id)
         self._blobs.delete_under(layout.upload(tenant, upload_id))
         counted_later(lambda: self._usage.drop_parts(upload_id))
 
-    def _discard_unfinished(self, tenant: str, upload_id: str) -> None:
+    def _erase_unfinished(self, tenant: str, upload_id: str) -> None:
+        if self._erase is None:
+            return
         try:
             key = layout.upload(tenant, upload_id, _DATASET)
             dataset = read_model(self._blobs, key, Dataset)
         except (Missing, Damaged):
             return
         if self._blobs.size(layout.dataset(tenant, dataset.id, META)) is None:
-            self._blobs.delete_under(layout.dataset(tenant, dataset.id))
+            self._erase(tenant, dataset.id)
 
     def recount(self) -> set[str]:
         """Count all parts in the store again; returns the uploads that have some."""
