@@ -228,14 +228,14 @@ def test_a_store_that_fails_during_completion(api: Api, monkeypatch: pytest.Monk
     datasets = type(api.service.datasets)
     for failing in ("receive", "create"):
 
-        def away(*args: object) -> None:
+        def away(*args: object, **options: object) -> None:
             raise StoreUnavailable("no store")
 
         with monkeypatch.context() as patched:
             patched.setattr(datasets, failing, away)
             problem_of(api.client.post(f"{address}/complete"), 503, "unavailable")
         assert api.client.get("/v1/datasets").json()["items"] == []
-    # As `create` does on failure.
+    # Also where its content has gone since.
     reserved = api.client.get(address).json()["dataset"]
     assert reserved is not None
     api.service.datasets.discard("local", reserved)
