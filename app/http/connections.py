@@ -225,7 +225,7 @@ class Connection(HttpToolsProtocol):
             return f"A request has one Authorization header, not {self._n_keys}."
         if self._codings not in ([], [b"chunked"]):
             # RFC 9112, section 6.1: the parser would take the body as it was sent.
-            return "Of transfer codings only `chunked` is taken; Content-Encoding packs a body."
+            return "The only transfer coding is `chunked`; a body is packed by Content-Encoding."
         return None
 
     def on_chunk_header(self) -> None:

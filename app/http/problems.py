@@ -293,7 +293,7 @@ def field_errors(
 ) -> tuple[str, list[dict[str, Any]]]:
     """A message and `errors[]` from pydantic's error list, one entry for each place.
 
-    place : where an error is; `prefix` is prepended to it. Of many errors the first `MOST_ERRORS`
+    place : where an error is; `prefix` is prepended to it. Only the first `MOST_ERRORS` errors
     have entries: a refusal must not cost more than what it refuses.
     """
     details: dict[tuple[str | int, ...], list[str]] = {}
