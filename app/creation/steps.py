@@ -33,10 +33,9 @@ def step_of(
         valid = method.Params.model_validate(params)
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False, include_input=False)
-        located = [
-            {**entry, "loc": place_in(params, entry["loc"], entry["type"])} for entry in wrong
-        ]
-        detail, errors = field_errors(located, (*at, "params"))
+        detail, errors = field_errors(
+            wrong, lambda entry: place_in(params, entry["loc"], entry["type"]), (*at, "params")
+        )
         accepted = ", ".join(method.Params.model_fields) or "none"
         raise Refused(
             "invalid-request",

@@ -8,14 +8,18 @@ from typing import Any
 
 from fastapi import Request
 
-_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?")
+_HOST = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{0,5}))?")
+_LONGEST = 255
+_LAST_PORT = 65_535
 
 
 def host_of(value: str) -> str | None:
     """The name or address in a Host header, in small letters: `[::1]:80` gives `[::1]`; None where
     it is not a name or an address, with or without a port."""
     match = _HOST.fullmatch(value)
-    return None if match is None else match[1].lower()
+    if match is None or len(match[1]) > _LONGEST or int(match[2] or 0) > _LAST_PORT:
+        return None
+    return match[1].lower()
 
 
 def path_of(scope: MutableMapping[str, Any]) -> str:

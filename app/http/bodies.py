@@ -10,8 +10,10 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from app.http.aliased import aliased_body
+from app.http.pacing import pace
 from app.http.problems import Refused
 from app.http.streaming import Turn, in_turn
+from app.http.turns import taker
 from workers.child.json_body import body_apart
 from workers.formats import strict_json
 from workers.formats.strict_json import Bound, NotStrict
@@ -48,6 +50,7 @@ class StrictRequest(Request):
 
     async def _value(self) -> Any:
         body = await self.body()
+        pace().charge(taker.get(), len(body))
         if len(body) <= INLINE_BYTES:
             return parse_json(body, self._bound)
         if len(body) <= APART_BYTES:

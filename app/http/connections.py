@@ -122,7 +122,8 @@ class Connection(HttpToolsProtocol):
         self._in_body = False
         self._header_bytes = 0
         self._n_headers = 0
-        self._n_hosts = 0
+        self._n_hosts = self._n_keys = 0
+        self._codings: list[bytes] = []
         self._unparsed = 0
         # Times of the last progress, for `check`.
         self._received_at = self.loop.time()
@@ -169,7 +170,8 @@ class Connection(HttpToolsProtocol):
         )
 
     def on_message_begin(self) -> None:
-        self._header_bytes = self._n_headers = self._n_hosts = 0
+        self._header_bytes = self._n_headers = self._n_hosts = self._n_keys = 0
+        self._codings = []
         if self._header_since is None:
             self._header_since = self._received_at
         super().on_message_begin()
@@ -186,7 +188,11 @@ class Connection(HttpToolsProtocol):
             raise _TooLarge
         # What follows the body (trailers) counts, but is no header of the request any more.
         if not self._in_body:
-            self._n_hosts += name.lower() == b"host"
+            known = name.lower()
+            self._n_hosts += known == b"host"
+            self._n_keys += known == b"authorization"
+            if known == b"transfer-encoding":
+                self._codings.append(value.strip().lower())
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -198,7 +204,7 @@ class Connection(HttpToolsProtocol):
             # RFC 9112, section 3.2.
             self._refuse("malformed", f"A request has one Host header, not {self._n_hosts}.")
             return
-        if (wrong := self._misdirected()) is not None:
+        if (wrong := self._ambiguous()) is not None:
             self._refuse("malformed", wrong)
             return
         self._in_body = True
@@ -206,13 +212,20 @@ class Connection(HttpToolsProtocol):
         if self.server_state.draining:
             self.cycle.keep_alive = False
 
-    def _misdirected(self) -> str | None:
-        """What is wrong with the address that the request is sent to; None if nothing."""
+    def _ambiguous(self) -> str | None:
+        """What in the header others may read in another way: the address that the request is sent
+        to, its key, the coding of its body; None if nothing."""
         if not self.url.startswith(b"/") and self.url != b"*":
             return "The target of a request is a path, as `GET /v1/version`, not a whole address."
         hosts = (value for name, value in self.headers if name == b"host")
         if any(host and host_of(host.decode("latin-1")) is None for host in hosts):
             return "The Host header is a name or an address, with or without a port: `host:port`."
+        if self._n_keys > 1:
+            # A proxy in front may have looked at another one.
+            return f"A request has one Authorization header, not {self._n_keys}."
+        if self._codings not in ([], [b"chunked"]):
+            # RFC 9112, section 6.1: the parser would take the body as it was sent.
+            return "The only transfer coding is `chunked`; a body is packed by Content-Encoding."
         return None
 
     def on_chunk_header(self) -> None:

@@ -13,7 +13,7 @@ from app.http.dependencies import Service
 from app.http.etags import matches, require_match
 from app.http.problems import Refused
 from app.http.streaming import Stream, Turn
-from workers.errors import Damaged
+from workers.errors import Damaged, Missing
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import require_whole
 
@@ -108,8 +108,8 @@ def serve(
 ) -> Response:
     """The object `key`: 200, 206 for a range, 304 if the client has it.
 
-    name : the file name that a browser saves it under. Raises Refused `range-not-satisfiable`, and
-    `precondition-failed` if the header If-Match names another ETag.
+    name : the file name that a browser saves it under. Raises Refused `range-not-satisfiable`,
+    `precondition-failed` if the header If-Match names another ETag, and `not-found`.
     """
     etag = f'"{sha256}"'
     headers = {
@@ -126,8 +126,15 @@ def serve(
     headers["Content-Length"] = str(end - start)
     if part:
         headers["Content-Range"] = part.content_range
+    try:
+        pieces = _read(service.blobs, key, sha256, start, end, length)
+    except Missing:
+        raise Refused(
+            "not-found",
+            f"The store has no object {key}: it was removed just now, or is lost (`umbel verify`).",
+        ) from None
     return Stream(
-        _read(service.blobs, key, sha256, start, end, length),
+        pieces,
         Turn("file", waits=True),
         "application/octet-stream",
         status=206 if part else 200,

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 
@@ -45,6 +46,9 @@ ENDLESS = "/events"
 
 MOST_INTEGER = 10**15 - 1
 """The largest integer of a structured field (RFC 9651)."""
+
+MOST_ERRORS = 100
+"""Wrong fields that a problem lists."""
 
 UNUSABLE = "The input cannot be used"
 """Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
@@ -283,15 +287,18 @@ def problem_of_usage(error: UsageError) -> Problem:
 
 
 def field_errors(
-    errors: list[Any], prefix: tuple[str | int, ...] = ()
+    errors: list[Any],
+    place: Callable[[Any], tuple[str | int, ...]],
+    prefix: tuple[str | int, ...] = (),
 ) -> tuple[str, list[dict[str, Any]]]:
     """A message and `errors[]` from pydantic's error list, one entry for each place.
 
-    `prefix` is prepended to each pointer.
+    place : where an error is; `prefix` is prepended to it. Only the first `MOST_ERRORS` errors
+    have entries: a refusal must not cost more than what it refuses.
     """
     details: dict[tuple[str | int, ...], list[str]] = {}
-    for error in errors:
-        sentences = details.setdefault((*prefix, *error["loc"]), [])
+    for error in errors[:MOST_ERRORS]:
+        sentences = details.setdefault((*prefix, *place(error)), [])
         if (sentence := _sentence(error)) not in sentences:
             sentences.append(sentence)
     entries = [
@@ -301,6 +308,8 @@ def field_errors(
     first = entries[0]
     where = ".".join(map(_part, first["pointer"])) or "the body"
     more = f" ({len(entries) - 1} more in `errors`)" if len(entries) > 1 else ""
+    if len(errors) > MOST_ERRORS:
+        more = f" ({len(errors) - 1} more, the first in `errors`)"
     return f"{where}: {first['detail']}{more}", entries
 
 
@@ -322,9 +331,7 @@ def _problem_of_validation(error: RequestValidationError) -> Problem:
     if any(entry["loc"][:1] == ("path",) for entry in errors):
         detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
-    detail, entries = field_errors(
-        [{**entry, "loc": _place_of(entry, error.body)} for entry in errors]
-    )
+    detail, entries = field_errors(list(errors), lambda entry: _place_of(entry, error.body))
     status, title, _ = KINDS["invalid-request"]
     return problem("invalid-request", title, status, detail, errors=entries)
 
@@ -397,6 +404,12 @@ def _problem_of_transient(error: TransientError) -> tuple[Problem, dict[str, str
     return problem("unavailable", title, status, detail), {"Retry-After": "2"}
 
 
+@cache
+def _pattern(path: str) -> re.Pattern[str]:
+    """path : of a route."""
+    return compile_path(path)[0]
+
+
 def _allowed(request: Request) -> str:
     """The methods of all routes with the matching path; the router knows one route's methods.
 
@@ -406,7 +419,7 @@ def _allowed(request: Request) -> str:
     methods_of: dict[str, set[str]] = {}
     for route in iter_route_contexts(request.app.routes):
         form = route.path_format
-        if form and route.methods and compile_path(route.path or form)[0].match(path):
+        if form and route.methods and _pattern(route.path or form).match(path):
             methods_of.setdefault(form, set()).update(route.methods)
     fixed = {form: len(re.sub(r"{[^}]*}", "", form)) for form in methods_of}
     methods = methods_of[max(fixed, key=fixed.__getitem__)] if fixed else set()

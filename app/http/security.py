@@ -22,6 +22,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
@@ -30,6 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.addresses import host_of, path_of
 from app.http.aliased import aliased_path, at_its_place, may_have_alias
 from app.http.keyring import Access, Keyring, unauthenticated
+from app.http.pacing import pace
 from app.http.problems import Refused, respond
 from app.http.sharing import SharedLinks, opens
 from app.http.sign_in.people import People
@@ -84,6 +86,8 @@ class Gate:
             )
             state["access"] = access
             state["tenant"] = None if access is None else access.tenant
+            if access is not None and access.share is None:
+                await pace().admit(_caller_of(access))
             if access is not None and access.share is None and may_have_alias(scope):
                 aliases = scope["app"].state.service.aliases
                 path = await aliased_path(scope, access.tenant, aliases)
@@ -93,7 +97,7 @@ class Gate:
                 await _require_reached(scope, access)
         except Refused as refused:
             answer = respond(state.get("request_id"), refused.problem, refused.headers)
-            await answer(scope, receive, send)
+            await answer(scope, receive, send if "access" in state else _paced(scope, send))
             return
         except TransientError:
             away = Refused("unavailable", "Redis or the store does not answer; try again.")
@@ -104,6 +108,8 @@ class Gate:
             send = _for_one_reader(send)
         if access is not None:
             taker.set(_caller_of(access))
+        elif path_of(scope) not in OPEN:
+            send = _paced(scope, send)
         await self.app(scope, receive, send)
 
     async def _admit_link(self, scope: Scope) -> Access | None:
@@ -119,6 +125,7 @@ class Gate:
         if self._keyring.keyless:
             self._check_local(scope, headers)
         share = await self._links.admit(share_id, token.strip())
+        await pace().admit(Taker(share.tenant, share.id, link=True))
         query = QueryParams(scope["query_string"])
         once = len(query.multi_items()) == len(query)
         if scope["method"] not in READING or not once or not opens(share, path, query):
@@ -256,6 +263,19 @@ def _for_one_reader(send: Send) -> Send:
     async def send_on(message: Message) -> None:
         if message["type"] == "http.response.start":
             MutableHeaders(scope=message).setdefault("Cache-Control", "private, no-store")
+        await send(message)
+
+    return send_on
+
+
+def _paced(scope: Scope, send: Send) -> Send:
+    """As `send`, for whoever has no key: refusals of an address wait until they are due."""
+    peer = scope["client"][0] if scope.get("client") else ""
+
+    async def send_on(message: Message) -> None:
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            with suppress(Refused):
+                await pace().admit(peer)
         await send(message)
 
     return send_on

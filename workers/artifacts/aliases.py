@@ -2,7 +2,8 @@
 
 Every move is an object, numbered from 1 and create-only: of two who move an alias at once one is
 refused. To remove an alias is a move to no tree, so a number is never free twice; the oldest moves
-go when there are more than `MOST_MOVES`.
+go when there are more than `MOST_MOVES`. Their bytes count in the tenant's use, in which they are
+set to what a listing finds after each move.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
+from workers.artifacts.beside import Room, unlimited
 from workers.errors import AlreadyThere, Missing
 from workers.model import now
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.seals import read_model, sealed
+from workers.stores.redis.usage import Usage
 
 NAME = r"[a-z0-9][a-z0-9_-]{0,62}"
 """What an alias may be called; `@` stands before it where an id may stand too."""
@@ -88,8 +91,10 @@ class Alias:
 class Aliases:
     """The aliases of all tenants. Threads may share it; every call blocks."""
 
-    def __init__(self, blobs: Blobs) -> None:
+    def __init__(self, blobs: Blobs, usage: Usage | None = None) -> None:
+        """usage : where their bytes count; None: nowhere."""
         self._blobs = blobs
+        self._usage = usage
         self._lock = threading.Lock()
         self._read: OrderedDict[str, Move] = OrderedDict()
 
@@ -127,20 +132,46 @@ class Aliases:
         by: str | None = None,
         note: str | None = None,
         restores: int | None = None,
+        room: Room = unlimited,
     ) -> Alias | None:
-        """The alias after a move, durable on return; None where somebody else was faster."""
+        """The alias after a move, durable on return; None where somebody else was faster.
+
+        Raises what `room` does.
+        """
         made = Move(
             number=alias.revision + 1, at=now(), tree=tree, by=by, note=note, restores=restores
         )
         folder = layout.aliases_of(alias.tenant, alias.name)
         key = f"{folder}{made.number:09d}"
-        try:
-            self._blobs.put(key, sealed(key, made.model_dump_json().encode()), create=True)
-        except AlreadyThere:
-            return None
-        for old in alias.moves[: max(0, len(alias.moves) + 1 - MOST_MOVES)]:
-            self._blobs.delete(f"{folder}{old.number:09d}")
+        content = sealed(key, made.model_dump_json().encode())
+        with room(len(content)):
+            try:
+                self._blobs.put(key, content, create=True)
+            except AlreadyThere:
+                return None
+            for old in alias.moves[: max(0, len(alias.moves) + 1 - MOST_MOVES)]:
+                self._blobs.delete(f"{folder}{old.number:09d}")
+            self._count(alias.tenant)
         return Alias(alias.tenant, alias.name, [*alias.moves, made][-MOST_MOVES:])
+
+    def recount(self) -> None:
+        """Count the aliases of all tenants anew."""
+        for tenant in {key.split("/")[2] for key in self._blobs.keys(layout.ALIASES)}:
+            self._count(tenant)
+
+    def _count(self, tenant: str) -> None:
+        """A listing, and one more after the count: whoever counts last has seen every move."""
+        if self._usage is None:
+            return
+        size = self._size(tenant)
+        while True:
+            self._usage.put_aliases(tenant, size)
+            counted, size = size, self._size(tenant)
+            if counted == size:
+                return
+
+    def _size(self, tenant: str) -> int:
+        return sum(size for _, size in self._blobs.sizes(layout.aliases_of(tenant)))
 
     def _alias(self, tenant: str, name: str, keys: Sequence[str]) -> Alias:
         moves = (self._move(key) for key in sorted(keys))

@@ -19,6 +19,7 @@ from functools import partial
 from itertools import compress, islice
 from typing import TypeVar
 
+from workers.artifacts.aliases import Aliases
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.beside import Beside, folder_beside
 from workers.artifacts.checkpoints import Checkpoints
@@ -352,11 +353,12 @@ class Rebuild:
             self._records.count(request, self._endings.kept_bytes(request, end, quiet=True))
 
     def _parts(self) -> None:
-        """Count the parts of uploads in the store, and forget those that are gone."""
+        """Count the parts of uploads in the store and forget those that are gone; count aliases."""
         counted = self._usage.uploads()
         uploads = Parts(self._blobs, self._usage).recount()
         for upload_id in counted - uploads:
             self._usage.drop_parts(upload_id)
+        Aliases(self._blobs, self._usage).recount()
 
     def _drop_if_deleted(self, job_id: str) -> None:
         owner = self._records.owner(job_id)

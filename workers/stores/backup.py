@@ -192,12 +192,16 @@ def check_backup(backup: Blobs) -> tuple[int, int, list[str]]:
 
 
 def _compared(backup: Blobs) -> tuple[dict[str, Digest], list[str]]:
+    strays = [*backup.strays("")]
+    if {BACKUP_MARK, BACKUP_OBJECTS, layout.FORMAT_MARK} & {*strays}:
+        # Without these nothing says what a backup has.
+        raise FatalError(_damage("The backup", strays))
     require_readable(backup)
     whole = _mark(backup)
     if not whole.get("objects"):
         raise FatalError("This is no backup, or one that was not completed; make it again.")
     objects = _digests(backup)
-    return objects, [*backup.strays(""), *_differences(backup, whole, objects)]
+    return objects, [*strays, *_differences(backup, whole, objects)]
 
 
 def _has_data(blobs: Blobs) -> bool:

@@ -93,7 +93,7 @@ def verify(
     Raises FatalError for a store of a newer version, TransientError where it does not answer; call
     again to go on.
     """
-    with suppress(UnreadableMark, StoreUnavailable):  # That is a finding, or shows itself.
+    with suppress(UnreadableMark, StoreUnavailable, Damaged):  # That is a finding, or shows itself.
         require_readable(blobs)
     pace = Pace(rate)
     all_folders = _folders(blobs)
@@ -229,7 +229,7 @@ def _keys(blobs: Blobs, prefix: str, strays: Iterable[str]) -> list[str]:
         return []
     keys = [*blobs.keys(prefix)]
     if not keys:
-        with suppress(Missing, StoreUnavailable):
+        with suppress(Missing, StoreUnavailable, Damaged):
             blobs.local_path(prefix)
             return [prefix]
     return keys

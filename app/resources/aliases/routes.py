@@ -7,6 +7,7 @@ from typing import Annotated
 from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 
+from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
 from app.creation.named import OfTreeQuery, require_tree_id
 from app.http.addresses import address
@@ -35,6 +36,7 @@ router = APIRouter(
 _WRITING = (
     *("malformed", "unauthenticated", "forbidden", "conflict", "too-large"),
     *("unsupported-format", "invalid-request", "precondition-failed", "unavailable", "full"),
+    "quota-exceeded",
 )
 _ETAG = {"ETag": {"description": "Its ETag, for `If-Match`.", "schema": {"type": "string"}}}
 _CONTENT = {"application/json": {"example": EXAMPLE}}
@@ -156,7 +158,9 @@ async def set_alias(
                 f"There are {MOST_ALIASES} names of aliases, as many as there may be, removed ones "
                 "among them: use one of these again.",
             )
-        moved = service.aliases.move(alias, tree, by=caller.called, note=body.note)
+        moved = service.aliases.move(
+            alias, tree, by=caller.called, note=body.note, room=room_of(service, caller)
+        )
         if moved is None:
             raise _overtaken()
         return moved, alias.tree is None
@@ -200,7 +204,12 @@ async def roll_back_alias(
                 "set the alias to another tree.",
             )
         moved = service.aliases.move(
-            found, earlier.tree, by=caller.called, note=body.note, restores=earlier.number
+            found,
+            earlier.tree,
+            by=caller.called,
+            note=body.note,
+            restores=earlier.number,
+            room=room_of(service, caller),
         )
         if moved is None:
             raise _overtaken()

@@ -200,6 +200,8 @@ def test_the_target_of_a_request_is_a_path(patient: Running, target: str) -> Non
 
 
 WRONG_HOSTS = [
+    b"127.0.0.1:65536",
+    b"a" * 256,
     b"evil.example@127.0.0.1",
     b"evil.example:80@127.0.0.1:80",
     b"@localhost",
@@ -228,6 +230,24 @@ def test_a_host_is_a_name_or_an_address(patient: Running) -> None:
             b"GET /livez HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" % host
         ) as connection:
             assert status_of(answer_of(connection)) == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n",
+        b"Authorization: Bearer a\r\nauthorization: Bearer a\r\n",
+        b"Transfer-Encoding: gzip, chunked\r\n",
+        b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: chunked;q=1\r\n",
+    ],
+)
+def test_what_others_may_read_in_another_way_is_refused(patient: Running, headers: bytes) -> None:
+    request = b"POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n2\r\n{}\r\n0\r\n\r\n" % headers
+    with patient.connect(request) as connection:
+        answer = answer_of(connection)
+    problem_of(answer, 400, "malformed")
+    assert answer.count(b"HTTP/1.1 ") == 1
 
 
 def test_nothing_after_a_request_without_a_host_is_answered(patient: Running) -> None:

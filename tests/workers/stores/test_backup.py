@@ -373,7 +373,10 @@ def test_no_link_in_a_backup_is_followed(assembly: Assembly, tmp_path: Path) -> 
     back_up(assembly.blobs, backup)
     own = backup.root / f"datasets/ada/{facts.id}/content"
     for number, (place, target) in enumerate(
-        [(own, secret), (own.parent, folder), (backup.root / "jobs/ada", folder)]
+        [
+            *((own, secret), (own.parent, folder), (backup.root / "jobs/ada", folder)),
+            *((backup.root / f"service/{name}", secret) for name in ("backup", "backup-objects")),
+        ]
     ):
         kept = tmp_path / f"kept{number}"
         if place.exists():

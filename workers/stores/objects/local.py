@@ -25,12 +25,13 @@ from functools import partial
 from io import FileIO
 from pathlib import Path
 
-from workers.errors import NO_ROOM, AlreadyThere, Missing, StoreFull, StoreUnavailable
+from workers.errors import NO_ROOM, AlreadyThere, Damaged, Missing, StoreFull, StoreUnavailable
 from workers.stores.objects.blobs import Link, checked, checked_prefix
 from workers.stores.objects.streams import batches
 from workers.stores.objects.syncs import sync_paths, sync_together, syncing
 from workers.stores.objects.temporary import TemporaryFile, TemporaryFolder
 
+LINKED = "it is a link, which is not followed"
 PIECE = 1 << 20
 BATCH = 4 << 20
 _REMEMBERED = 1000
@@ -128,7 +129,10 @@ class LocalBlobs:
     def local_path(self, key: str) -> Path:
         path = self._path(key)
         with _translated(key):
-            if not stat.S_ISREG(path.lstat().st_mode):
+            kind = path.lstat().st_mode
+            if stat.S_ISLNK(kind):
+                raise Damaged(key, LINKED)
+            if not stat.S_ISREG(kind):
                 raise StoreUnavailable(f"{key} in the object store is no plain file")
         return path
 
@@ -381,6 +385,8 @@ def _translated(key: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in NO_ROOM:
             raise StoreFull("the object store's disk is full") from error
+        if error.errno == errno.ELOOP:
+            raise Damaged(key, LINKED) from error
         raise StoreUnavailable(f"the object store failed: {os.strerror(error.errno or 0)}") from (
             error
         )

@@ -14,6 +14,8 @@ from workers.errors import OverLimit
 from workers.settings import WorkerSettings
 from workers.stores.redis.client import Scripts, translated
 
+_ALIASES = "aliases:"
+"""Begins what stands for an upload where a tenant's aliases are counted."""
 NAMES = ("bytes", "datasets", "trees", "jobs", "queued", "running")
 
 
@@ -86,12 +88,17 @@ class Usage:
         """Forget the parts of an upload."""
         self._scripts("part_drop", upload)
 
+    def put_aliases(self, tenant: str, n_bytes: int) -> None:
+        """Count the moves of a tenant's aliases, in place of what was counted of them before."""
+        self._scripts("part_put", f"{_ALIASES}{tenant}", tenant, "", 0, n_bytes)
+
     def uploads(self) -> set[str]:
-        """The uploads whose parts are counted."""
+        """The uploads whose parts are counted, but for what counts aliases."""
         start = len(f"{self._prefix}upload:")
         with translated():
             names = self._client.scan_iter(f"{self._prefix}upload:*", count=1000)
-            return {cast("str", name)[start:] for name in names}
+            counted = {cast("str", name)[start:] for name in names}
+        return {name for name in counted if not name.startswith(_ALIASES)}
 
 
 def _raise(answer: list[str]) -> None:

@@ -332,6 +332,15 @@ def test_a_content_that_is_not_what_was_uploaded_is_not_served(
         shown = problem_of(api.client.get(paths[0], headers=headers), 500, "damaged")
         assert key in shown["detail"]
     assert api.client.get(paths[1]).content == b"x,y\n3,4\n"
+    place = api.service.blobs.local_path(key)
+    place.rename(place.with_name("away"))
+    place.symlink_to(place.with_name("away"))
+    shown = problem_of(api.client.get(paths[0]), 500, "damaged")
+    assert "a link" in shown["detail"]
+    assert key in shown["detail"]
+    place.unlink()
+    assert key in problem_of(api.client.get(paths[0]), 404, "not-found")["detail"]
+    place.with_name("away").rename(place)
     # A long one is broken off before its end.
     monkeypatch.setattr(contents, "CHECKED_FIRST", 0)
     assert api.client.get(paths[0]).content == b""

@@ -22,7 +22,8 @@
 -- wake:<id>            channel: the job was cancelled, has ended or was deleted
 -- idempotency:<tenant>:<key>  hash: job, body (its sha256)
 -- tenants              set of tenants that use anything
--- usage:<tenant>, usage:<tenant>:<key>, reserved:<tenant>, upload:<id>  what is used (below)
+-- usage:<tenant>, usage:<tenant>:<key>, reserved:<tenant>, upload:<id>  what is used (below);
+--                      upload:aliases:<tenant> counts moves of aliases
 -- beside:<id>          hash: bytes of annotations, editions and links of a dataset or job, by folder
 -- rate:<tenant>, rate:<tenant>:<key>  when a bucket of requests is full again (`rate`)
 -- pauses               hash: what takes no jobs, `<scope> <name>`, and why (JSON); scope is lane (of a

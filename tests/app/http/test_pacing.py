@@ -1,0 +1,176 @@
+"""Pace: a caller that sends much waits while others are there, and costs them little."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from app.http import pacing, security
+from app.http.pacing import BURST, BYTES, LONGEST_S, NEAR_S, PER_S, Pace
+from app.http.problems import MOST_ERRORS, Refused
+from app.http.turns import Taker
+from tests.app.conftest import Api, Start, problem_of
+
+A, A_KEY, B = Taker("a"), Taker("a", "key_1"), Taker("b")
+LINK = Taker("a", "sh_1", link=True)
+
+
+class Clock:
+    """A time that passes only where somebody waits, alone."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.waited: list[float] = []
+
+    def __call__(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.waited.append(seconds)
+
+    def pace(self) -> Pace:
+        return Pace(self, self.sleep)
+
+
+def run(work: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(work)
+
+
+def test_a_tenant_that_is_alone_waits_for_nothing() -> None:
+    async def work() -> None:
+        clock = Clock()
+        pace = clock.pace()
+        for _ in range(5 * int(BURST)):
+            await pace.admit(A)
+            await pace.admit(A_KEY)
+        assert clock.waited == []
+        # Nor is that a debt, once another one is there.
+        await pace.admit(B)
+        await pace.admit(A)
+        assert sum(clock.waited) <= 2 / PER_S
+
+    run(work())
+
+
+def test_a_tenant_that_sends_much_waits_while_another_one_is_there() -> None:
+    async def work() -> None:
+        clock = Clock()
+        pace = clock.pace()
+        await pace.admit(B)
+        for _ in range(int(BURST)):
+            await pace.admit(A)
+        assert clock.waited == []
+        for number in range(1, 11):
+            await pace.admit(A_KEY)
+            assert clock.waited[-1] == pytest.approx(number / PER_S)
+        # The other one does not.
+        before = len(clock.waited)
+        await pace.admit(B)
+        assert len(clock.waited) == before
+        # What waits is due after a while, and without others nothing waits.
+        clock.now += 10 / PER_S + 1e-6
+        await pace.admit(B)
+        await pace.admit(A)
+        assert clock.waited[-1] <= 1 / PER_S
+        before = len(clock.waited)
+        clock.now += NEAR_S + 0.01
+        for _ in range(3 * int(BURST)):
+            await pace.admit(A)
+        assert len(clock.waited) == before
+
+    run(work())
+
+
+@pytest.mark.parametrize("who", [LINK, "192.0.2.1"])
+def test_a_link_and_an_address_without_a_key_wait_though_nobody_is_there(who: Taker | str) -> None:
+    async def work() -> None:
+        clock = Clock()
+        pace = clock.pace()
+        for _ in range(int(BURST) + 1):
+            await pace.admit(who)
+        assert clock.waited == [pytest.approx(1 / PER_S)]
+        # Its tenant's keys do not wait for that.
+        await pace.admit(A)
+        assert len(clock.waited) == 1
+
+    run(work())
+
+
+def test_who_would_wait_for_too_long_is_refused() -> None:
+    async def work() -> None:
+        clock = Clock()
+        pace = clock.pace()
+        for _ in range(int(BURST + PER_S * LONGEST_S) + 1):
+            await pace.admit(LINK)
+        with pytest.raises(Refused) as refused:
+            await pace.admit(LINK)
+        assert refused.value.status_code == 503
+        assert refused.value.headers is not None
+        assert "Retry-After" in refused.value.headers
+        clock.now += 1.0
+        await pace.admit(LINK)
+
+    run(work())
+
+
+def test_a_long_document_counts_as_several_requests() -> None:
+    async def work() -> None:
+        clock = Clock()
+        pace = clock.pace()
+        await pace.admit(B)
+        pace.charge(A, int(BURST) * BYTES)
+        await pace.admit(A)
+        assert clock.waited == [pytest.approx(1 / PER_S)]
+        # Never more than a second's, so that nobody waits for long behind one document.
+        pace.charge(A, 1 << 40)
+        await pace.admit(A)
+        assert clock.waited[-1] <= 1 + 1 / PER_S
+
+    run(work())
+
+
+def test_nothing_is_kept_of_those_who_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pacing, "_KEPT", 10)
+
+    async def work() -> None:
+        clock = Clock()
+        pace = clock.pace()
+        for number in range(100):
+            await pace.admit(f"192.0.2.{number}")
+            clock.now += 1.0
+        assert len(pace._buckets) <= 10
+
+    run(work())
+
+
+def test_refusals_without_a_key_and_with_a_link_are_paced(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admitted: list[Taker | str] = []
+
+    class Watched(Pace):
+        async def admit(self, who: Taker | str) -> None:
+            admitted.append(who)
+
+    monkeypatch.setattr(security, "pace", Watched)
+    api = start(api_keys="acme:" + "0" * 64, client=("10.0.0.1", 1))
+    problem_of(api.client.get("/v1/jobs"), 401, "unauthenticated")
+    problem_of(api.client.get("/nothing"), 404, "not-found")
+    assert admitted == ["10.0.0.1"] * 2
+    assert api.client.get("/livez").status_code == 200
+    assert api.client.get("/").status_code == 200
+    assert len(admitted) == 2
+
+
+def test_a_refusal_lists_so_many_errors(api: Api) -> None:
+    params = {f"p{number}": number for number in range(4_000)}
+    body = {"method": "l2h", "inputs": {"logits": [[1, 2], [2, 1]]}, "params": params}
+    problem = problem_of(api.client.post("/v1/jobs", json=body), 422, "invalid-request")
+    assert len(problem["errors"]) == MOST_ERRORS
+    assert "3999 more, the first in `errors`" in problem["detail"]
+    tags = {**body, "params": {}, "tags": ["x" * 200] * 900}
+    problem = problem_of(api.client.post("/v1/jobs", json=tags), 422, "invalid-request")
+    assert len(problem["errors"]) <= MOST_ERRORS
