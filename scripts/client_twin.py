@@ -24,8 +24,8 @@ TWIN = f"{PACKAGE}._written.aio"
 MODULES = (
     *("core.connection", "core.uploads", "core.waiting", "core.runs"),
     *("held", "artifact", "attachment", "calibration", "comparison", "dataset", "drift"),
-    *("edition", "heatmap", "job", "map", "model", "naming", "placement", "lists", "client"),
-    *("tree", "tree_forms", "tree_parts", "tree_work"),
+    *("edition", "heatmap", "job", "map", "model", "naming", "placement", "lists"),
+    *("aliases", "client", "tree", "tree_forms", "tree_parts", "tree_work"),
 )
 """Modules that have a twin."""
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, Unpack
 from urllib.parse import quote
 
 from umbel_client import imports
+from umbel_client.aliases import Aliases
 from umbel_client.attachment import Attachment
 from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
@@ -24,11 +25,11 @@ from umbel_client.core.waiting import awaited, followed, job_of
 from umbel_client.dataset import Dataset
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
+from umbel_client.embedding import embeddable
 from umbel_client.errors import InputError
 from umbel_client.heatmap import Heatmap
-from umbel_client.inputs import Input, Reference, TableOptions, converted, table_query
+from umbel_client.inputs import Input, Items, Reference, TableOptions, converted, is_id, table_query
 from umbel_client.job import Job
-from umbel_client.lists import Lists
 from umbel_client.local import LocalService
 from umbel_client.map import Map
 from umbel_client.methods import Methods
@@ -43,7 +44,7 @@ from umbel_client.tree import Tree
 _IMPORT_TIMEOUT_S = 120.0
 
 
-class Umbel(Lists):
+class Umbel(Aliases):
     """A client of one service.
 
     Nothing is sent before the first call. A `with` statement closes the connections.
@@ -237,6 +238,46 @@ class Umbel(Lists):
         warn_of(body)
         return Dataset(self._connection, body)
 
+    def embed(
+        self,
+        content: Items,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        retrying: Retrying | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        **table: Unpack[TableOptions],
+    ) -> Dataset:
+        """Texts or images as vectors, by the endpoint of embeddings that the service's operator has
+        set, as a new dataset: `features` of runs and maps, and `documents` of namings, at once.
+
+        content : a list or column of texts, a data frame, mapping or file with a column of them, a
+        zip or a folder of images, or a dataset of these. name, description, tags, webhook,
+        expires_at, retrying, wait_s, progress : as of `run`. table : of a table, as of
+        `TableOptions`: `text_column="review", id_column="number"`, ....
+
+        UmbelWarning for texts of which only the beginning was embedded. Raises InputError, the
+        problem of a failed job (`NotEmbedded`), JobCancelled, WaitTimeout, UploadInterrupted.
+        """
+        fields = {**new_work(name, description, tags, webhook, expires_at, retrying), "inputs": {}}
+        how = Waiting(wait_s, progress, "embedding")
+        if isinstance(content, str) and is_id(content):
+            content = self.dataset(content)
+        with embeddable(content, table) as rows:
+            answer = runs.done(
+                self._connection, "/v1/embeddings", rows, fields, how, keep=True, warn=False
+            )
+        if isinstance(answer, Reply):
+            body = json_of(answer, "id", "status")
+            warn_of(job_of(self._connection, f"job_{body['id'].partition('_')[2]}"))
+            return Dataset(self._connection, body)
+        warn_of(answer.job)
+        return Dataset._read(self._connection, answer.job["result"]["dataset"])
+
     def import_tree(
         self,
         tree: Any,
@@ -365,46 +406,6 @@ class Umbel(Lists):
     def edition(self, edition_id: str) -> Edition:
         """An edition of a tree."""
         return Edition._read(self._connection, edition_id)
-
-    def aliases(self) -> list[dict[str, Any]]:
-        """The aliases, by name, as the service describes them: `name`, `tree`, `moved_at`, `by`,
-        `note`, `before`, `warnings`."""
-        return self._connection.listed("/v1/aliases")
-
-    def alias(self, name: str) -> dict[str, Any]:
-        """An alias, with the `history` of its moves, newest first. Raises NotFound."""
-        place = _alias(name)
-        history = self._connection.listed(f"{place}/history")
-        return {**self._connection.described(place, "name", "tree"), "history": history}
-
-    def set_alias(
-        self, name: str, tree: Tree | str, note: str | None = None, *, expected: str | None = None
-    ) -> dict[str, Any]:
-        """Point an alias at a tree, or at that of another alias (`"@challenger"`). From then on
-        `tree("@champion")`, `model("@champion")` and `job("@champion")` are this tree, its model
-        and its job.
-
-        note : why, kept with the move. expected : the tree that it must name now; raises InputError
-        where it names another one.
-        """
-        headers = {"Content-Type": "application/json"}
-        if expected is not None:
-            reply = self._connection.send(Request("GET", _alias(name)))
-            named = json_of(reply, "tree")["tree"]
-            if named != expected:
-                raise InputError("expected", f"{name} names {named}, not {expected}.")
-            headers["If-Match"] = reply.headers["etag"]
-        content = json.dumps({"tree": getattr(tree, "id", tree), "note": note}).encode()
-        request = Request("PUT", _alias(name), {}, headers, content)
-        return json_of(self._connection.send(request), "name", "tree")
-
-    def roll_back(self, name: str, note: str | None = None) -> dict[str, Any]:
-        """Point an alias at the tree that it named before. Raises Conflict where there is none."""
-        return self._connection.posted(f"{_alias(name)}/rollback", {"note": note}, "tree")
-
-    def remove_alias(self, name: str) -> None:
-        """The alias names nothing any more; its tree stays."""
-        self._connection.remove(_alias(name))
 
     def share(self, share_id: str) -> Share:
         """A link that shows a tree, by its id `sh_...`, without its address."""
@@ -550,11 +551,6 @@ class Umbel(Lists):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
-
-
-def _alias(name: str) -> str:
-    """The path of an alias, which may be written with its `@`."""
-    return f"/v1/aliases/{quote(name.removeprefix('@'), safe='')}"
 
 
 def _pause(scope: str, name: str) -> str:

@@ -49,8 +49,8 @@ class Dataset(Held):
         self.body = self._connection.described(self._path, *self._needed)
 
     def array(self) -> npt.NDArray[Any]:
-        """The dataset as an array: of a .npy file, or of a transformation's rows with ids, which
-        takes pyarrow. Raises InputError for others; use `content()`."""
+        """The dataset as an array: of a .npy file, or of a transformation's rows with ids or an
+        embedding's, which takes pyarrow. Raises InputError for others; use `content()`."""
         table = self._transformed()
         if table is not None:
             vectors = table.column("features").combine_chunks()
@@ -62,20 +62,23 @@ class Dataset(Held):
         return np.asarray(np.load(io.BytesIO(raw), allow_pickle=False))
 
     def ids(self) -> list[str] | None:
-        """The ids of a transformation's rows, which takes pyarrow; None where they have none.
-        Raises InputError without pyarrow."""
+        """The ids of the rows of a transformation or an embedding, which takes pyarrow; None where
+        they have none. Raises InputError without pyarrow."""
         table = self._transformed()
-        return None if table is None else list(table.column("id").to_pylist())
+        if table is None or "id" not in table.column_names:
+            return None
+        return list(table.column("id").to_pylist())
 
     def _transformed(self) -> Any:
-        """The table of a transformation's rows with ids; None for other datasets."""
+        """The table of the rows of a transformation with ids, or of an embedding; None for other
+        datasets."""
         own = {column["name"]: column["type"] for column in self.columns}
-        if self.body.get("format") != "arrow-file" or own != {"id": "text", "features": "vector"}:
+        others = own.keys() - {"features"}
+        made = own.get("features") == "vector" and others <= {"id", "text"}
+        if self.body.get("format") != "arrow-file" or not made or not others:
             return None
         if find_spec("pyarrow") is None:
-            raise InputError(
-                self.id, "its rows have ids, in an Arrow file: install pyarrow, or use content()."
-            )
+            raise InputError(self.id, "it is an Arrow file: install pyarrow, or use content().")
         import pyarrow
 
         raw = self._connection.raw(f"{self._path}/content")

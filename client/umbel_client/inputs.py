@@ -225,7 +225,7 @@ def _one(role: str, value: object) -> Converted:
     if role == "labels" and (labelled := tables.labels_of(value)) is not None:
         return _hinted(role, labelled)
     if frames.is_frame(value) and role in tables.ROLES:
-        table = tables.table_of(role, value, _stacked)
+        table = tables.table_of(role, value, stacked)
         if isinstance(table, Payload):
             return _hinted(role, table)
         value = table
@@ -471,10 +471,10 @@ def _rows(role: str, rows: list[Any]) -> Converted:
     """A list of rows."""
     if role in PAIRS and _are_pairs(rows):
         return _column(role, rows)
-    return _array(role, _stacked(role, rows))
+    return _array(role, stacked(role, rows))
 
 
-def _stacked(role: str, rows: list[Any]) -> npt.NDArray[Any]:
+def stacked(role: str, rows: list[Any]) -> npt.NDArray[Any]:
     """A list of rows as a matrix. Raises InputError where they are none."""
     if not rows:
         raise InputError(role, "it has no rows.")

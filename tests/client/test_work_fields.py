@@ -52,6 +52,7 @@ CALLS: dict[str, Callable[..., object]] = {
     "run": lambda u, **work: u.run("hac", features=ROWS, **work),
     "submit": lambda u, **work: u.submit("hac", features=ROWS, **work),
     "function": lambda u, **work: u.methods.hac(features=ROWS, **work),
+    "embed": lambda u, **work: u.embed(["a fox"], **work),
     "compare": lambda u, **work: u.compare(["hac"], features=ROWS, **work),
     "consensus": lambda u, **work: u.consensus(["tr_1", "tr_2"], **work),
     "evaluate a tree": lambda u, **work: tree(u).evaluate(LABELS, **work),

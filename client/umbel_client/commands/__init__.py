@@ -6,6 +6,7 @@ is installed, its command `umbel` has the same commands beside its own.
 - `arguments`: the commands on files, their options and their help; `work`: what each does
 - `kept_arguments`, `kept_work`: the same of commands on what a service keeps
 - `aliases`: `umbel alias`; `editions`: `umbel edit` and `history`
+- `embedding`: `umbel run ... --embed` and `--map`
 - `reports`: `umbel report`; `placing`: `umbel place`
 - `operating`: what the operator's commands do: failed jobs, pauses, workers
 - `options`: what commands have in common; `plugged`: methods of plug-ins

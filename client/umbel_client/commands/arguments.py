@@ -183,11 +183,25 @@ def _run_method(
             help=texts(param),
         )
     steps = parser.add_argument_group("steps")
+    steps.add_argument(
+        "--embed",
+        action="store_true",
+        help="the file has texts, or is a zip or a folder of images: their vectors, by the "
+        "embedder of the service, are the features, and terms of the texts name the nodes",
+    )
     steps.add_argument("--preprocess", metavar="JSON", help='steps: [{"step": "standardize"}]')
     steps.add_argument("--then", metavar="METHOD", help="a method for the logits of this one")
     steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
     steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")
-    _results(parser)
+    results = _results(parser)
+    results.add_argument(
+        "--map",
+        metavar="FILE",
+        help="also the points in the plane, as .svg, .png, .pdf, .csv, .npy, .arrow or .json",
+    )
+    results.add_argument(
+        "--map-by", choices=("pca", "umap", "tsne", "disc"), help="how; default: pca"
+    )
     table_options(parser)
     work_options(parser, "the job's")
     parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
@@ -199,7 +213,7 @@ def _also(parser: argparse._ActionsContainer, text: str) -> None:
     parser.add_argument("--also", action="append", metavar="ROLE=FILE", default=[], help=text)
 
 
-def _results(parser: argparse.ArgumentParser) -> None:
+def _results(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     results = parser.add_argument_group("results")
     results.add_argument(
         "--out",
@@ -223,6 +237,7 @@ def _results(parser: argparse.ArgumentParser) -> None:
         "color_by=cluster:12,...",
     )
     report_option(results)
+    return results
 
 
 def _evaluate(commands: Commands) -> None:

@@ -443,7 +443,7 @@ def heatmap(arguments: Namespace) -> None:
         if (text := getattr(arguments, role)) is not None
     }
     query = _query(arguments)
-    suffix = _suffix(arguments.out, (".csv", ".npy", ".json", ".svg", ".png", ".pdf"))
+    suffix = outputs.suffix_of(arguments.out, (".csv", ".npy", ".json", ".svg", ".png", ".pdf"))
     with service(arguments, kept=True) as umbel:
         clustermap = umbel.tree(arguments.tree).heatmap(
             arguments.what,
@@ -491,7 +491,9 @@ def map_points(arguments: Namespace) -> None:
         None if arguments.features is None else given("features", arguments.features, arguments)
     )
     query = _query(arguments)
-    suffix = _suffix(arguments.out, (".csv", ".npy", ".arrow", ".json", ".svg", ".png", ".pdf"))
+    suffix = outputs.suffix_of(
+        arguments.out, (".csv", ".npy", ".arrow", ".json", ".svg", ".png", ".pdf")
+    )
     with service(arguments, kept=True) as umbel:
         layout = umbel.tree(arguments.tree).lay_out(
             arguments.by,
@@ -510,23 +512,9 @@ def map_points(arguments: Namespace) -> None:
         _put_result(layout, arguments)
 
 
-def _suffix(path: str | None, accepted: tuple[str, ...]) -> str:
-    """The ending of --out, "" where there is none. Raises InputError for another one."""
-    if path is None:
-        return ""
-    outputs.require_place(path)
-    suffix = Path(outputs.standard_form(path)[0] or f"-{accepted[0]}").suffix.lower()
-    if suffix not in accepted:
-        forms = ", ".join(accepted)
-        raise InputError(
-            "--out", f"{path_shown(path)} ends with {suffix or 'nothing'}; accepted are {forms}."
-        )
-    return suffix
-
-
 def figure(arguments: Namespace) -> None:
     """`umbel figure`."""
-    form: Any = _suffix(arguments.out, (".svg", ".png", ".pdf")).removeprefix(".")
+    form: Any = outputs.suffix_of(arguments.out, (".svg", ".png", ".pdf")).removeprefix(".")
     try:
         if arguments.drawing == STANDARD_INPUT:
             text = sys.stdin.read()

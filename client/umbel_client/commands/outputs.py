@@ -68,27 +68,55 @@ def is_svg(path: str | None) -> bool:
     return path is not None and standard_form(path)[0].lower().endswith(".svg")
 
 
-def require_place(path: str) -> None:
+def require_place(path: str, option: str = "--out") -> None:
     """Raises InputError unless a file can be written there; before any work is done."""
     if standard_form(path)[1]:
         return
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise InputError("--out", f"there is no folder {path_shown(folder)}.")
+        raise InputError(option, f"there is no folder {path_shown(folder)}.")
     if Path(path).is_dir():
-        raise InputError("--out", f"{path_shown(path)} is a folder; give the name of a file.")
+        raise InputError(option, f"{path_shown(path)} is a folder; give the name of a file.")
 
 
-def written(tree: Tree, path: str, cut: Mapping[str, Any], picture: Mapping[str, Any]) -> None:
-    """The tree, or its assignments (.csv, .npy), as a file; written whole or not at all."""
+def suffix_of(path: str | None, accepted: tuple[str, ...], option: str = "--out") -> str:
+    """The ending of the file of an option, "" without it. Raises InputError for another ending, and
+    where the file has no place."""
+    if path is None:
+        return ""
+    require_place(path, option)
+    suffix = Path(standard_form(path)[0] or f"-{accepted[0]}").suffix.lower()
+    if suffix not in accepted:
+        forms = ", ".join(accepted)
+        raise InputError(
+            option, f"{path_shown(path)} ends with {suffix or 'nothing'}; accepted are {forms}."
+        )
+    return suffix
+
+
+def written(
+    tree: Tree,
+    path: str,
+    cut: Mapping[str, Any],
+    picture: Mapping[str, Any],
+    names: str | None = None,
+) -> None:
+    """The tree, or its assignments (.csv, .npy), as a file; written whole or not at all.
+
+    names : a naming, whose names are shown where the form has names.
+    """
     form = form_of(path)
+    named = {} if names is None or form in _WITHOUT_NAMES else {"names": names}
     if form in ASSIGNMENT_FORMS:
         content = tree.content(f"/assignments{form}", **cut)
     elif form in PICTURES:
-        content = tree.content(form, **picture)
+        content = tree.content(form, **picture, **named)
     else:
-        content = tree.content(form)
+        content = tree.content(form, **named)
     saved(content, path)
+
+
+_WITHOUT_NAMES = (*ASSIGNMENT_FORMS, ".linkage.npy", ".hclust.json")
 
 
 def saved(content: bytes, path: str) -> None:

@@ -13,6 +13,14 @@ from typing import Any, TypeAlias
 
 from umbel_client.client import Umbel
 from umbel_client.commands import conditions, outputs
+from umbel_client.commands.embedding import (
+    FEATURES,
+    embedded,
+    embedding_of,
+    layout_of,
+    mapped,
+    named_by_terms,
+)
 from umbel_client.commands.outputs import put, say
 from umbel_client.commands.plugged import plugged_of
 from umbel_client.commands.values import (
@@ -114,7 +122,10 @@ def run(arguments: Namespace) -> None:
     """`umbel run`."""
     facts = arguments.facts
     values: dict[str, Any] = {}
+    embedding = embedding_of(arguments) if arguments.embed else None
     for role in facts.inputs:
+        if embedding is not None and role == FEATURES:
+            continue
         files = list(getattr(arguments, f"input:{role}") or [])
         if role == facts.inputs[0] and arguments.file is not None:
             files.insert(0, arguments.file)
@@ -123,7 +134,7 @@ def run(arguments: Namespace) -> None:
         if files:
             several = [given(role, text, arguments) for text in files]
             values[role] = several[0] if len(several) == 1 else several
-    if not values:
+    if not values and embedding is None:
         raise InputError(
             facts.inputs[0],
             f"no file is given; {arguments.method} takes {', '.join(facts.inputs)}.",
@@ -135,7 +146,10 @@ def run(arguments: Namespace) -> None:
         if (text := getattr(arguments, f"param:{name}")) is not None
     }
     forms = _forms(arguments)
+    layout = layout_of(arguments)
     with service(arguments) as umbel:
+        if embedding is not None:
+            values[FEATURES] = embedded(umbel, embedding, arguments)
         tree = umbel.run(
             arguments.method,
             preprocess=_object("--preprocess", arguments.preprocess),
@@ -150,9 +164,11 @@ def run(arguments: Namespace) -> None:
         )
         named = {role: getattr(arguments, f"input:{role}") or [] for role in facts.inputs}
         own = {role: texts[0] for role, texts in named.items() if len(texts) == 1}
-        if arguments.file is not None:
+        if arguments.file is not None and embedding is None:
             own.setdefault(facts.inputs[0], arguments.file)
-        _write(tree, arguments, forms, own)
+        names = None if embedding is None else named_by_terms(tree, values[FEATURES], arguments)
+        mapped(tree, arguments, layout)
+        _write(tree, arguments, forms, own, names)
 
 
 def consensus(arguments: Namespace) -> None:
@@ -195,20 +211,24 @@ def _forms(arguments: Namespace) -> Forms:
 
 
 def _write(
-    tree: Tree, arguments: Namespace, forms: Forms, files: Mapping[str, str] | None = None
+    tree: Tree,
+    arguments: Namespace,
+    forms: Forms,
+    files: Mapping[str, str] | None = None,
+    names: str | None = None,
 ) -> None:
     for path in arguments.out:
-        outputs.written(tree, path, *forms)
+        outputs.written(tree, path, *forms, names)
     outputs.reported(tree, arguments.report, files or {})
-    _show(tree, arguments)
+    _show(tree, arguments, names)
 
 
-def _show(tree: Tree, arguments: Namespace) -> None:
+def _show(tree: Tree, arguments: Namespace, names: str | None) -> None:
     """The tree on the terminal: Newick on standard output, the rest on standard error."""
     if arguments.json:
-        put({**outputs.facts_of(tree), "files": arguments.out}, True, "")
+        put({**outputs.facts_of(tree), "names": names, "files": arguments.out}, True, "")
     elif not arguments.out:
-        put(None, False, tree.newick().rstrip("\n"))
+        put(None, False, tree.newick(names=names).rstrip("\n"))
     metrics = ", ".join(f"{name} {value:.4g}" for name, value in tree.metrics.items())
     say(
         f"{tree.facts.method}: {tree.n_points:,} rows, {tree.n_leaves:,} leaves"

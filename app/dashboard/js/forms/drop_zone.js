@@ -25,8 +25,9 @@ import { fetched, SAMPLE } from "./sample.js";
 /**
  * @typedef {{
  *   ondataset?: (dataset: Dataset, use: string) => unknown,
+ *   onrefused?: (dataset: Dataset) => unknown,
  *   ontree?: (tree: TreeSummary) => unknown,
- * }} UploadHandlers called for each dataset that is ready and each tree that was imported
+ * }} UploadHandlers called for each dataset that is ready or refused, and each tree that was imported
  *
  * @typedef {{
  *   media: string,
@@ -54,14 +55,14 @@ const UNKNOWN = "application/octet-stream";
  *
  * @param {UploadHandlers & { sample?: boolean }} options `sample`: whether the sample is offered
  */
-export function dropZone({ ondataset, ontree, sample = true }) {
+export function dropZone({ ondataset, onrefused, ontree, sample = true }) {
   const cards = el("ul", { class: "file-cards", "aria-label": "Files" });
   const left = new AbortController(); // Aborted when the page is left.
   /** @type {Set<FileCard>} Cards of files that are not uploaded yet, with those that failed. */
   const open = new Set();
   /** The uploads of the sample. */
   let sampling = Promise.resolve();
-  const handlers = { ondataset, ontree };
+  const handlers = { ondataset, onrefused, ontree };
   const chooser = el("input", {
     type: "file",
     multiple: true,
@@ -468,6 +469,7 @@ class FileCard {
           this.#removeButton(),
         ),
       );
+      this.handlers.onrefused?.(dataset);
       return;
     }
     const { columns, warnings } = dataset;

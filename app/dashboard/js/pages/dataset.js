@@ -2,6 +2,7 @@
 
 import { columnsTable } from "../forms/columns_form.js";
 import { inspected } from "../forms/datasets.js";
+import { embeddingOffer } from "../forms/embedding_offer.js";
 import { aborted, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
 import * as router from "../router.js";
@@ -101,6 +102,7 @@ export async function mount(root, { id }) {
           button("Delete", { kind: "danger", iconName: "trash", onclick: remove }),
         ),
       ),
+      offer,
       dataset.problem && problemBox(dataset.problem),
       el(
         "section",
@@ -137,12 +139,25 @@ export async function mount(root, { id }) {
         ),
     );
   };
+  /** The offer to embed it, once the service has one. */
+  const offer = el("div");
+  const offerEmbedding = async () => {
+    const found = await embeddingOffer(dataset, {
+      signal,
+      level: "h2",
+      onembedded: (made) => router.navigate("/", { method: "hac", features: made }),
+    });
+    if (found) replace(offer, found);
+  };
+  const offered = () => void offerEmbedding().catch(() => {}); // Then it is not offered.
   draw();
+  offered();
   if (dataset.status === "inspecting") {
     inspected(dataset, signal).then(
       (opened) => {
         dataset = opened;
         if (!signal.aborted) draw();
+        offered();
       },
       (error) => {
         if (!aborted(error) && !signal.aborted) root.append(problemBox(problemOf(error)));

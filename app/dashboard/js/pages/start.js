@@ -47,7 +47,11 @@ export async function mount(root, { params }) {
   const isNew = Object.keys(settings.inputs).length === 0;
   root.classList.add("start-page");
   const picker = methodPicker(list, { onchoose: (method) => setMethod(method) });
-  const zone = dropZone({ ondataset: (dataset, use) => take(dataset, use) });
+  const offers = el("div", { class: "stack" });
+  const zone = dropZone({
+    ondataset: (dataset, use) => take(dataset, use),
+    onrefused: (dataset) => offerEmbedding(dataset),
+  });
 
   replace(
     root,
@@ -73,6 +77,7 @@ export async function mount(root, { params }) {
       { class: "card", "aria-labelledby": "data-title" },
       stepTitle(1, "Data", "data-title"),
       zone.element,
+      offers,
     ),
     el(
       "section",
@@ -97,6 +102,7 @@ export async function mount(root, { params }) {
    */
   function take(dataset, use) {
     if (signal.aborted) return;
+    offerEmbedding(dataset);
     datasets = [dataset, ...datasets.filter(({ id }) => id !== dataset.id)];
     picker.unfold();
     /** @type {Record<string, string>} */
@@ -112,6 +118,25 @@ export async function mount(root, { params }) {
     const l2h = list.find(({ id }) => id === "l2h");
     if (!form && role === "logits" && l2h) picker.choose(l2h);
     else remember();
+  }
+
+  /**
+   * Offer to embed a dataset of texts or images, if the service can.
+   *
+   * @param {Dataset} dataset
+   */
+  async function offerEmbedding(dataset) {
+    const { embeddingOffer } = await import("../forms/embedding_offer.js");
+    const offering = embeddingOffer(dataset, {
+      signal,
+      onembedded: (id) => {
+        const own = list.find(({ id: method }) => method === settings.method);
+        const method = own && "features" in own.inputs ? own.id : "hac";
+        router.navigate("/", { method, features: id });
+      },
+    });
+    const offer = await offering.catch(() => null); // Then it is not offered.
+    if (offer && !signal.aborted) replace(offers, offer);
   }
 
   /** @param {Method} method */

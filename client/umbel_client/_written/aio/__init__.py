@@ -2,6 +2,7 @@
 
 Start with `client`, which has `AsyncUmbel`.
 
+- `aliases`
 - `artifact`
 - `attachment`
 - `calibration`

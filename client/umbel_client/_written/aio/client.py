@@ -14,6 +14,7 @@ from typing import Any, Literal, Unpack
 from urllib.parse import quote
 
 from umbel_client import imports
+from umbel_client._written.aio.aliases import AsyncAliases
 from umbel_client._written.aio.attachment import AsyncAttachment
 from umbel_client._written.aio.calibration import AsyncCalibration
 from umbel_client._written.aio.comparison import AsyncComparison
@@ -26,7 +27,6 @@ from umbel_client._written.aio.drift import AsyncDrift
 from umbel_client._written.aio.edition import AsyncEdition
 from umbel_client._written.aio.heatmap import AsyncHeatmap
 from umbel_client._written.aio.job import AsyncJob
-from umbel_client._written.aio.lists import AsyncLists
 from umbel_client._written.aio.map import AsyncMap
 from umbel_client._written.aio.model import AsyncModel
 from umbel_client._written.aio.naming import AsyncNaming
@@ -36,8 +36,9 @@ from umbel_client.core.events import Waiting
 from umbel_client.core.fields import Expiry, Retrying, in_query, new_work
 from umbel_client.core.messages import Reply, Request, given, json_of, new_key, post
 from umbel_client.core.requests import Run
+from umbel_client.embedding import embeddable
 from umbel_client.errors import InputError
-from umbel_client.inputs import Input, Reference, TableOptions, converted, table_query
+from umbel_client.inputs import Input, Items, Reference, TableOptions, converted, is_id, table_query
 from umbel_client.local import LocalService
 from umbel_client.methods import Methods
 from umbel_client.progress import Progress
@@ -47,7 +48,7 @@ from umbel_client.share import Share
 _IMPORT_TIMEOUT_S = 120.0
 
 
-class AsyncUmbel(AsyncLists):
+class AsyncUmbel(AsyncAliases):
     """A client of one service.
 
     Nothing is sent before the first call. An `async with` statement closes the connections.
@@ -243,6 +244,46 @@ class AsyncUmbel(AsyncLists):
         warn_of(body)
         return AsyncDataset(self._connection, body)
 
+    async def embed(
+        self,
+        content: Items,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        retrying: Retrying | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        **table: Unpack[TableOptions],
+    ) -> AsyncDataset:
+        """Texts or images as vectors, by the endpoint of embeddings that the service's operator has
+        set, as a new dataset: `features` of runs and maps, and `documents` of namings, at once.
+
+        content : a list or column of texts, a data frame, mapping or file with a column of them, a
+        zip or a folder of images, or a dataset of these. name, description, tags, webhook,
+        expires_at, retrying, wait_s, progress : as of `run`. table : of a table, as of
+        `TableOptions`: `text_column="review", id_column="number"`, ....
+
+        UmbelWarning for texts of which only the beginning was embedded. Raises InputError, the
+        problem of a failed job (`NotEmbedded`), JobCancelled, WaitTimeout, UploadInterrupted.
+        """
+        fields = {**new_work(name, description, tags, webhook, expires_at, retrying), "inputs": {}}
+        how = Waiting(wait_s, progress, "embedding")
+        if isinstance(content, str) and is_id(content):
+            content = await self.dataset(content)
+        with embeddable(content, table) as rows:
+            answer = await runs.done(
+                self._connection, "/v1/embeddings", rows, fields, how, keep=True, warn=False
+            )
+        if isinstance(answer, Reply):
+            body = json_of(answer, "id", "status")
+            warn_of(await job_of(self._connection, f"job_{body['id'].partition('_')[2]}"))
+            return AsyncDataset(self._connection, body)
+        warn_of(answer.job)
+        return await AsyncDataset._read(self._connection, answer.job["result"]["dataset"])
+
     async def import_tree(
         self,
         tree: Any,
@@ -371,51 +412,6 @@ class AsyncUmbel(AsyncLists):
     async def edition(self, edition_id: str) -> AsyncEdition:
         """An edition of a tree."""
         return await AsyncEdition._read(self._connection, edition_id)
-
-    async def aliases(self) -> list[dict[str, Any]]:
-        """The aliases, by name, as the service describes them: `name`, `tree`, `moved_at`, `by`,
-        `note`, `before`, `warnings`."""
-        return await self._connection.listed("/v1/aliases")
-
-    async def alias(self, name: str) -> dict[str, Any]:
-        """An alias, with the `history` of its moves, newest first. Raises NotFound."""
-        place = _alias(name)
-        history = await self._connection.listed(f"{place}/history")
-        return {**await self._connection.described(place, "name", "tree"), "history": history}
-
-    async def set_alias(
-        self,
-        name: str,
-        tree: AsyncTree | str,
-        note: str | None = None,
-        *,
-        expected: str | None = None,
-    ) -> dict[str, Any]:
-        """Point an alias at a tree, or at that of another alias (`"@challenger"`). From then on
-        `tree("@champion")`, `model("@champion")` and `job("@champion")` are this tree, its model
-        and its job.
-
-        note : why, kept with the move. expected : the tree that it must name now; raises InputError
-        where it names another one.
-        """
-        headers = {"Content-Type": "application/json"}
-        if expected is not None:
-            reply = await self._connection.send(Request("GET", _alias(name)))
-            named = json_of(reply, "tree")["tree"]
-            if named != expected:
-                raise InputError("expected", f"{name} names {named}, not {expected}.")
-            headers["If-Match"] = reply.headers["etag"]
-        content = json.dumps({"tree": getattr(tree, "id", tree), "note": note}).encode()
-        request = Request("PUT", _alias(name), {}, headers, content)
-        return json_of(await self._connection.send(request), "name", "tree")
-
-    async def roll_back(self, name: str, note: str | None = None) -> dict[str, Any]:
-        """Point an alias at the tree that it named before. Raises Conflict where there is none."""
-        return await self._connection.posted(f"{_alias(name)}/rollback", {"note": note}, "tree")
-
-    async def remove_alias(self, name: str) -> None:
-        """The alias names nothing any more; its tree stays."""
-        await self._connection.remove(_alias(name))
 
     async def share(self, share_id: str) -> Share:
         """A link that shows a tree, by its id `sh_...`, without its address."""
@@ -561,11 +557,6 @@ class AsyncUmbel(AsyncLists):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.url}>"
-
-
-def _alias(name: str) -> str:
-    """The path of an alias, which may be written with its `@`."""
-    return f"/v1/aliases/{quote(name.removeprefix('@'), safe='')}"
 
 
 def _pause(scope: str, name: str) -> str:

@@ -1,0 +1,61 @@
+"""Aliases: names such as `@champion` that are moved from one tree to the next."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from umbel_client.core.messages import Request, json_of
+from umbel_client.errors import InputError
+from umbel_client.lists import Lists
+from umbel_client.tree import Tree
+
+
+class Aliases(Lists):
+    """The part of `Umbel` that gives trees names."""
+
+    def aliases(self) -> list[dict[str, Any]]:
+        """The aliases, by name, as the service describes them: `name`, `tree`, `moved_at`, `by`,
+        `note`, `before`, `warnings`."""
+        return self._connection.listed("/v1/aliases")
+
+    def alias(self, name: str) -> dict[str, Any]:
+        """An alias, with the `history` of its moves, newest first. Raises NotFound."""
+        place = _alias(name)
+        history = self._connection.listed(f"{place}/history")
+        return {**self._connection.described(place, "name", "tree"), "history": history}
+
+    def set_alias(
+        self, name: str, tree: Tree | str, note: str | None = None, *, expected: str | None = None
+    ) -> dict[str, Any]:
+        """Point an alias at a tree, or at that of another alias (`"@challenger"`). From then on
+        `tree("@champion")`, `model("@champion")` and `job("@champion")` are this tree, its model
+        and its job.
+
+        note : why, kept with the move. expected : the tree that it must name now; raises InputError
+        where it names another one.
+        """
+        headers = {"Content-Type": "application/json"}
+        if expected is not None:
+            reply = self._connection.send(Request("GET", _alias(name)))
+            named = json_of(reply, "tree")["tree"]
+            if named != expected:
+                raise InputError("expected", f"{name} names {named}, not {expected}.")
+            headers["If-Match"] = reply.headers["etag"]
+        content = json.dumps({"tree": getattr(tree, "id", tree), "note": note}).encode()
+        request = Request("PUT", _alias(name), {}, headers, content)
+        return json_of(self._connection.send(request), "name", "tree")
+
+    def roll_back(self, name: str, note: str | None = None) -> dict[str, Any]:
+        """Point an alias at the tree that it named before. Raises Conflict where there is none."""
+        return self._connection.posted(f"{_alias(name)}/rollback", {"note": note}, "tree")
+
+    def remove_alias(self, name: str) -> None:
+        """The alias names nothing any more; its tree stays."""
+        self._connection.remove(_alias(name))
+
+
+def _alias(name: str) -> str:
+    """The path of an alias, which may be written with its `@`."""
+    return f"/v1/aliases/{quote(name.removeprefix('@'), safe='')}"

@@ -1,0 +1,85 @@
+"""Texts embedded on the page, where the operator has set an embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.dashboard.conftest import CALM, Axe, Open
+from tests.e2e.client import Api
+from tests.e2e.conftest import Service, running
+from tests.workers.embedding.endpoint_kit import EmbeddingServer, embedding
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+TEXTS = b"text\nred fox in the forest\ngrey wolf in the forest\nwhale in the deep sea\nshark at sea"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[EmbeddingServer]:
+    with embedding() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def embedder(
+    chromium: Browser, server: EmbeddingServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    """A service with an embedder of texts."""
+    settings = {
+        "UMBEL_EMBEDDING_URL": server.url,
+        "UMBEL_EMBEDDING_MODEL": "small",
+        "UMBEL_WEBHOOK_ALLOW": "127.0.0.0/8",
+    }
+    with running(tmp_path_factory.mktemp("texts") / "data", workers=1, **CALM, **settings) as own:
+        yield own
+
+
+def test_texts_are_embedded_and_then_fitted(open_page: Open, embedder: Service, axe: Axe) -> None:
+    page = open_page("/", url=embedder.url)
+    file = {"name": "tales.csv", "mimeType": "text/csv", "buffer": TEXTS}
+    page.get_by_label("Files to upload").set_input_files(files=[file])
+    offer = page.get_by_role("button", name="Embed the texts")
+    offer.wait_for()
+    axe(page)
+    offer.click()
+    page.wait_for_url("**features=ds_*")
+    features = page.locator("[data-role=features] select")
+    assert features.locator("option:checked").inner_text().startswith("tales.csv, embedded")
+    page.get_by_role("button", name="Run Agglomerative").click()
+    page.wait_for_url("**/#/trees/tr_*")
+
+
+def test_a_table_without_features_is_read_as_texts(open_page: Open, embedder: Service) -> None:
+    page = open_page("/", url=embedder.url)
+    table = b"number,review\nn7,a red fox that is looking for a grey wolf in the forest\n"
+    table += b"n8,a shark that is looking for a whale in the deep sea\nn9,an owl in the forest"
+    file = {"name": "reviews.csv", "mimeType": "text/csv", "buffer": table}
+    page.get_by_label("Files to upload").set_input_files(files=[file])
+    page.get_by_role("button", name="Embed the texts").click()
+    page.wait_for_url("**features=ds_*")
+
+
+def test_a_failure_is_shown(
+    open_page: Open, embedder: Service, server: EmbeddingServer, axe: Axe
+) -> None:
+    dataset = Api(embedder.client, workers=1).upload(
+        TEXTS + b"\nan owl", media="text/csv", name="more.csv"
+    )
+    page = open_page(f"/datasets/{dataset}", url=embedder.url)
+    server.next(401)
+    page.get_by_role("button", name="Embed the texts").click()
+    page.get_by_text("HTTP 401").wait_for()
+    axe(page)
+
+
+def test_it_is_not_offered_without_an_embedder(open_page: Open, api: Api) -> None:
+    dataset = api.upload(TEXTS, media="text/csv", name="tales.csv")
+    page = open_page("/", heading=False)
+    with page.expect_response("**/v1/usage"):
+        page.goto(page.url.partition("#")[0] + f"#/datasets/{dataset}")
+    page.get_by_text("Uploaded as").wait_for()
+    assert page.get_by_role("button", name="Embed the texts").count() == 0
