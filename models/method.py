@@ -116,14 +116,12 @@ class Fitted:
     logits : (n_points, n_clusters) soft assignment in log space, where there is one, for `then`.
     features : (n_points, n_components) the rows transformed, where that is learned, for `then`.
     metrics : what the method measured itself (inertia, number of iterations, ...).
-    curves : by criterion the values that a choice compared, as (number of clusters, value); or the
-        objective by step.
+    curves : by criterion (number of clusters, value) as a choice compared; or objectives by step.
     point_columns : columns of points, (n_points,) float64 each, such as outlier scores.
     state : what a later job needs to grow from this one, where that was requested.
     warnings : what was changed, approximated or unusual, one sentence each.
     chosen : by parameter that was 'auto' what was taken.
-    steps : trees of the same points on the way to this one, where they were requested; the earliest
-        first, without the result.
+    steps : earlier trees of the same points, the first one first, where these were requested.
     """
 
     tree: Tree
@@ -146,8 +144,7 @@ class PredictionOptions:
     top_k : number of best classes, with scores and probabilities.
     threshold : a row's labels are the classes of at least this probability; None: the best class,
         or the rule that the model learned where rows have several labels.
-    confidence : a row's path ends at the deepest node of at least this probability; None: at the
-        leaf of the best class.
+    confidence : a row's path ends at the deepest node as probable; None: at the best class's leaf.
     every : whether the probability of every class is given, which takes n_rows x n_classes values.
     """
 
@@ -164,8 +161,7 @@ class ClassAnswers:
     name : (n_classes,) label of each class. node : (n_classes,) its leaf in the tree.
     start, code : the labels of row i are the classes `code[start[i]:start[i + 1]]`, the most
         probable first.
-    top : (n_rows, top_k) the best classes, the best first. score, probability : (n_rows, top_k)
-        theirs.
+    top, score, probability : (n_rows, top_k) the best classes, the best first.
     one_each : whether a row has exactly one class, so that its probabilities sum to 1.
     every : (n_rows, n_classes) the probability of each class, if requested.
     """
@@ -331,9 +327,9 @@ class Method(ABC, Generic[P]):
         threads : that it may use. crew : computes its pieces; None for this process alone.
         checkpoint : saves the state of a long fit; None: nothing is saved.
 
-        Raises UsageError for data or parameters that cannot be used, and Cancelled where `progress`
-        does. The same data, params and seed give the same result, whatever the crew and the
-        number of threads, except for the last digits of sums over points.
+        Raises UsageError for what cannot be used, and Cancelled where `progress` does. The same
+        data, params and seed give the same result, whatever the crew and the number of threads,
+        except for the last digits of sums over points.
         """
         self._check_inputs(data)
         progress, within = never_back(progress)
