@@ -53,7 +53,7 @@ export class MapView {
   theme = null;
   /** @type {string[]} */
   palette = [];
-  /** Of each point's colour. */
+  /** The number of each point's colour. */
   index = new Uint8Array(0);
   /** @type {Corner[]} The outline, in the map's units. */
   outline = [];
