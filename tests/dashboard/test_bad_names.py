@@ -9,7 +9,8 @@ from tests.e2e.client import Api
 
 TURNED = "abc\u202egnp.exe"
 NAMES = [
-    *("A" * 10_000, "x", "same", "same", "👩‍👩‍👧‍👦", "مرحبا بالعالم", "שלום עולם", "漢字仮名交じり文"),
+    *("A" * 10_000, "x", "same", "same"),
+    *("👩‍👩‍👧‍👦", "مرحبا بالعالم", "שלום עולם", "漢字仮名交じり文"),
     *("<script>window.HACK = 1</script>", "<img src=x onerror='window.HACK = 1'>"),
     *(TURNED, "word " * 2000, "é" * 300, "\u2066iso"),
 ]
