@@ -101,7 +101,7 @@ function setAddress(element, name, address) {
 }
 
 /**
- * A text as it is shown: never reversed, and of code every character.
+ * The node of a text: without marks that reverse it, but of code with every character.
  *
  * @param {Element} element that it is for
  * @param {string} text
@@ -168,7 +168,9 @@ export function keep(parent, children) {
  * @param {string | number} text
  * @param {Attributes<HTMLElement>} [attributes]
  */
-export const bdi = (text, attributes = {}) => el("bdi", { dir: "auto", ...attributes }, text);
+export const bdi = (text, attributes = {}) =>
+  // In a list each name has a direction; `auto` would give that of the first one to all.
+  el("bdi", { dir: String(text).includes("\u2068") ? "ltr" : "auto", ...attributes }, text);
 
 let serial = 0;
 

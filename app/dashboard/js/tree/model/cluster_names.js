@@ -21,7 +21,7 @@ const isolated = (name) => `\u2068${name}\u2069`;
  *
  * @param {string} list
  */
-const eachIsolated = (list) =>
+export const eachIsolated = (list) =>
   list.includes(", ") && RIGHT_TO_LEFT.test(list) && !list.includes("\u2068")
     ? list.split(", ").map(isolated).join(", ")
     : list;
