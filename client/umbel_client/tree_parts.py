@@ -192,6 +192,14 @@ class TreeParts:
         bodies = self._connection.listed(f"{self._path}/maps")
         return [Map(self._connection, body) for body in bodies]
 
+    def steps(self) -> list[dict[str, Any]]:
+        """The trees that the fit had on its way (`number`, `step`, `cost`, ...), the earliest first
+        and this tree last; none where its parameter `keep_steps` kept none.
+        `content("/steps/0/tree.nwk")` is the first of them, `"/steps/0/tree.svg"` a picture of it.
+        """
+        body = self._document("/steps", "items")
+        return list(body["items"])
+
 
 def _numbers(values: Sequence[int] | None) -> str | None:
     """Numbers as a parameter of an address."""

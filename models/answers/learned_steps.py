@@ -1,9 +1,9 @@
 """The trees that a method had on its way to its result: a few states of a fit by steps.
 
 `KeptStates` keeps states while a fit runs, each better than the one before, and `LearnedStep` is
-the tree of one. Of many states every second, fourth, ... is kept, so that no more than requested
-are in memory and the first one stays. What is kept depends on the steps alone, so a fit that was
-resumed from a checkpoint has the same states; nothing of the fit depends on it.
+the tree of one. Where there are many, every second, fourth, ... is kept, so that no more than
+requested are in memory and the first one stays. What is kept depends on the steps alone, so a fit
+that was resumed from a checkpoint has the same states; nothing of the fit depends on it.
 """
 
 from __future__ import annotations

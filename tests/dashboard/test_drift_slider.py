@@ -7,6 +7,7 @@ import numpy as np
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.planted import until
 from tests.e2e.client import Api
+from tests.needs_kit import need
 
 
 def test_drifts_in_time_are_a_slider(look: Open, api: Api, axe: Axe) -> None:
@@ -74,3 +75,35 @@ def test_a_tree_that_grew_is_a_slider(look: Open, api: Api, axe: Axe) -> None:
     page.get_by_role("heading", name="Week 2").wait_for()
     until(page, lambda: step.input_value() == "1")
     region.get_by_text("this tree").wait_for()
+
+
+def test_steps_of_a_learned_tree_are_a_slider_that_plays(look: Open, api: Api, axe: Axe) -> None:
+    need("torch")
+    rng = np.random.default_rng(5)
+    rows = rng.normal(size=(40, 3)) + np.repeat(4.0 * np.eye(4, 3), 10, axis=0)
+    params = {"max_iter": 100, "n_init": 1, "batch_size": 256, "keep_steps": 3}
+    job = api.run("hyphc", {"features": rows.tolist()}, params=params, name="Learned")
+    tree = job["result"]["tree"]
+    items = api.client.get(f"/v1/trees/{tree}/steps").json()["items"]
+    page = look(f"/trees/{tree}?tab=drift")
+    region = page.get_by_role("region", name="How it was learned")
+    step = region.get_by_role("slider", name="Step")
+    step.wait_for()
+    # It opens with the result.
+    last = str(len(items) - 1)
+    assert (step.input_value(), step.get_attribute("max")) == (last, last)
+    region.get_by_text(", the result.").wait_for()
+    region.get_by_role("img", name="Cost of the tree by steps").wait_for()
+    step.focus()
+    page.keyboard.press("Home")
+    first = region.get_by_text(f"After {items[0]['step']} step")
+    first.wait_for()
+    assert "1 of" in str(step.get_attribute("aria-valuetext"))
+    region.get_by_role("img", name="The tree after").wait_for()
+    axe(page)
+    # It plays to the end, and begins anew from there.
+    region.get_by_role("button", name="Play").click()
+    region.get_by_text(", the result.").wait_for()
+    region.get_by_role("button", name="Play").click()
+    region.get_by_role("button", name="Pause").click()
+    region.get_by_role("button", name="Play").wait_for()

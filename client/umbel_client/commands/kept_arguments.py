@@ -105,8 +105,8 @@ def _show(commands: Commands) -> None:
     parser.add_argument(
         "part",
         nargs="?",
-        help="as addresses name it: levels, layers, cut, search, nodes/3/members, confusions of a "
-        "tree, pairs of a calibration, columns of an attachment, ...",
+        help="as addresses name it: levels, layers, steps, cut, search, nodes/3/members, "
+        "confusions of a tree, pairs of a calibration, columns of an attachment, ...",
     )
     _query(parser)
 

@@ -57,3 +57,9 @@ test("names follow what is loaded later", () => {
   assert.equal(clusterNames(cut, store).get(0), "first, b, c, …", "kept while nothing is loaded");
   assert.equal(clusterNames(cut, storeOf(NESTED)).get(0), "a, b, c, …");
 });
+
+test("names from right to left do not turn a list around", () => {
+  const store = storeOf([null, 4, ["same, \u05d0\u05d1, z", 3, ["a", 0], ["b", 0]], ["\u05d0", 0]]);
+  const isolated = ["same", "\u05d0\u05d1", "z"].map((name) => `\u2068${name}\u2069`);
+  assert.deepEqual(named(store, 2), [isolated.join(", "), "\u05d0"]);
+});

@@ -96,6 +96,11 @@ class World:
         return self.umbel.consensus([self.tree, self.other])
 
     @cached_property
+    def learned(self) -> Tree:
+        params = {"max_iter": 60, "n_init": 1, "batch_size": 64, "keep_steps": 3}
+        return self.umbel.run("hyphc", params=params, features=LOGITS)
+
+    @cached_property
     def moving(self) -> Tree:
         rows = RNG.normal(size=(60, 4)) + 4 * np.eye(4)[TRUE % 2]
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -336,6 +341,8 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_node_picture": _no_pictures,
     "get_node_outliers": lambda w: w.attachment.outliers(0, "doubt"),
     "get_place": lambda w: w.tree.place(7),
+    "list_tree_steps": lambda w: w.learned.steps(),
+    "get_tree_step": lambda w: w.learned.content("/steps/0/tree"),
     "predict": lambda w: w.tree.predict(LOGITS[:3]),
     "search_tree": lambda w: w.tree.search("an"),
     "tangle_trees": lambda w: w.tree.tangle(w.other),
@@ -386,6 +393,8 @@ def _form(world: World, path: str) -> bytes:
     holder = HOLDERS[collection](world)
     if form.startswith("/features") and collection == "models":
         holder = world.stretched.model()
+    if form.startswith("/steps"):
+        holder = world.learned
     queries = (query(world) for part, query in QUERIES.items() if form.startswith(part))
     content: bytes = holder.content(re.sub(r"\{\w+\}", "1", form), **next(queries, {}))
     return content

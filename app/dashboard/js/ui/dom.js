@@ -3,6 +3,9 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 const AS_PROPERTY = new Set(["value", "checked", "selected", "indeterminate", "textContent"]);
+/** Marks by which a text would be shown reversed, with what follows. */
+const TURNING = /[\u202a-\u202e]/g;
+const AS_WRITTEN = new Set(["CODE", "PRE", "TEXTAREA"]);
 const SAFE_ADDRESS = /^(#|\.|\/(?!\/)|blob:|data:image\/|[a-z0-9_-]+(\/|$|\?|\.))/i;
 
 /**
@@ -98,6 +101,15 @@ function setAddress(element, name, address) {
 }
 
 /**
+ * The node of a text: without marks that reverse it, but of code with every character.
+ *
+ * @param {Element} element that it is for
+ * @param {string} text
+ */
+const textNode = (element, text) =>
+  document.createTextNode(AS_WRITTEN.has(element.tagName) ? text : text.replace(TURNING, ""));
+
+/**
  * Append nodes, texts, numbers and lists of those; returns the element.
  *
  * @template {Element} E
@@ -108,7 +120,7 @@ export function append(element, ...children) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
     if (Array.isArray(child)) append(element, ...child);
-    else element.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    else element.append(child instanceof Node ? child : textNode(element, String(child)));
   }
   return element;
 }
@@ -156,7 +168,9 @@ export function keep(parent, children) {
  * @param {string | number} text
  * @param {Attributes<HTMLElement>} [attributes]
  */
-export const bdi = (text, attributes = {}) => el("bdi", { dir: "auto", ...attributes }, text);
+export const bdi = (text, attributes = {}) =>
+  // In a list each name has a direction; `auto` would give that of the first one to all.
+  el("bdi", { dir: String(text).includes("\u2068") ? "ltr" : "auto", ...attributes }, text);
 
 let serial = 0;
 

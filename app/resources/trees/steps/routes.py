@@ -82,7 +82,7 @@ async def get_tree_step(
     form: Form[TreeExport],
     query: Annotated[PartQuery, Query()],
 ) -> Response:
-    """One of the steps in the forms of trees, its `id` and other facts those of the result's tree.
+    """One of the steps in the forms of trees; its `id` and other facts are the result's.
     Its nodes have numbers that say nothing about nodes of other steps; rows are the same. With
     `color_by` a cut is of the result, so that its clusters can be followed from step to step.
     """

@@ -21,6 +21,7 @@ import { contextOf } from "./stage.js";
  *   onpoint: (place: number, x: number, y: number) => unknown,
  *   onchoose: (place: number) => unknown,
  *   onoutline: (outline: Corner[] | null) => unknown,
+ *   ondrawn: () => unknown,
  *   signal: AbortSignal,
  * }} Handlers `onpoint`: the place under the pointer, or -1; `onoutline`: in the map's own units
  */
@@ -52,6 +53,8 @@ export class MapView {
   theme = null;
   /** @type {string[]} */
   palette = [];
+  /** The number of each point's colour. */
+  index = new Uint8Array(0);
   /** @type {Corner[]} The outline, in the map's units. */
   outline = [];
   isClosed = false;
@@ -120,7 +123,7 @@ export class MapView {
    * @param {Theme} theme
    */
   paint(index, palette, theme) {
-    Object.assign(this, { palette, theme });
+    Object.assign(this, { index, palette, theme });
     this.cloud?.paint(index);
     this.draw();
   }
@@ -263,6 +266,7 @@ export class MapView {
     const { paper } = theme;
     cloud.draw({ camera, width, height, ratio, size, every: this.pace.every, paper, palette });
     this.#overlay(theme, ratio);
+    this.handlers.ondrawn();
   }
 
   /**

@@ -16,6 +16,16 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
 /** @param {string} name */
 const isolated = (name) => `\u2068${name}\u2069`;
 
+/**
+ * A list of names as the service writes it, each isolated where one is from right to left.
+ *
+ * @param {string} list
+ */
+export const eachIsolated = (list) =>
+  list.includes(", ") && RIGHT_TO_LEFT.test(list) && !list.includes("\u2068")
+    ? list.split(", ").map(isolated).join(", ")
+    : list;
+
 /** @type {WeakMap<CutClusters, { store: Store, n: number, names: Map<number, string> }>} */
 const known = new WeakMap();
 
@@ -42,7 +52,8 @@ function namesOf(clusters, store) {
   // The name of a leaf alone is not a name that was given to a cluster.
   const given = clusters.map(({ node, name }) => {
     const slot = store.slot(node);
-    return isNamed || (slot !== NONE && store.leaves[slot] > 1) ? name : null;
+    const isGiven = isNamed || (slot !== NONE && store.leaves[slot] > 1);
+    return isGiven && name ? eachIsolated(name) : null;
   });
   const names = clusters.map(({ node }, at) => given[at] || largestLeaves(store, store.slot(node)));
   const isNumbered = names.slice(0, LISTED).some((name) => !name);

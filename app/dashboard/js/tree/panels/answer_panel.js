@@ -8,7 +8,7 @@ import {
   trustSentence,
 } from "./answer_words.js";
 import { readable } from "../draw/label_places.js";
-import { clusterNames } from "../model/cluster_names.js";
+import { clusterNames, eachIsolated } from "../model/cluster_names.js";
 import { cutText } from "../model/cut.js";
 
 /** @import { ConfusedPair, Level } from "../../net/answers.js" */
@@ -60,7 +60,8 @@ export function answerPanel(view, { onchoose, oncut, onpanel }) {
       if (k !== undefined) oncut(k);
       if (panel) onpanel(panel);
     };
-    return el("button", { type: "button", class: "linklike", onclick }, bdi(readable(text)));
+    const shown = bdi(eachIsolated(readable(text)));
+    return el("button", { type: "button", class: "linklike", onclick }, shown);
   };
   const draw = () => {
     const { cut, store, support } = view;

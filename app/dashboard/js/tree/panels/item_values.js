@@ -12,6 +12,8 @@ import { briefly, itemText } from "../draw/item_words.js";
 const LONGEST = 160;
 const BRIEF = 3;
 const WAIT_MS = 120;
+/** Pictures of items under an inner node. */
+const PICTURES = 4;
 
 /**
  * The picture of an item; null for an item without one.
@@ -37,8 +39,8 @@ export function itemImage(columns, { item, values }, signal) {
 }
 
 /**
- * A note in a tooltip about the item under the pointer: `tell` of the item of a leaf or of a row of it, or
- * of none. It is filled in a moment later.
+ * A note in a tooltip about the item under the pointer: `tell` of the item of a leaf or of a row of it, of
+ * the pictures of several items under a node, or of none. It is filled in a moment later.
  *
  * @param {TreeView} view
  */
@@ -48,17 +50,25 @@ export function itemNote(view) {
   let request = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
-  /** @param {{ node: number, row?: number } | null} of */
+  /** @param {{ node: number, row?: number, isInner?: boolean } | null} of */
   const tell = (of) => {
     clearTimeout(timer);
     request?.abort();
     element.hidden = true;
     const { items } = view;
-    if (!of || !items) return;
+    if (!of || !items || (of.isInner && !havePictures(items))) return;
     const own = new AbortController();
     request = own;
     timer = setTimeout(async () => {
       try {
+        if (of.isInner) {
+          const some = await examplesOf(items, of.node, own.signal);
+          if (own.signal.aborted) return;
+          const pictures = some.map((item) => itemImage(items.columns, item, own.signal));
+          replace(element, el("div", { class: "row" }, pictures));
+          element.hidden = false;
+          return;
+        }
         const item = await itemOf(items, of, own.signal);
         if (!item || own.signal.aborted) return;
         replace(
@@ -82,10 +92,25 @@ export function itemNote(view) {
  * @param {{ node: number, row?: number }} of
  * @param {AbortSignal} signal
  */
-async function itemOf({ attachment, source }, { node, row }, signal) {
+export async function itemOf({ attachment, source }, { node, row }, signal) {
   if (row !== undefined && attachment.result?.per === "row") return source.item(row, signal);
   const { items } = await source.examples(node, { by: "random", n: 1, signal });
   return items[0];
+}
+
+/** @param {Items} items */
+export const havePictures = ({ columns }) => columns.some(({ kind }) => kind === "image");
+
+/**
+ * A few items under a node, the most typical ones where items have such an order.
+ *
+ * @param {Items} items
+ * @param {number} node
+ * @param {AbortSignal} signal
+ */
+async function examplesOf({ attachment, source }, node, signal) {
+  const by = attachment.result?.basis ? "central" : "random";
+  return (await source.examples(node, { by, n: PICTURES, signal })).items;
 }
 
 /**

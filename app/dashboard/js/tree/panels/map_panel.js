@@ -18,6 +18,7 @@ import { MAPS } from "../model/look.js";
 import { nodeOver, painted, thinned, within } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
 import { itemNote } from "./item_values.js";
+import { mapThumbnails } from "./map_thumbnails.js";
 import { printDialog, printQuery } from "./print_dialog.js";
 import { printedPicture } from "./printed_picture.js";
 import { putNear } from "./tooltip.js";
@@ -77,12 +78,16 @@ export function mapPanel(view, { onchoose, only = null }) {
   const fits = el("div", { class: "map-fits", role: "status" });
   const tip = el("div", { class: "matrix-tip", hidden: true });
   const note = itemNote(view);
+  /** @type {ReturnType<typeof mapThumbnails> | null} */
+  let thumbnails = null;
   const map = new MapView({
     onpoint: (place, x, y) => tell(place, x, y),
     onchoose: (place) => choosePoint(place),
     onoutline: (outline) => outlinedBy(outline),
+    ondrawn: () => thumbnails?.moved(),
     signal,
   });
+  if (!only) thumbnails = mapThumbnails(view, map);
   const place = el("div", { class: "map-place" }, map.element, tip);
   const lasso = button("Lasso", {
     kind: "small",
@@ -237,6 +242,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     replace(fits);
     map.element.setAttribute("aria-label", altText(next));
     replace(cautions, warningBox(next.warnings));
+    thumbnails?.forget();
     await map.show(points, { isDisc: next.result?.by === "disc" });
     replace(facts, factsText(next, map.isFast));
     recolour();
@@ -409,6 +415,7 @@ export function mapPanel(view, { onchoose, only = null }) {
   view.on("painted", recolour);
   view.on("hover", onhover);
   view.on("select", ({ id }) => lightNode(id));
+  view.on("look", () => thumbnails?.moved());
   offerMaps();
   tools.hidden = true;
   return Object.assign(element, {

@@ -37,7 +37,7 @@ export function stepsPanel(view) {
     "section",
     { class: "card stack tree-steps", "aria-labelledby": title, hidden: true },
     el("h2", { id: title }, "How it was learned"),
-    field("Step", time, { help: "Colours are those of clusters of the result." }),
+    field("Step", time, { help: "Colours show the clusters of the result." }),
     el("div", { class: "row" }, play),
     text,
     picture,

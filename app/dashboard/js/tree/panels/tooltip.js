@@ -52,7 +52,7 @@ export function tooltip(view, stage) {
         el("span", {}, category !== NOISE_TEXT && relation, bdi(category.slice(0, LONGEST))),
       note.element,
     );
-    note.tell(kind[row] === LEAF ? { node: id[row] } : null);
+    note.tell(isRest ? null : { node: id[row], isInner: kind[row] !== LEAF });
   };
   /** @param {Hover} hover */
   const follow = ({ row, x, y, same }) => {
