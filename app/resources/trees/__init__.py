@@ -4,8 +4,7 @@ Start with `routes`.
 
 - `routes`: the operations.
 - `schemas`: what goes over the wire.
-- `forms`: how it is served, by suffix or `Accept`.
-- `documented`: what the document says of these forms.
+- `forms`, `documented`: how it is served, by suffix or `Accept`, and what the document says of it.
 - `coloring`: categories that colour a tree.
 - `item_columns`: columns of items beside it.
 - `shown`: a tree with the names of a naming and the changes of an edition.
