@@ -284,7 +284,12 @@ def test_operations_of_an_edit_keep_their_order() -> None:
 def test_every_form_of_a_tree_can_be_chosen() -> None:
     document = json.loads((ROOT / "openapi" / "openapi.json").read_text())
     path = document["paths"]["/v1/trees/{tree_id}.{form}"]
-    (form,) = (each for each in path["get"]["parameters"] if each.get("name") == "form")
+    shared = document["components"]["parameters"]
+    parameters = (
+        shared[each["$ref"].rpartition("/")[2]] if "$ref" in each else each
+        for each in path["get"]["parameters"]
+    )
+    (form,) = (each for each in parameters if each["name"] == "form")
     forms = {*form["schema"]["enum"], "json"}
     # With the command a CSV is of rows.
     assert {each.removeprefix(".") for each in outputs.TREE_FORMS} == forms - {"csv"}
