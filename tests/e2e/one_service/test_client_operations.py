@@ -263,6 +263,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_drift_nodes": lambda w: w.umbel.drift(w.drift.id),
     "create_drift": lambda w: w.drifted(),
     "create_edition": lambda w: w.tree.edit(),
+    "create_embedding": lambda w: _embedding(w),
     "list_editions": lambda w: w.tree.editions(),
     "get_edition": lambda w: w.umbel.edition(w.tree.edit().id),
     "update_edition": lambda w: w.tree.edit().title("other"),
@@ -409,6 +410,12 @@ def _predictions(world: World) -> Any:
 def _tables(world: World) -> Any:
     _classified(world)
     return world.umbel.jobs(limit=1)[0].content("/tables")
+
+
+def _embedding(world: World) -> None:
+    """This service has no endpoint of embeddings."""
+    with pytest.raises(refusals.InvalidRequest, match="no embedder"):
+        world.umbel.embed(["a fox"])
 
 
 def _operation(method: str, path: str) -> str:
