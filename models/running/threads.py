@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from functools import lru_cache
 from typing import Any
 
@@ -19,12 +19,18 @@ def limited(threads: int | Mapping[str, int]) -> AbstractContextManager[Any]:
 
     threads : for all of them, or by kind, "blas" or "openmp".
     """
-    limits = threads if isinstance(threads, int) else dict(threads)
     # Imported first, since that adds modules.
     import threadpoolctl  # noqa: F401
 
-    limiter: AbstractContextManager[Any] = _libraries(len(sys.modules)).limit(limits=limits)
-    return limiter
+    libraries = _libraries(len(sys.modules))
+    limits = ExitStack()
+    if isinstance(threads, int):
+        limits.enter_context(libraries.limit(limits=threads))
+        return limits
+    # BLAS last: one that is built on OpenMP, as Faiss's, has the number that was set last.
+    for kind in sorted(threads, reverse=True):
+        limits.enter_context(libraries.limit(limits={kind: threads[kind]}))
+    return limits
 
 
 @lru_cache(maxsize=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import ModuleType
 
@@ -32,6 +33,19 @@ def test_a_limit_holds_until_its_context_ends() -> None:
             assert threads("openmp") <= {1, 2}
         assert threads("blas") == two
         assert threads("openmp") <= {1, 2}
+
+
+@pytest.mark.needs("torch")
+def test_a_blas_that_is_built_on_openmp_has_its_own_limit() -> None:
+    """Faiss brings one, whose number OpenMP's limit sets too."""
+    code = (
+        "import torch, faiss, threadpoolctl; from models.running.threads import limited\n"
+        "with limited({'blas': 1, 'openmp': 2}):\n"
+        "    found = threadpoolctl.threadpool_info()\n"
+        "print({one['num_threads'] for one in found if one['user_api'] == 'blas'})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "{1}"
 
 
 def test_libraries_are_found_once_and_again_after_an_import(
