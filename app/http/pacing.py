@@ -10,6 +10,7 @@ always. Large documents count as several requests.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -51,7 +52,8 @@ class Pace:
         self._clock = clock
         self._sleep = sleep
         self._buckets: dict[Taker | str, _Bucket] = {}
-        self._tenants: dict[str, float] = {}
+        # The tenant of the last request, when it was, and when the last one of any other was.
+        self._latest, self._latest_at, self._others_at = "", -math.inf, -math.inf
 
     async def admit(self, who: Taker | str) -> None:
         """Wait until a request of `who` is due.
@@ -85,7 +87,9 @@ class Pace:
         now = self._clock()
         if isinstance(who, Taker) and not who.link:
             who = Taker(who.tenant)
-            self._tenants[who.tenant] = now
+            if who.tenant != self._latest:
+                self._latest, self._others_at = who.tenant, self._latest_at
+            self._latest_at = now
         bucket = self._buckets.get(who)
         if bucket is None:
             if len(self._buckets) >= _KEPT:
@@ -99,14 +103,11 @@ class Pace:
         """Whether the bucket of `who` holds: another tenant is there, or it is no tenant's."""
         if isinstance(who, str) or who.link:
             return True
-        now = self._clock()
-        return any(
-            now - at < NEAR_S for tenant, at in self._tenants.items() if tenant != who.tenant
-        )
+        other = self._others_at if who.tenant == self._latest else self._latest_at
+        return self._clock() - other < NEAR_S
 
     def _forget(self, now: float) -> None:
         """Keep nothing of those who have rested."""
-        self._tenants = {each: at for each, at in self._tenants.items() if now - at < NEAR_S}
         self._buckets = {
             who: bucket
             for who, bucket in self._buckets.items()

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.http import pacing, security
@@ -174,3 +175,18 @@ def test_a_refusal_lists_so_many_errors(api: Api) -> None:
     tags = {**body, "params": {}, "tags": ["x" * 200] * 900}
     problem = problem_of(api.client.post("/v1/jobs", json=tags), 422, "invalid-request")
     assert len(problem["errors"]) <= MOST_ERRORS
+
+
+def test_who_is_there_is_what_the_definition_says() -> None:
+    """Another tenant sent a request within `NEAR_S`: of any number of tenants."""
+    rng = np.random.default_rng(0)
+    now = 0.0
+    own, sent = Pace(lambda: now), dict[str, float]()
+    for _ in range(500):
+        now += float(rng.exponential(NEAR_S / 2))
+        tenant = str(rng.choice(["ada", "bea", "cy"], p=[0.8, 0.1, 0.1]))
+        asyncio.run(own.admit(Taker(tenant)))
+        sent[tenant] = now
+        for each in ("ada", "bea", "cy"):
+            there = any(now - at < NEAR_S for name, at in sent.items() if name != each)
+            assert own._held(Taker(each)) == there
