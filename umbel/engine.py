@@ -23,8 +23,8 @@ def help_with(job_id: str, of_version: str) -> str:
 
     of_version : that of the worker with the job; another one's pieces may differ.
 
-    Raises RuntimeError if this member cannot help: it has another version, or its settings are not
-    those of a worker.
+    Raises RuntimeError if this member cannot help: it has another version, or its settings do not
+    suffice for a worker.
     """
     own = version("umbel")
     if own != of_version:

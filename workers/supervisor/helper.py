@@ -42,7 +42,7 @@ class Helper:
     """Helps jobs by their ids; parameters as for a `Supervisor`. Threads share it, one job each.
 
     stop_at : returns the time at which the worker must stop; None: not yet.
-    alone : whether this process has no jobs of its own, which would come first.
+    alone : whether this process takes no jobs, which would come first.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The process in which a member of a cluster computes pieces: a worker without jobs of its own.
+"""The process in which a member of a cluster computes pieces: a worker that takes no jobs.
 
 It reads ids of jobs from standard input, one a line, helps each while pieces are free, and answers
 each with a line of JSON, a text: "" or what went wrong. It ends with its input (`umbel.engine`).
