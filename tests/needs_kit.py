@@ -29,6 +29,7 @@ which takes as much time as the pages."""
 DEV = "pip install 'umbel[dev]'"
 MODULES = {
     **{name: package.module for name, package in packages.OPTIONAL.items()},
+    "distributed": "distributed",
     "ete4": "ete4",
     "geoopt": "geoopt",
     "kubernetes-validate": "kubernetes_validate",

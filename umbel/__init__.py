@@ -2,6 +2,7 @@
 
 - `__main__`: the command `umbel`; start here.
 - `floors`: makes `app`, `workers` and `models` importable in a process of the service.
+- `engine`: what a member of a Dask cluster runs.
 - `plugins`: what a method in another distribution is made of.
 - `testing`: the contract of a method, as tests.
 """

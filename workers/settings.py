@@ -226,6 +226,12 @@ class WorkerSettings(BaseSettings):
         2 << 30, ge=0, description="A fit on more bytes than this is cut into pieces; 0: none."
     )
     piece_bytes: int = Field(512 << 20, ge=1, description="Bytes of the inputs for each piece.")
+    engine: str = Field(
+        "",
+        description="Scheduler of a Dask cluster, as dask://host:8786 (dask+tls:// with the "
+        "certificates of Dask's settings), whose members compute the pieces of fits instead of "
+        "idle workers; each needs Umbel in the same version and a worker's settings.",
+    )
     checkpoint_s: float = Field(
         10.0, gt=0, description="How often a long fit saves its state, to resume from after a loss."
     )
@@ -331,6 +337,13 @@ class WorkerSettings(BaseSettings):
                 "write the address of an endpoint, as https://example.org/v1, without user "
                 "name, query or fragment"
             )
+        return value
+
+    @field_validator("engine")
+    @classmethod
+    def _scheduler(cls, value: str) -> str:
+        if value and not re.fullmatch(r"dask(\+tls)?://[^\s/:@]+:\d{1,5}", value):
+            raise ValueError("write the address of a Dask scheduler, as dask://host:8786")
         return value
 
     @field_validator("webhook_allow", mode="before")

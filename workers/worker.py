@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import random
@@ -28,9 +27,9 @@ from workers.child.process import ProcessLimits
 from workers.child.run import trial
 from workers.errors import TransientError
 from workers.jobs.hints import message, sender
-from workers.processes import FolderInUse, FolderLock
 from workers.settings import WorkerSettings
-from workers.supervisor.supervisor import Supervisor, attempt_of
+from workers.supervisor.scratch import own_scratch
+from workers.supervisor.supervisor import Supervisor
 from workers.telemetry import traces
 from workers.webhooks.sender import Sender
 
@@ -78,7 +77,7 @@ class Worker:
         self._filled = self._pool.fill()
         self._assembly = assemble(settings, sender(settings), message)
         self._webhooks = Sender(self._assembly.ledger.webhooks, settings)
-        self._scratch, self._lock, self._left = _own_scratch(settings.scratch_dir)
+        self._scratch, self._lock, self._left = own_scratch(settings.scratch_dir)
         self._supervisor = Supervisor(
             settings,
             self._assembly,
@@ -255,21 +254,3 @@ def warm(pool: ChildPool, scratch: Path, timeout_s: float = 180.0) -> None:
         pool.drop(child)
         pool.refill()
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _own_scratch(root: Path) -> tuple[Path, FolderLock, list[tuple[str, str]]]:
-    """A folder for this process alone; folders of processes that are gone are removed, and the jobs
-    and fences of the attempts in them returned. The kernel holds the lock of one that is stopped.
-
-    One process does this at a time, since a new folder that is not yet locked would look abandoned.
-    """
-    root.mkdir(parents=True, exist_ok=True)
-    with (root / "lock").open("w") as door:
-        fcntl.flock(door, fcntl.LOCK_EX)
-        left = []
-        for other in root.glob("w-*"):
-            with contextlib.suppress(FolderInUse, OSError), FolderLock(other):
-                left += [attempt_of(folder.name) for folder in other.glob("*_*-*")]
-                shutil.rmtree(other, ignore_errors=True)
-        own = root / f"w-{os.getpid()}-{secrets.token_hex(4)}"
-        return own, FolderLock(own), left

@@ -30,7 +30,7 @@ from workers.jobs.hints import message, sender
 from workers.model import Record, Request, new_id, now
 from workers.processes import FolderLock
 from workers.settings import WorkerSettings
-from workers.worker import _own_scratch
+from workers.supervisor.scratch import own_scratch
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
 
@@ -270,7 +270,7 @@ def test_workers_started_together_leave_each_others_folders_alone(tmp_path: Path
     (tmp_path / "w-1-left" / "job_a1-f0").mkdir()
 
     def start(_: int) -> tuple[Path, FolderLock]:
-        folder, lock, attempts = _own_scratch(tmp_path)
+        folder, lock, attempts = own_scratch(tmp_path)
         left.extend(attempts)
         return folder, lock
 
@@ -282,7 +282,7 @@ def test_workers_started_together_leave_each_others_folders_alone(tmp_path: Path
         assert (folder / "lock").exists()
         lock.close()
     assert left == [("job_a1", "f0")]
-    _own_scratch(tmp_path)[1].close()
+    own_scratch(tmp_path)[1].close()
     assert len(list(tmp_path.glob("w-*"))) == 1
 
 

@@ -11,7 +11,7 @@ Start with `ledger`: the API and the workers use its `Ledger`, which stands for 
 - `retention`: what has expired, and what stays because something needs it.
 - `inspections`: datasets that a worker must open, and the jobs that do so.
 - `rebuild`: records and lists from the store, after Redis has started.
-- `pieces`: a fit that is cut, computed by several workers.
+- `pieces`, `carriers`: a fit that is cut, computed by several workers; who brings them.
 - `deliveries`, `webhook_keys`: which webhooks are due, and their results; the keys that sign them.
 - `public`: a job as clients see it.
 """

@@ -32,6 +32,7 @@ from workers.errors import (
     TransientError,
     problem_of,
 )
+from workers.jobs.carriers import IdleWorkers, carrier
 from workers.jobs.deliveries import Deliveries
 from workers.jobs.finish import Endings
 from workers.jobs.inspections import Inspections
@@ -132,7 +133,8 @@ class Ledger:
         self._sweeper = Sweeper(blobs, records, self._endings, settings, self._hint, waiting)
         self.workers = WorkerBook(records.client, settings)
         self.pauses = Pauses(blobs, records, self.workers)
-        self.pieces = Pieces(blobs, records, self.workers, settings, self._hint)
+        idle = IdleWorkers(self.workers, self._hint, records.hints)
+        self.pieces = Pieces(blobs, records, settings, carrier(settings, idle))
         self._leftovers_at = 0.0
         self.retention = Retention(blobs, records, datasets, beside, usage, removal, settings)
         self._rebuild = Rebuild(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Literal, NamedTuple
 
 from models.running.progress import SHARED, Piece
 from workers.errors import Damaged, Missing, TransientError
+from workers.jobs.carriers import Carrier
 from workers.model import MOST_PIECES, Claim, PieceClaim, Request
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -27,7 +28,6 @@ from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import read_request
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.records import Records
-from workers.stores.redis.workers import WorkerBook
 
 _LEASE_S = 5.0
 _AT_ONCE = 100
@@ -81,20 +81,18 @@ class Pieces:
         self,
         blobs: Blobs,
         records: Records,
-        workers: WorkerBook,
         settings: WorkerSettings,
-        hint: Callable[[str, str], None],
+        carrier: Carrier,
     ) -> None:
         self._blobs = blobs
         self._records = records
-        self._workers = workers
         self._redis = records.client
         self._prefix = settings.key_prefix
         self._scripts = Scripts(records.client, settings.key_prefix)
         self._lease_ms = _ms(piece_lease_s(settings))
         self._clean_again_ms = _ms(settings.resend_s)
         self._most_takes = settings.max_attempts
-        self._hint = hint
+        self._carrier = carrier
 
     # For the attempt itself.
 
@@ -161,8 +159,8 @@ class Pieces:
             return None
 
     def invite_again(self, claim: Claim) -> None:
-        """Request help if pieces are free and no hint waits: some worker may be idle."""
-        if not self._records.hints(claim.request.queue):
+        """Request help if pieces are free and no invitation waits: some worker may be idle."""
+        if not self._carrier.waits(claim.request.queue):
             self._invite(claim.request, self._n_free(claim))
 
     def close(self, claim: Claim) -> None:
@@ -175,13 +173,15 @@ class Pieces:
 
     # For helpers.
 
-    def join(self, job_id: str) -> PieceClaim | None:
+    def join(self, job_id: str, *, jobs_first: bool = True) -> PieceClaim | None:
         """The right to compute a piece of a running job.
 
-        None if no piece is free, and while other jobs wait, which come first.
+        None if no piece is free, and with `jobs_first` while other jobs wait.
         """
         record = self._records.get(job_id)
-        if record is None or record.status != "running" or self._jobs_wait(record.queue):
+        if record is None or record.status != "running":
+            return None
+        if jobs_first and self._jobs_wait(record.queue):
             return None
         token = secrets.token_hex(16)
         taken = self._scripts("board_take", job_id, token, self._lease_ms, self._most_takes)
@@ -261,9 +261,8 @@ class Pieces:
                 self._blobs.delete_under(folder)
 
     def _invite(self, request: Request, most: int) -> None:
-        """Send hints: a worker that gets one for a running job helps with it."""
-        for _ in range(min(most, self._workers.n_alive())):
-            self._hint(request.queue, request.id)
+        if most > 0:
+            self._carrier.invite(request.queue, request.id, most)
 
     def _jobs_wait(self, queue: str) -> bool:
         return self._records.queued().get(queue, 0) > 0

@@ -6,5 +6,6 @@ Runs in threads of a worker process, beside the child that computes. Start with 
 - `inputs`: ids become local files, or addresses of objects that are read in parts.
 - `interrupts`: the heartbeat, and what may interrupt the work.
 - `pieces`: hands the child the pieces of its fit.
-- `helper`: computes pieces of a job that runs on another worker.
+- `helper`, `member`: pieces of a job that runs on another worker; the same in a Dask cluster.
+- `scratch`: the folder in which a process writes first.
 """

@@ -42,6 +42,7 @@ class Helper:
     """Helps jobs by their ids; parameters as for a `Supervisor`. Threads share it, one job each.
 
     stop_at : returns the time at which the worker must stop; None: not yet.
+    alone : whether this process takes no jobs, which would come first.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Helper:
         scratch: Path,
         threads: int,
         stop_at: Callable[[], float | None],
+        alone: bool = False,
     ) -> None:
         self._settings = settings
         self._assembly = assembly
@@ -61,13 +63,17 @@ class Helper:
         self._scratch = scratch
         self._threads = threads
         self._stop_at = stop_at
+        self._alone = alone
 
     def help(self, job_id: str) -> None:
         """Compute pieces of the job while any are free.
 
         Raises StoreUnavailable; a taken piece is then free again after its lease.
         """
-        while self._stop_at() is None and (claim := self._pieces.join(job_id)) is not None:
+        while self._stop_at() is None:
+            claim = self._pieces.join(job_id, jobs_first=not self._alone)
+            if claim is None:
+                return
             request = claim.request
             logs.set_ids(request.id, request.request_id, request.trace)
             with traces.span(

@@ -56,6 +56,7 @@ from workers.supervisor.interrupts import (
     beat_s,
 )
 from workers.supervisor.pieces import AttemptPieces
+from workers.supervisor.scratch import folder_of
 from workers.telemetry import traces
 from workers.telemetry.job_counts import Meter, Stage
 from workers.work.job import Outcome, Spec
@@ -537,17 +538,6 @@ class _Attempt(Interrupts):
             return advance
         left = elapsed * (1.0 - advance.fraction) / advance.fraction
         return advance.model_copy(update={"eta_s": round(left, 1)})
-
-
-def folder_of(job_id: str, fence: str) -> str:
-    """The name of the folder of an attempt."""
-    return f"{job_id}-{fence}"
-
-
-def attempt_of(folder: str) -> tuple[str, str]:
-    """The job and the fence of the attempt that has the folder of that name."""
-    job_id, _, fence = folder.partition("-")
-    return job_id, fence
 
 
 def _why(error: Exception) -> Problem | None:

@@ -58,8 +58,17 @@ class Workers:
         self.workers = [worker for worker in self.workers if worker.poll() is None]
         if len(self.workers) >= (self.number if at_least is None else at_least):
             return
+        env = self.environment()
+        while len(self.workers) < self.number:
+            with (self.folder / "log").open("ab") as log:
+                command = floors.command("workers.main")
+                self.workers.append(processes.spawn(command, env=env, stdout=log, stderr=log))
+        until(lambda: set(self.ready()) == {worker.pid for worker in self.workers})
+
+    def environment(self) -> dict[str, str]:
+        """That of a worker."""
         values = {name: getattr(self.settings, name) for name in self.names}
-        env = {
+        return {
             **os.environ,
             **{f"UMBEL_{name.upper()}": str(value) for name, value in values.items()},
             "UMBEL_REDIS_URL": self.server.url,
@@ -67,11 +76,6 @@ class Workers:
             "UMBEL_SCRATCH_DIR": str(self.settings.scratch_dir),
             "PYTHONPATH": os.pathsep.join([str(EXTRA), *os.environ.get("PYTHONPATH", "").split()]),
         }
-        while len(self.workers) < self.number:
-            with (self.folder / "log").open("ab") as log:
-                command = floors.command("workers.main")
-                self.workers.append(processes.spawn(command, env=env, stdout=log, stderr=log))
-        until(lambda: set(self.ready()) == {worker.pid for worker in self.workers})
 
     def ready(self) -> list[int]:
         """The processes of the workers that are ready."""
