@@ -7,35 +7,30 @@ The wheels are made of the sdists, and hold what the work tree holds. The trial 
 empty environment and runs, in an empty folder, with foreign packages `app`, `workers` and `models`
 on the path: the demo, `umbel run`, the page, the client's README; and imports the foreign packages
 beside ours. `sbom.cdx.json` says what a full installation holds (CycloneDX), `provenance.json` what
-was built from which commit (in-toto, SLSA).
+was built from which commit (in-toto, SLSA; signed where RELEASE_KEY names a private key).
 Anything that fails ends with a message and status 1.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
-import platform
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-DIST = ROOT / "dist"
-PROJECTS = {"umbel": ROOT, "umbel-client": ROOT / "client"}
+from scripts.provenance import DIST, ROOT, of_files, write
+from scripts.versions import PROJECTS, metadata, version
+
 FOREIGN = ("app", "workers", "models")
 SAMPLE = ROOT / "app" / "sample"
 
@@ -56,7 +51,7 @@ def build() -> None:
 
     A final version needs `[project.urls]`, which name the repository; a candidate does not.
     """
-    if nowhere := [name for name, project in _metadata().items() if not project.get("urls")]:
+    if nowhere := [name for name, project in metadata().items() if not project.get("urls")]:
         missing = f"without [project.urls] in pyproject.toml: {', '.join(nowhere)}"
         if not re.search(r"rc\d+$", version()):
             sys.exit(missing)
@@ -200,62 +195,10 @@ def sbom() -> None:
 
 
 def provenance() -> None:
-    """Write which commit and tools made the files of `dist`, with their digests."""
-    subjects = [
-        {"name": path.name, "digest": {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}}
-        for path in sorted(DIST.glob("*"))
-        if path.name != "provenance.json"
-    ]
-    commit = _output("git", "rev-parse", "HEAD")
-    statement = {
-        "_type": "https://in-toto.io/Statement/v1",
-        "subject": subjects,
-        "predicateType": "https://slsa.dev/provenance/v1",
-        "predicate": {
-            "buildDefinition": {
-                "buildType": "make release",
-                "externalParameters": {"version": version()},
-                "resolvedDependencies": [
-                    {"name": "source", "digest": {"gitCommit": commit}},
-                    {
-                        "name": "constraints.txt",
-                        "digest": {
-                            "sha256": hashlib.sha256(
-                                (ROOT / "constraints.txt").read_bytes()
-                            ).hexdigest()
-                        },
-                    },
-                ],
-            },
-            "runDetails": {
-                "builder": {"id": f"python {platform.python_version()} on {platform.platform()}"},
-                "metadata": {
-                    "finishedOn": datetime.now(UTC).isoformat(timespec="seconds"),
-                    "workTreeClean": not _output("git", "status", "--porcelain"),
-                },
-            },
-        },
-    }
-    (DIST / "provenance.json").write_text(json.dumps(statement, indent=2) + "\n")
-    print(f"provenance.json: {len(subjects)} files of commit {commit[:12]}")
-
-
-def _metadata() -> dict[str, dict[str, Any]]:
-    """The table `project` of each project."""
-    return {
-        name: tomllib.loads((folder / "pyproject.toml").read_text())["project"]
-        for name, folder in PROJECTS.items()
-    }
-
-
-def version() -> str:
-    """The version of both projects. Exits where they differ."""
-    versions = {name: project["version"] for name, project in _metadata().items()}
-    text = (ROOT / "client" / "umbel_client" / "version.py").read_text()
-    stated = re.search(r'^VERSION = "(.*)"$', text, flags=re.MULTILINE)
-    if len({*versions.values(), stated and stated[1]}) != 1:
-        sys.exit(f"the versions differ: {versions}, {stated and stated[1]}")
-    return str(versions["umbel"])
+    """Write which commit and tools made the files of `dist`; signed where RELEASE_KEY names a
+    private key."""
+    key = os.environ.get("RELEASE_KEY")
+    write("provenance", of_files(), Path(key) if key else None)
 
 
 def _run(*command: object) -> None:

@@ -44,6 +44,7 @@ MODULES = {
     "polars": "polars",
     "pyarrow": "pyarrow",
     "rich": "rich",
+    "securesystemslib": "securesystemslib",
     "shtab": "shtab",
     "tqdm": "tqdm",
 }

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from scripts import install, platforms, release
+from scripts import install, platforms, release, versions
 from tests.conftest import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -35,7 +35,7 @@ def test_a_final_version_needs_the_address_of_the_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "umbel"\nversion = "1.0.0"\n')
-    monkeypatch.setattr(release, "PROJECTS", {"umbel": tmp_path})
+    monkeypatch.setattr(versions, "PROJECTS", {"umbel": tmp_path})
     monkeypatch.setattr(release, "version", lambda: "1.0.0")
     with pytest.raises(SystemExit, match=r"without \[project\.urls\] in pyproject\.toml: umbel"):
         release.build()
