@@ -354,13 +354,14 @@ class Records:
             return answer[0], 0, "", "fit", ()
         return "ok", *_claimed(answer[1:])
 
-    def take(self, lanes: Sequence[str], fence: str, worker: str) -> Taken | None:
+    def take(
+        self, lanes: Sequence[str], fence: str, worker: str, without: Iterable[str] = ()
+    ) -> Taken | None:
         """Take and claim the next job of these lanes, `<queue>:<kind>` with a kind of
         `workers.kinds.kind.LANES`; None: none waits.
 
-        A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
-        tenant's oldest job is first; jobs of a tenant or key with as many running as it may have
-        wait.
+        A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, not
+        those of `without`, a tenant's oldest job first; jobs wait while their limit is reached.
         """
         answer = self._scripts(
             "take",
@@ -370,6 +371,7 @@ class Records:
             self._settings.max_attempts,
             worker,
             self._running(),
+            json.dumps(sorted(set(without))),
             *lanes,
         )
         if not answer:
