@@ -360,8 +360,8 @@ class Records:
         """Take and claim the next job of these lanes, `<queue>:<kind>` with a kind of
         `workers.kinds.kind.LANES`; None: none waits.
 
-        A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, not
-        those of `without`, a tenant's oldest job first; jobs wait while their limit is reached.
+        A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, none
+        of `without`, a tenant's oldest job first; jobs wait while their limit is reached.
         """
         answer = self._scripts(
             "take",
