@@ -519,20 +519,20 @@ class Records:
             return bool(self.client.set(f"{self.prefix}only:{task}", 1, nx=True, px=_ms(for_s)))
 
     def leave(self, tenant: str, job_id: str) -> None:
-        """Remember a submission that was refused and of which objects may be, or appear, in the
-        store."""
+        """Remember a submission that was refused, or a job that has ended beside another attempt,
+        of which objects may be, or appear, in the store."""
         with translated():
             self.client.zadd(f"{self.prefix}left_at", {f"{tenant}/{job_id}": self._now()}, nx=True)
 
     def left(self, least_s: float) -> list[tuple[str, str]]:
-        """The tenant and job of each submission that `leave` has remembered for `least_s`."""
+        """The tenant and job of all that `leave` has remembered for `least_s`."""
         with translated():
             key, until = f"{self.prefix}left_at", self._now() - least_s
             members = cast("list[str]", self.client.zrangebyscore(key, "-inf", until))
         return [(tenant, job_id) for tenant, _, job_id in (one.partition("/") for one in members)]
 
     def forget_left(self, tenant: str, job_id: str) -> None:
-        """Its objects are removed, or it runs after all."""
+        """What was left of it is removed, or it runs after all."""
         with translated():
             self.client.zrem(f"{self.prefix}left_at", f"{tenant}/{job_id}")
 
