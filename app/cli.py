@@ -171,8 +171,10 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _api(arguments: argparse.Namespace) -> int:
-    from app.http.environment_keys import keys
     from app.http.heap import return_what_is_freed
+
+    return_what_is_freed()
+    from app.http.environment_keys import keys
     from app.http.sign_in.people import people
     from app.settings import Settings
     from workers import logs
@@ -212,7 +214,6 @@ def _api(arguments: argparse.Namespace) -> int:
     close_memory()
     if arguments.api_processes > 1:
         return _keep_api(arguments, settings.shutdown_s)
-    return_what_is_freed()
     # Modules stay: a tenth of the time of loading them would go to a collector that finds nothing.
     gc.disable()
     from app.http.server import Server

@@ -178,8 +178,8 @@ class WorkerSettings(BaseSettings):
         1,
         ge=0,
         description="Inspections, imports, evaluations, predictions, transformations and fits that "
-        "are expected to be short, of which one worker process runs so many beside its other jobs; "
-        "0: they wait for a free slot.",
+        "are expected to be short, of which one worker process runs so many beside its other jobs, "
+        "and one more for a tenant of whom it runs none; 0: they wait for a free slot.",
     )
     room_s: float = Field(
         10.0,

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait as wait_for
+from functools import partial
 from pathlib import Path
 
 from celery.worker import state
@@ -41,7 +42,7 @@ _KILL_S = 1.5
 """How long the children of a stopping worker may take to be killed and their jobs given back."""
 
 _QUICK_EVERY_S = 0.05
-"""How often a worker whose slots are taken looks for a quick job."""
+"""How often a worker whose slots are taken looks for a job that may run beside them."""
 
 _LAST_SPANS_S = 1.0
 """How long a worker that ends tries to send its last spans."""
@@ -71,7 +72,7 @@ class Worker:
                 threads=threads,
                 jobs=settings.jobs_per_process,
             ),
-            spares=settings.slots + settings.quick_slots,
+            spares=settings.slots + settings.quick_slots + _guest_slots(settings),
             still_s=settings.still_s,
         )
         self._filled = self._pool.fill()
@@ -97,7 +98,9 @@ class Worker:
         self._thread("sweep", self._sweep)
         self._thread("presence", self._report_presence)
         for slot in range(self._settings.quick_slots):
-            self._thread(f"quick {slot}", self._run_quick)
+            self._thread(f"quick {slot}", partial(self._run_beside, self._supervisor.run_quick))
+        for slot in range(_guest_slots(self._settings)):
+            self._thread(f"guest {slot}", partial(self._run_beside, self._supervisor.run_guest))
         self._thread("left", self._requeue_left)
         self._webhooks.start()
         while not stop.is_set():
@@ -147,11 +150,12 @@ class Worker:
         while not self._warm.wait(_WARM_S) and template.compiling():
             pass
 
-    def _run_quick(self) -> None:
-        """Run quick jobs while the slots are taken: nobody then receives their hints."""
+    def _run_beside(self, run: Callable[[], bool]) -> None:
+        """Run jobs while the slots are taken: nobody then receives their hints. run : a job, if one
+        waits; whether it did."""
         self._wait_warm()
         while not self._ended.wait(_QUICK_EVERY_S):
-            while self._supervisor.run_quick():
+            while run():
                 pass
 
     def _stop_after(self, stop: threading.Event) -> None:
@@ -230,6 +234,11 @@ class Worker:
                 _log.warning("nothing swept: %s", error)
             except Exception:
                 _log.exception("nothing swept")
+
+
+def _guest_slots(settings: WorkerSettings) -> int:
+    """Slots for tenants who have no other; none where nothing runs beside the slots."""
+    return min(settings.quick_slots, 1)
 
 
 def warm(pool: ChildPool, scratch: Path, timeout_s: float = 180.0) -> None:

@@ -130,6 +130,8 @@ class Connection(HttpToolsProtocol):
         self._responded_at = 0.0
         self._unsent = 0
         self._sent_at = 0.0
+        # Done once the connection has ended: work that waits for it need not be done.
+        self._gone: asyncio.Future[None] = self.loop.create_future()
         # A refused connection.
         self._dropped: int | None = None
         self._close_at: float | None = None
@@ -143,6 +145,11 @@ class Connection(HttpToolsProtocol):
             self._refuse("unavailable", "There are too many connections. Try again.")
             if excess > SPARE:
                 transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if not self._gone.done():
+            self._gone.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         if self._dropped is not None:
@@ -209,6 +216,7 @@ class Connection(HttpToolsProtocol):
             return
         self._in_body = True
         super().on_headers_complete()
+        self.scope["state"]["gone"] = self._gone
         if self.server_state.draining:
             self.cycle.keep_alive = False
 

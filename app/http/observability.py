@@ -22,6 +22,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.problems import ENDLESS, KINDS, respond
+from app.http.turns import gone
 from workers.errors import problem
 from workers.logs import request_id as current_request_id
 from workers.telemetry import traces
@@ -101,6 +102,7 @@ class Observed:
         self, scope: Scope, receive: Receive, send: Send, request_id: str, step: traces.Span
     ) -> None:
         scope.setdefault("state", {})["request_id"] = request_id
+        gone.set(scope["state"].get("gone"))
         token = current_request_id.set(request_id)
         started = time.perf_counter()
         status = 0

@@ -18,7 +18,7 @@ from anyio.lowlevel import RunVar
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.turns import Queue, queue, taker
+from app.http.turns import Queue, queue, require_client, taker
 from workers.artifacts.trees import TreeRecord
 
 LARGE = 50_000
@@ -74,13 +74,15 @@ async def streamed(
 ) -> Response:
     """The chunks as one body, made in turns: whole if it is short, else streamed.
 
-    Errors within the first `WHOLE_BYTES` are raised here, before a status is sent.
+    Errors within the first `WHOLE_BYTES` are raised here, before a status is sent; ClientDisconnect
+    as soon as the client has left.
     """
 
     def begin() -> tuple[bytes, bytes | None]:
         """The first chunks, and the next one if the body is long."""
         start = bytearray()
         for chunk in chunks:
+            require_client()
             if len(start) > WHOLE_BYTES:
                 return bytes(start), chunk
             start += chunk

@@ -3,7 +3,8 @@
 Each kind of work has its queue in each process of the API. Tenants take turns, and within a tenant
 its keys and links: next is who has least under way, then who was served longest ago. No tenant may
 fill a queue, nor a link what its tenant may have, so that the first request of another one waits
-for nobody. Too many that wait, or a wait that is too long, are refused with 503.
+for nobody. Too many that wait, or a wait that is too long, are refused with 503. Who waits leaves
+with its connection, and takes no turn.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from itertools import count
 from typing import Literal
 
 from anyio.lowlevel import RunVar
+from starlette.requests import ClientDisconnect
 
 from app.http.problems import Refused
 
@@ -37,6 +39,17 @@ class Taker:
 
 taker: ContextVar[Taker] = ContextVar("taker", default=Taker())  # noqa: B039
 """Who sent the request that is being answered; `app.http.security.Gate` sets it."""
+
+gone: ContextVar[asyncio.Future[None] | None] = ContextVar("gone", default=None)
+"""Done once the connection of the request that is being answered has ended; None: it is not known.
+`app.http.observability.Observed` sets it."""
+
+
+def require_client() -> None:
+    """Raises ClientDisconnect if the client has left. Threads may call it."""
+    connection = gone.get()
+    if connection is not None and connection.done():
+        raise ClientDisconnect
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +113,10 @@ class FairQueue:
 
         patient : for work that has begun: it is never refused.
 
-        Raises Refused `unavailable` if too many wait, or after `LONGEST_WAIT_S`.
+        Raises Refused `unavailable` if too many wait, or after `LONGEST_WAIT_S`; ClientDisconnect
+        once the client has left.
         """
+        require_client()
         if who in self._waiting or not self._may_run(who):
             await self._wait(who, patient)
         else:
@@ -115,18 +130,30 @@ class FairQueue:
         if not patient:
             self._require_few(who)
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        connection = gone.get()
+
+        def leave(_: asyncio.Future[None]) -> None:
+            self._leave(who, granted)
+            if not granted.done():
+                granted.set_exception(ClientDisconnect)
+
         self._waiting.setdefault(who, deque()).append(granted)
+        if connection is not None:
+            connection.add_done_callback(leave)
         try:
             async with asyncio.timeout(None if patient else LONGEST_WAIT_S):
                 await granted
         except BaseException as error:
-            if granted.done() and not granted.cancelled():
+            if granted.done() and not granted.cancelled() and granted.exception() is None:
                 self._end(who)
             else:
                 self._leave(who, granted)
             if isinstance(error, TimeoutError):
                 raise _busy(f"nothing was free for {LONGEST_WAIT_S:g} s") from None
             raise
+        finally:
+            if connection is not None:
+                connection.remove_done_callback(leave)
 
     def _require_few(self, who: Taker) -> None:
         of_link = len(self._waiting.get(who, ())) if who.link else 0

@@ -182,6 +182,18 @@ PLANTED = (
         patches={"workers.jobs.pieces.Pieces._erase": lambda self, attempt: None},
     ),
     Planted(
+        "a piece counts twice",
+        seed=200,
+        also=("pieces",),
+        alter={"board_tell": ("or redis.call('HGET', key, 't' .. k) ~= ARGV[5] then", "then")},
+    ),
+    Planted(
+        "a dataset goes while a job needs it",
+        seed=350,
+        also=("uploads",),
+        alter={"retire": ("not is_going(by) then return { 'needed', by } end", "false then end")},
+    ),
+    Planted(
         "the parts of an upload are left",
         seed=6,
         also=("uploads",),

@@ -126,6 +126,7 @@ class Rules:
             if "webhooks" in also and not sent and self._has_webhook(tenant, job):
                 return False
         idle = all(fields.get("status") in ENDED for fields in records.values())
+        idle = idle and not self._plain.exists(f"{self._prefix}left_at")
         return idle and not any(key.startswith("open/") for key in self._blobs.objects)
 
     def _has_webhook(self, tenant: str, job: str) -> bool:

@@ -46,11 +46,14 @@ def test_every_schedule_keeps_what_it_accepted(
         assert failure is None, str(simulation.shorter(failure))
 
 
-@pytest.mark.parametrize("seed", [1479, 2107, 2327])
-def test_what_a_search_has_found(seed: int, url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("also", "seed"), [("uploads", 1479), ("uploads", 2107), ("uploads", 2327), ("pieces", 2406)]
+)
+def test_what_a_search_has_found(also: str, seed: int, url: str, tmp_path: Path) -> None:
     """Two requests that complete an upload, one of which fails between its steps; files of an
-    attempt whose job was cancelled; a removal that ended half-way."""
-    failure = Simulation(url, results_in(tmp_path), also=("uploads",)).run(seed)
+    attempt whose job was cancelled; a removal that ended half-way; an attempt that stores after the
+    end of its job, and dies."""
+    failure = Simulation(url, results_in(tmp_path), also=(also,)).run(seed)
     assert failure is None, str(failure)
 
 

@@ -3,8 +3,8 @@ in pieces while it arrives.
 
 Everything that came packed is bounded: no piece is longer than `PIECE`, zstd may look back at most
 `WINDOW_BITS`, xz may take `MOST_MEMORY`, and content that grows by more than `MOST_RATIO` is
-refused, once it has more than `SLACK` bytes. How long the whole may be is for the receiver to say,
-which counts the pieces.
+refused, once it has more than `SLACK` bytes; so is content of very many members that hold almost
+nothing. How long the whole may be is for the receiver to say, which counts the pieces.
 """
 
 from __future__ import annotations
@@ -34,6 +34,15 @@ MOST_RATIO = 1000
 """gzip reaches 1032, by zeros alone."""
 
 SLACK = 16 << 20
+
+SPARE_MEMBERS = 1000
+"""So many members or frames may hold next to nothing; more are refused with `archive-bomb`."""
+
+MEMBER_IN, MEMBER_OUT = 256, 1024
+"""Bytes that a further one has on average, packed or unpacked; `bgzip` begins one every 64 KiB."""
+
+STEP = 64 << 10
+"""What is fed to a decoder at a time: each member copies what is left of it."""
 
 _MAGIC: dict[bytes, Coding] = {
     b"\x1f\x8b": "gzip",
@@ -83,15 +92,19 @@ class Unpacker:
     def __init__(self, coding: Coding) -> None:
         self.coding = coding
         self._decoder = _decoder(coding)
-        self._n_in = self._n_out = 0
+        self._n_in = self._n_out = self._n_members = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """The pieces that `data` unpacks to, none of them empty; to be exhausted before more is
         fed.
 
         Raises UsageError `invalid-file` for what is not of this coding, `archive-bomb` for content
-        that grows too much.
+        that grows too much, or has too many members.
         """
+        for start in range(0, len(data), STEP):
+            yield from self._feed(data[start : start + STEP])
+
+    def _feed(self, data: bytes) -> Iterator[bytes]:
         self._n_in += len(data)
         while data or not self._decoder.needs_input:
             if self._decoder.eof:
@@ -103,6 +116,7 @@ class Unpacker:
                 if not data:
                     return
                 self._decoder = _decoder(self.coding)
+                self._require_few_members()
             try:
                 piece = self._decoder.decompress(data, PIECE)
             except _errors() as error:
@@ -122,6 +136,16 @@ class Unpacker:
                 yield piece
             if self._decoder.eof and not data:
                 return
+
+    def _require_few_members(self) -> None:
+        self._n_members += 1
+        most = SPARE_MEMBERS + self._n_in // MEMBER_IN + self._n_out // MEMBER_OUT
+        if self._n_members > most:
+            raise UsageError(
+                f"The content has more than {most:,} members or frames that hold almost nothing; "
+                "pack it as one.",
+                code="archive-bomb",
+            )
 
     def end(self) -> None:
         """Raise UsageError `truncated` where the content breaks off."""

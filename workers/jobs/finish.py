@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Literal
 
 from workers.artifacts import results
 from workers.artifacts.checkpoints import Checkpoints
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.artifacts.trees import tree_record
-from workers.errors import Missing, Problem, problem
+from workers.errors import Missing, Problem, StoreFull, problem
 from workers.formats.column_roles import Column
 from workers.jobs.deliveries import read_delivery
 from workers.jobs.kept_runs import adopted_runs, release
@@ -99,7 +100,10 @@ class Endings:
             self._checkpoints.clear(request)
         others = end.attempt - bool(end.fence)  # A cancel, or a lost worker, is no attempt's end.
         if not quiet and (others > 0 or outcome != "ok"):
-            self._remove_other_attempts(tenant, job_id, end.fence)
+            # Another one that does not know yet of this end may store more, and die.
+            with suppress(StoreFull):
+                self._records.leave(tenant, job_id)
+            remove_other_attempts(self._blobs, tenant, job_id, end.fence)
         # Last: while it is there, a sweep does all of this again.
         self._blobs.delete(layout.open_marker(tenant, job_id))
         return outcome
@@ -225,11 +229,13 @@ class Endings:
             return None
         return tree.model_dump_json()
 
-    def _remove_other_attempts(self, tenant: str, job_id: str, fence: str) -> None:
-        start = layout.attempts(tenant, job_id)
-        others = {key[len(start) :].partition("/")[0] for key in self._blobs.keys(start)}
-        for other in sorted(others - {fence}):
-            self._blobs.delete_under(layout.attempt(tenant, job_id, other))
+
+def remove_other_attempts(blobs: Blobs, tenant: str, job_id: str, fence: str) -> None:
+    """Remove what all attempts of a job but this one have stored."""
+    start = layout.attempts(tenant, job_id)
+    others = {key[len(start) :].partition("/")[0] for key in blobs.keys(start)}
+    for other in sorted(others - {fence}):
+        blobs.delete_under(layout.attempt(tenant, job_id, other))
 
 
 def _worker_lost(n_attempts: int) -> Problem:

@@ -1,5 +1,6 @@
 """Submissions that a process began and did not finish: the request is stored, the record missing;
-and those that were refused while the store refused to remove their objects.
+those that were refused while the store refused to remove their objects; and what a late attempt
+stored of a job that had ended.
 
 Their clients got no response. A repeat with the same idempotency key, or else a sweep, finishes
 such a submission: its job runs within a minute or never. It must not come to life when Redis is
@@ -10,11 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workers.jobs.finish import remove_other_attempts
 from workers.jobs.rebuild import Rebuild, age_s, batches
 from workers.model import ENDED, Record, made_at
 from workers.stores.erasure import erase_files
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.job_files import read_end
 from workers.stores.redis.records import Records
 
 SUBMISSION_S = 30.0
@@ -67,16 +70,20 @@ class Interrupted:
                 elif status in ENDED:
                     # The process that ended it died before it removed the marker.
                     self._rebuild.close(tenant, job_id)
-        self._clear()
+        self.clear()
         return n_finished
 
-    def _clear(self) -> None:
-        """Remove the objects of refused submissions, as far as the store allows it by now."""
+    def clear(self) -> None:
+        """Remove the objects of refused submissions, as far as the store allows it by now, and what
+        attempts stored after the end of their job."""
         left = self._records.left(SUBMISSION_S)
         statuses = self._records.statuses(job_id for _, job_id in left)
         for (tenant, job_id), status in zip(left, statuses, strict=True):
+            end = read_end(self._blobs, tenant, job_id)
+            if end is not None and end.status != "rejected":
+                remove_other_attempts(self._blobs, tenant, job_id, end.fence)
             # One that has a record runs after all: its open marker was stored, and found.
-            if status is None:
+            elif status is None:
                 self._blobs.delete(layout.open_marker(tenant, job_id))
                 erase_files(self._blobs, tenant, job_id)
             self._records.forget_left(tenant, job_id)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, Unpack
@@ -327,14 +327,16 @@ class Ledger:
         taken = Taken(job_id, tenant, *self._records.claim(job_id, fence, worker))
         return self._claimed(taken, fence)
 
-    def claim_next(self, lanes: Sequence[str], worker: str) -> Claim | None:
+    def claim_next(
+        self, lanes: Sequence[str], worker: str, without: Iterable[str] = ()
+    ) -> Claim | None:
         """The right to run the job whose turn it is in these lanes (see `Records.take`).
 
         None if no job waits there. Raises TransientError; a job taken then is due again soon.
         """
         while True:
             fence = secrets.token_hex(16)
-            taken = self._records.take(lanes, fence, worker)
+            taken = self._records.take(lanes, fence, worker, without)
             if taken is None:
                 return None
             claim = self._claimed(taken, fence)

@@ -67,7 +67,9 @@ _AFTER_FAILURE_S = 1.0
 _ASKS_EVERY_S = 1.0
 """How often an attempt asks whether it must make room."""
 
-Slot = Literal["slot", "quick"]
+Slot = Literal["slot", "quick", "guest"]
+"""Where a worker runs a job: in a slot; beside its slots, if it is quick or short; or beside all of
+these, for a tenant who has none of them."""
 
 _log = logging.getLogger(__name__)
 
@@ -107,7 +109,8 @@ class Supervisor:
         )
         self._checkpoints = Checkpoints(assembly.blobs)
         self._stop_at: float | None = None
-        self._running = {"slot": 0, "quick": 0}
+        self._running = {"slot": 0, "quick": 0, "guest": 0}
+        self._tenants: list[str] = []
         self._last: dict[str, str] = {}
         self._jobs: list[str] = []
         self._draining = False
@@ -135,9 +138,19 @@ class Supervisor:
 
         Never raises.
         """
-        if self._running["slot"] < self._settings.slots:
+        return self._full("slot") and self._in_slot(
+            "quick", lambda: self._attempt_next(self._queues, "quick")
+        )
+
+    def run_guest(self) -> bool:
+        """Run the quick or short job whose turn it is, of a tenant of whom this worker runs none,
+        if all slots are taken, those for quick work too; whether it did.
+
+        Never raises.
+        """
+        if not (self._full("slot") and self._full("quick")):
             return False
-        return self._in_slot("quick", lambda: self._attempt_next(self._queues, "quick"))
+        return self._in_slot("guest", lambda: self._attempt_next(self._queues, "guest"))
 
     @property
     def running(self) -> list[str]:
@@ -167,7 +180,7 @@ class Supervisor:
                 return self._stop_at is None and work()
         except TransientError as error:
             _log.warning("jobs are left for later: %s", error)
-            if slot == "quick":
+            if slot != "slot":
                 # Nobody else holds back the next look, as the broker does with hints.
                 time.sleep(_AFTER_FAILURE_S)
         except Exception:
@@ -176,13 +189,17 @@ class Supervisor:
             logs.set_ids(None, None)
         return False
 
+    def _full(self, slot: Literal["slot", "quick"]) -> bool:
+        settings = self._settings
+        return self._running[slot] >= {"slot": settings.slots, "quick": settings.quick_slots}[slot]
+
     def _kinds(self, slot: Slot) -> tuple[Lane, ...]:
         """The kinds of lanes in the order in which a slot looks at them: of two that take turns the
         one comes later that had the last."""
         in_turns: tuple[Lane, Lane] = ("fit", "short") if slot == "slot" else ("quick", "short")
         if self._last.get(slot) == in_turns[0]:
             in_turns = in_turns[::-1]
-        if slot == "quick":
+        if slot != "slot":
             return in_turns
         return (*in_turns, "quick") if self._settings.quick_slots else ("quick", *in_turns)
 
@@ -190,7 +207,8 @@ class Supervisor:
         """Run the job whose turn it is in a slot; False if none waits."""
         start_ns = traces.now_ns()
         lanes = [f"{queue}:{kind}" for kind in self._kinds(slot) for queue in queues]
-        claim = self._assembly.ledger.claim_next(lanes, self._worker)
+        without = self._tenants if slot == "guest" else ()
+        claim = self._assembly.ledger.claim_next(lanes, self._worker, without)
         if claim is None:
             return False
         self._last[slot] = claim.lane
@@ -206,18 +224,21 @@ class Supervisor:
             attempt=claim.attempt,
         ) as step:
             step.past("claim", start_ns)
-            with self._at(request.id):
+            with self._at(request.id, request.tenant):
                 self._attempt(claim, step)
         return True
 
     @contextlib.contextmanager
-    def _at(self, job_id: str) -> Iterator[None]:
-        """While this worker is at a job."""
+    def _at(self, job_id: str, *tenants: str) -> Iterator[None]:
+        """While this worker is at a job. tenants : whose job it is, where it runs here."""
         self._jobs.append(job_id)
+        self._tenants += tenants
         try:
             yield
         finally:
             self._jobs.remove(job_id)
+            for tenant in tenants:
+                self._tenants.remove(tenant)
 
     @contextlib.contextmanager
     def _counted(self, slot: Slot) -> Iterator[None]:

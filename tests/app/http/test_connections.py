@@ -11,10 +11,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.http import bodies
+from app.http.bodies import INLINE_BYTES
 from app.http.connections import SLICE, SPARE, Connection
+from app.http.turns import FairQueue
 from tests.app.http.server_kit import (
     Running,
     answer_of,
@@ -23,6 +27,7 @@ from tests.app.http.server_kit import (
     skip_response,
     status_of,
 )
+from tests.workers.waiting_kit import until
 from workers.embedded import EmbeddedServer
 
 LIMIT = 4096
@@ -363,6 +368,46 @@ def test_a_waiting_request_has_no_deadline(hasty: Running) -> None:
     )
     with hasty.connect(head + job) as connection:
         assert status_of(skip_response(connection)) == 202
+
+
+def test_a_request_that_waits_for_a_turn_leaves_with_its_connection(
+    patient: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = b'["' + b"x" * INLINE_BYTES + b'"]'
+    post = POST.replace(b"Transfer-Encoding: chunked", b"Content-Length: %d" % len(body)) + body
+    begun: list[bytes] = []
+    left, free = threading.Event(), threading.Event()
+    parse_json, leave = bodies.parse_json, FairQueue._leave
+
+    def parse(body: bytes, *bound: Any) -> Any:
+        begun.append(body)
+        free.wait(60.0)
+        return parse_json(body, *bound)
+
+    def noticed(waiting: FairQueue, *who: Any) -> None:
+        leave(waiting, *who)
+        left.set()
+
+    monkeypatch.setattr(bodies, "parse_json", parse)
+    monkeypatch.setattr(FairQueue, "_leave", noticed)
+    with patient.connect(post) as first:
+        until(lambda: bool(begun))
+        # The turn of the tenant is taken.
+        waiting: list[FairQueue] = []
+        wait = FairQueue._wait
+
+        async def waits(own: FairQueue, *how: Any) -> None:
+            waiting.append(own)
+            await wait(own, *how)
+
+        monkeypatch.setattr(FairQueue, "_wait", waits)
+        with patient.connect(post):
+            until(lambda: bool(waiting))
+        assert left.wait(60.0)
+        free.set()
+        assert status_of(first.recv(1 << 16)) == 422
+    assert len(begun) == 1
+    assert (waiting[0].n_running, waiting[0].n_waiting) == (0, 0)
 
 
 def test_connections_past_the_bound_get_503(

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
+from starlette.requests import ClientDisconnect
 
 from app.http import turns
 from app.http.problems import Refused
@@ -124,6 +125,46 @@ def test_who_leaves_is_passed_over_and_a_long_wait_is_refused(
             await bench.tasks["late"]
         await bench.end("b2")
         assert (bench.queue.n_running, bench.queue.n_waiting) == (0, 0)
+
+    run(work())
+
+
+def test_who_waits_leaves_with_its_connection() -> None:
+    async def work() -> None:
+        bench = Bench(Room(1, 1, 1, waiting=3))
+        await bench.come(A, "a1")
+        connection = asyncio.get_running_loop().create_future()
+        turns.gone.set(connection)
+        await bench.come(A, "a2")
+        await bench.come(A, "a3", patient=True)
+        turns.gone.set(None)
+        await bench.come(A, "a4")
+        assert bench.queue.n_waiting == 3
+        connection.set_result(None)
+        await bench.settle()
+        assert bench.queue.n_waiting == 1
+        for name in ("a2", "a3"):
+            assert isinstance(bench.tasks[name].exception(), ClientDisconnect)
+        await bench.end("a1", "a4")
+        assert bench.begun == ["a1", "a4"]
+        # Granted and left at the same moment: the turn goes on.
+        await bench.come(A, "a5")
+        connection = asyncio.get_running_loop().create_future()
+        turns.gone.set(connection)
+        await bench.come(A, "a6")
+        turns.gone.set(None)
+        await bench.come(B, "b1")
+        connection.set_result(None)
+        bench.ends["a5"].set()
+        await bench.settle()
+        assert bench.begun[-1] == "b1"
+        # Who has left already begins nothing.
+        turns.gone.set(connection)
+        await bench.come(A, "late")
+        assert isinstance(bench.tasks["late"].exception(), ClientDisconnect)
+        await bench.end("b1")
+        assert (bench.queue.n_running, bench.queue.n_waiting) == (0, 0)
+        assert not bench.queue._running
 
     run(work())
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.workers.conftest import Server
-from tests.workers.jobs_kit import Sent, end, everything, request
+from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
 from workers.jobs import interrupted, submission
@@ -160,6 +161,28 @@ def test_what_a_slow_store_keeps_after_the_refusal_goes_later(
     assert sweep(assembly, settings) == 0
     assert list(assembly.blobs.keys(layout.job("ada", job.id))) == []
     assert assembly.ledger.get("ada", job.id) is None
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_an_attempt_stores_after_the_end_goes_though_its_worker_dies(
+    assembly: Assembly, settings: WorkerSettings, lapse: Callable[[str], None], tmp_path: Path
+) -> None:
+    """It saw no end before it began to store, and died before it could remove that."""
+    ledger, job = assembly.ledger, request()
+    ledger.submit(job)
+    lost = ledger.claim(job.id, "w")
+    lapse(job.id)
+    ledger.sweep()
+    claim = ledger.claim(job.id, "w")
+    assert lost is not None
+    assert claim is not None
+    assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    kept = everything(assembly)
+    late = layout.attempt("ada", job.id, lost.fence, "tree.arrow")
+    assembly.blobs.put(late, b"late")
+    assert sweep(assembly, settings) == 0
+    assert everything(assembly) == kept
+    assert ledger._records.left(-1.0) == []
 
 
 @pytest.mark.usefixtures("at_once")

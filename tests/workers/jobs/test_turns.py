@@ -215,6 +215,20 @@ def test_a_job_whose_lease_lapsed_is_taken_again(
     assert again.attempt == 2
 
 
+def test_tenants_that_get_no_turn_keep_their_place(assembly: Assembly) -> None:
+    for tenant in ("ada", "bob", "cy"):
+        submit(assembly, tenant, 2)
+
+    def without(*names: str) -> str:
+        claim = assembly.ledger.claim_next(FITS, "w", names)
+        return "-" if claim is None else claim.request.tenant[0]
+
+    assert without("ada", "bob") == "c"
+    assert without("bob", "cy", "dan") == "a"
+    assert without("ada", "bob", "cy") == "-"
+    assert tenants(assembly, 4) == "bcab"
+
+
 def test_a_worker_that_died_after_taking_a_job_loses_it_with_the_lease(
     assembly: Assembly, lapse: Callable[[str], None], sent: Sent
 ) -> None:

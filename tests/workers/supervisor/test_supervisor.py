@@ -265,6 +265,55 @@ def test_quick_work_does_not_wait_for_the_fit_in_the_slot(bench: SingleWorker) -
     thread.join()
 
 
+def test_a_tenant_with_all_slots_leaves_room_for_another(
+    tmp_path: Path,
+    server: EmbeddedServer,
+    pool: ChildPool,
+    stopped: list[Child],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bench = SingleWorker(tmp_path, server, pool, room_s=1000.0)
+    ledger = bench.parts.ledger
+
+    def short(tenant: str) -> Request:
+        job = Request(
+            id=new_id("job"),
+            tenant=tenant,
+            kind="fit",
+            method="l2h",
+            inputs={"logits": "inline"},
+            created_at=now(),
+            cost_s=1.0,
+        )
+        ledger.submit(job, {"logits": LOGITS})
+        return job
+
+    jobs, threads = [], []
+    for run in (lambda: bench.supervisor.run("job_none"), bench.supervisor.run_quick):
+        assert not bench.supervisor.run_guest()
+        jobs.append(short("t"))
+        threads.append(threading.Thread(target=run))
+        threads[-1].start()
+        until(lambda: len(stopped) == len(jobs))
+    monkeypatch.undo()
+    behind = short("t")
+    assert not bench.supervisor.run_guest()
+    other = short("u")
+    assert bench.supervisor.run_guest()
+    record = ledger.get("u", other.id)
+    assert record is not None
+    assert record.status == "succeeded"
+    assert not bench.supervisor.run_guest()
+    assert bench.record(behind).status == "queued"
+    for job in jobs:
+        ledger.cancel("t", job.id)
+    for thread in threads:
+        ends(thread)
+    assert not bench.supervisor.run_guest()
+    bench.supervisor.run("job_none")
+    assert bench.record(behind).status == "succeeded"
+
+
 @pytest.mark.parametrize(("quick_slots", "first"), [(1, "fit"), (0, "import")])
 def test_a_free_slot_also_runs_quick_work(
     tmp_path: Path, server: EmbeddedServer, pool: ChildPool, quick_slots: int, first: str

@@ -354,13 +354,14 @@ class Records:
             return answer[0], 0, "", "fit", ()
         return "ok", *_claimed(answer[1:])
 
-    def take(self, lanes: Sequence[str], fence: str, worker: str) -> Taken | None:
+    def take(
+        self, lanes: Sequence[str], fence: str, worker: str, without: Iterable[str] = ()
+    ) -> Taken | None:
         """Take and claim the next job of these lanes, `<queue>:<kind>` with a kind of
         `workers.kinds.kind.LANES`; None: none waits.
 
-        A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, and a
-        tenant's oldest job is first; jobs of a tenant or key with as many running as it may have
-        wait.
+        A later lane is looked at if the earlier ones are empty. In a lane tenants take turns, none
+        of `without`, a tenant's oldest job first; jobs wait while their limit is reached.
         """
         answer = self._scripts(
             "take",
@@ -370,6 +371,7 @@ class Records:
             self._settings.max_attempts,
             worker,
             self._running(),
+            json.dumps(sorted(set(without))),
             *lanes,
         )
         if not answer:
@@ -517,20 +519,20 @@ class Records:
             return bool(self.client.set(f"{self.prefix}only:{task}", 1, nx=True, px=_ms(for_s)))
 
     def leave(self, tenant: str, job_id: str) -> None:
-        """Remember a submission that was refused and of which objects may be, or appear, in the
-        store."""
+        """Remember a submission that was refused, or a job that has ended beside another attempt,
+        of which objects may be, or appear, in the store."""
         with translated():
             self.client.zadd(f"{self.prefix}left_at", {f"{tenant}/{job_id}": self._now()}, nx=True)
 
     def left(self, least_s: float) -> list[tuple[str, str]]:
-        """The tenant and job of each submission that `leave` has remembered for `least_s`."""
+        """The tenant and job of all that `leave` has remembered for `least_s`."""
         with translated():
             key, until = f"{self.prefix}left_at", self._now() - least_s
             members = cast("list[str]", self.client.zrangebyscore(key, "-inf", until))
         return [(tenant, job_id) for tenant, _, job_id in (one.partition("/") for one in members)]
 
     def forget_left(self, tenant: str, job_id: str) -> None:
-        """Its objects are removed, or it runs after all."""
+        """What was left of it is removed, or it runs after all."""
         with translated():
             self.client.zrem(f"{self.prefix}left_at", f"{tenant}/{job_id}")
 

@@ -355,22 +355,28 @@ class Book(Uses):
         most: int,
         worker: str,
         limits: str,
+        without: str,
         *lanes: str,
     ) -> Reply:
         id = self.takes.get(fence)
         if id is None and self.pauses_known and f"worker {worker}" not in self.pauses:
-            id = self.next_job(json.loads(weights), limits, lanes)
+            id = self.next_job(json.loads(weights), limits, json.loads(without), lanes)
         if id is None:
             return []
         self.takes[fence] = id
         tenant = self.jobs[id].tenant if id in self.jobs else ""
         return [id, tenant, *self.claim(id, fence, lease, most, worker, limits)]
 
-    def next_job(self, weights: dict[str, int], limits: str, lanes: tuple[str, ...]) -> str | None:
+    def next_job(
+        self, weights: dict[str, int], limits: str, without: list[str], lanes: tuple[str, ...]
+    ) -> str | None:
         for lane in lanes:
             turns = self.turns[lane]
-            while turns and not self.lane_paused(lane):
-                tenant = lowest({t: float(n) for t, n in turns.items()}, math.inf)[0]
+            while not self.lane_paused(lane):
+                waits = {t: float(n) for t, n in turns.items() if t not in without}
+                if not waits:
+                    break
+                tenant = lowest(waits, math.inf)[0]
                 full = self.may_not_run(tenant, limits)
                 if (full and not lane.endswith(":quick")) or f"tenant {tenant}" in self.pauses:
                     del turns[tenant]

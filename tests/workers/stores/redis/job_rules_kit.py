@@ -265,7 +265,7 @@ class JobRules(Calls):
         """A job is taken, or would be, while its tenant or method is paused; then all goes on."""
         if paused:
             self.call("pause", self.book.pause(*what, "{p}"), *what, "{p}")
-        self.take(1, lanes, 5, S, False, "")
+        self.take(1, lanes, 5, S, False, "", [])
         self.call("pause", self.book.pause(*what, ""), *what, "")
 
     @rule(
@@ -372,6 +372,7 @@ class JobRules(Calls):
         lease=leases,
         again=st.sampled_from([False, False, False, True]),
         limits=running_limits,
+        without=st.sampled_from([[], [], TENANTS[:1], TENANTS]),
         n_takes=st.sampled_from([1, 2, 3]),
     )
     @precondition(lambda self: self.some("queued") or self.book.takes)
@@ -380,7 +381,14 @@ class JobRules(Calls):
             self.take(**how)
 
     def take(
-        self, weight: int, lanes: list[str], n_lanes: int, lease: int, again: bool, limits: str
+        self,
+        weight: int,
+        lanes: list[str],
+        n_lanes: int,
+        lease: int,
+        again: bool,
+        limits: str,
+        without: list[str],
     ) -> None:
         fence = f"f{self.n_fences - 1}" if again else f"f{self.n_fences}"
         self.n_fences += not again
@@ -391,6 +399,7 @@ class JobRules(Calls):
             MOST,
             "worker",
             limits,
+            json.dumps(without),
             *lanes[:n_lanes],
         )
         self.call("take", self.book.take(*row), *row)

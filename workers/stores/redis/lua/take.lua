@@ -1,22 +1,32 @@
 #!lua flags=allow-oom
 -- Take the next job out of its lane, in the order of the tenants' turns, and claim it. ARGV: jobs in
 -- a turn of each tenant that has more than one (JSON), fence, lease ms, max attempts, worker, jobs of
--- each tenant that may run (JSON or ''), the lanes, the first one first. Returns {} if none waits that
--- is not paused,
--- else {id, tenant} and what `claim` does. The same fence gets the same job again: a client repeats a call whose answer was lost.
+-- each tenant that may run (JSON or ''), tenants that get no turn (JSON), the lanes, the first one
+-- first. Returns {} if none waits that is not paused, else {id, tenant} and what `claim` does. The same fence gets the same job again: a client repeats a call whose answer was lost.
 local shares, fence = cjson.decode(ARGV[2]), ARGV[3]
+local without, n_without = {}, 0
+for _, tenant in ipairs(cjson.decode(ARGV[8])) do
+  without[tenant], n_without = true, n_without + 1
+end
 local memory = P .. 'take:' .. fence
+
+-- Whose turn it is in a lane.
+local function next_tenant(turns)
+  for _, tenant in ipairs(redis.call('ZRANGE', turns, 0, n_without)) do
+    if not without[tenant] then return tenant end
+  end
+end
 
 local function next_job()
   local before = redis.call('GET', memory)
   if before then return before end
   -- Redis may lack pauses that the store has, until the next rebuild.
   if redis.call('HEXISTS', P .. 'pauses', 'known') == 0 or paused('worker', ARGV[6]) then return nil end
-  for i = 8, #ARGV do
+  for i = 9, #ARGV do
     local lane = ARGV[i]
     local turns = P .. 'turns:' .. lane
     while not lane_paused(lane) do
-      local tenant = redis.call('ZRANGE', turns, 0, 0)[1]
+      local tenant = next_tenant(turns)
       if not tenant then break end
       local most = runs_most(ARGV[7], tenant)
       local parked = most and string.sub(lane, -6) ~= ':quick' or paused('tenant', tenant)
