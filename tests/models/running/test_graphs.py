@@ -60,7 +60,7 @@ def test_each_shape_is_recorded_once_and_every_step_counts(
     assert summed(on_gpu, total) == 46.0
     assert (recorder.n_apart, recorder.n_recorded, recorder.n_replayed) == (6, 2, 3)
     on_gpu(torch.arange(3.0), torch.arange(3.0))
-    assert float(total) == 51.0, "a replay reads the arguments of its own turn"
+    assert float(total) == 51.0, "a replay reads the arguments of this turn"
 
 
 def test_what_cannot_be_recorded_runs_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
