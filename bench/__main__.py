@@ -16,7 +16,7 @@ TABLES = (
     *("classifiers", "labelled", "views", "supervision", "completion"),
     *("attributes", "splits", "momentum", "l2h_tables", "logits_kinds", "deep"),
     *("turns", "endurance", "consensus", "support", "trust", "drift", "hac_defaults", "levels"),
-    "defaults",
+    *("defaults", "gpu_steps"),
     *("client", "costs", "class_trees", "placements", "papers"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from bench import OUT, Size, gpu_fits, synthetic
+from bench import OUT, Size, gpu_fits, gpu_steps, synthetic
 from bench.l2h import Case
 from bench.report import Report
 from models.inputs.rows import ArrayRows
@@ -54,6 +54,7 @@ def table(report: Report, size: Size) -> None:
     without a GPU; `transfers` time relative to the transfer alone.
     """
     _served(report)
+    gpu_steps.table(report, size)
     gpu_fits.table(report, size)
     if not torch.cuda.is_available():
         report.note("gpu_device", "No GPU here: these arrays were not measured.")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from models.arrays import Array, Arrays
+from models.arrays import Array, Arrays, Float, Int
 from models.tree.tree import Tree
 
 MOST_STEPS = 8
@@ -72,6 +72,15 @@ class KeptStates:
         kept = zip(self.step, self.cost, self.state, strict=True)
         return [each for each in kept if each[0] < step]
 
+    def falling(self, step: int, cost: float) -> list[tuple[int, float, Array]]:
+        """Each of those kept before a result of this step and cost that is better than all before
+        it and not as good as the result."""
+        chosen: list[tuple[int, float, Array]] = []
+        for each in self.before(step):
+            if cost < each[1] and (not chosen or each[1] < chosen[-1][1]):
+                chosen.append(each)
+        return chosen
+
     def copy(self) -> KeptStates:
         """Another one with the same states, whose arrays are shared."""
         return KeptStates(
@@ -117,3 +126,15 @@ class KeptStates:
         self.step = [self.step[at] for at in places]
         self.cost = [self.cost[at] for at in places]
         self.state = [self.state[at] for at in places]
+
+
+def packed(parent: Int, height: Float, leaf_of_point: Int) -> Array:
+    """The nodes and points of a tree as one array, for `KeptStates`."""
+    return np.concatenate([[len(parent)], parent, height, leaf_of_point]).astype(np.float64)
+
+
+def unpacked(state: Array) -> tuple[Int, Float, Int]:
+    """What `packed` was given."""
+    n_nodes = int(state[0])
+    parent, height, leaf = np.split(state[1:], [n_nodes, 2 * n_nodes])
+    return parent.astype(np.int64), height, leaf.astype(np.int64)

@@ -31,8 +31,10 @@ the paper's network and 1,000 + 1,500 passes over 5,000 MNIST digits (20,000 + 3
 
 Cost: 6 N W multiplications and additions for each pass over N points, W the weights of encoder and
 decoder, and about N W for each pass in which the tree grows; beside it O(N n_clusters E) a pass,
-E = `embedding_size`. Memory: 24 W bytes, three times a batch's values in all layers, 16 N E for the
-embedding, and 8 N n_clusters for the logits; rows are read in place.
+E = `embedding_size`. With `keep_steps` trees are kept whenever leaves are split; their cost is the
+share of the points' squares that is left in the leaves. Memory: 24 W bytes, three times a batch's
+values in all layers, 16 N E for the embedding, and 8 N n_clusters for the logits; rows are read in
+place.
 
 Measured: CPU time as N^0.8 D^0.5 K^0.5, from 2,000 x 128 and 8 clusters to four times each,
 iterations bounded (`python -m bench costs`).
@@ -50,13 +52,14 @@ from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run,
 from models.methods.deep.networks.autoencoder import n_parameters
 from models.methods.deep.trees.parameters import TreeParams
 from models.methods.deep.trees.placing import CAPTION
-from models.parameters import Seed
+from models.parameters import KeepSteps, Seed
 from models.running import device
 from models.running.threads import limited
 from models.tree.tree import Tree
 
 
 class DeepECTParams(TreeParams):
+    keep_steps: KeepSteps = 0
     seed: Seed = 0
 
 
@@ -103,7 +106,7 @@ class DeepECT(Method[DeepECTParams]):
         versions = 2 if params.augment else 1
         steps = 0 if params.device == "cuda" else 24 * (n_values + versions * batch * widths)
         drawn = 0 if size is None else 60 * n_nodes * n_features
-        points = n_points * (16 * params.embedding_size + 60)
+        points = n_points * (16 * params.embedding_size + 60 + 8 * params.keep_steps)
         return (
             bytes_of_logits(shapes, params.n_clusters)
             + steps
@@ -142,7 +145,7 @@ class DeepECT(Method[DeepECTParams]):
         rows, size = image_rows(data, "features", params.image_shape)
         names = data.leaf_names(params.n_clusters, "cluster")
         with limited(run.threads), device.computing(run.threads):
-            return fit(rows, size, names, params.of_rows(len(rows)), run)
+            return fit(rows, size, names, params.of_rows(len(rows)), run, params.keep_steps)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """The leaf with the nearest centre, with the probability of each node on the path."""

@@ -44,8 +44,9 @@ def test_a_share_of_the_rate_is_a_lower_rate() -> None:
     gradients = torch.randn((4, 6), generator=torch.Generator().manual_seed(2))
     shared, lower = torch.zeros(6), torch.zeros(6)
     by_share, by_rate = Adam(shared, 0.08), Adam(lower, 0.02)
+    by_share.shorten(0.25)
     for gradient in gradients:
-        by_share.step(gradient, 0.25)
+        by_share.step(gradient)
         by_rate.step(gradient)
     assert_close(shared, lower)
 

@@ -130,8 +130,12 @@ def _last(service: Service, tenant: str, tree_id: str) -> dict[str, Any] | None:
     job = service.ledger.get(tenant, sibling(tree_id, "job"))
     if job is None or job.result is None:
         return None
-    step = int(job.result["metrics"]["best_step"])
-    cost = dict(job.result["curves"]["cost"]).get(step)
+    metrics = job.result["metrics"]
+    step = int(metrics["best_step"])
+    # What a method measures at its end alone has no curve.
+    cost = metrics.get("cost")
+    if "cost" in job.result["curves"]:
+        cost = dict(job.result["curves"]["cost"]).get(step)
     return None if cost is None else {"step": step, "cost": cost}
 
 

@@ -37,6 +37,7 @@ class DeepMethods(Generic[R]):
         augment: bool = False,
         image_shape: Sequence[int] | None = None,
         device: Literal["cpu", "cuda"] = "cpu",
+        keep_steps: int = 0,
         seed: int = 0,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
@@ -83,6 +84,8 @@ class DeepMethods(Generic[R]):
         image_shape : Shape of the images that are rows of a matrix, [height, width] or [height,
             width, channels]; none: rows are plain vectors, unless the array is one of images.
         device : Where the computation runs: on the processor, or on a GPU.
+        keep_steps : Number of earlier trees that are kept beside the result, each of lower cost
+            than the one before, to look at how the tree was learned; the result is the same.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             retrying, wait_s, progress : as of `Umbel.run`.
@@ -109,6 +112,7 @@ class DeepMethods(Generic[R]):
                 "augment": augment,
                 "image_shape": image_shape,
                 "device": device,
+                "keep_steps": keep_steps,
                 "seed": seed,
             },
             preprocess=preprocess,
@@ -149,6 +153,7 @@ class DeepMethods(Generic[R]):
         least_share: float = 0.1,
         image_shape: Sequence[int] | None = None,
         device: Literal["cpu", "cuda"] = "cpu",
+        keep_steps: int = 0,
         seed: int = 0,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
@@ -202,6 +207,8 @@ class DeepMethods(Generic[R]):
         image_shape : Shape of the images that are rows of a matrix, [height, width] or [height,
             width, channels]; none: rows are plain vectors, unless the array is one of images.
         device : Where the computation runs: on the processor, or on a GPU.
+        keep_steps : Number of earlier trees that are kept beside the result, each of lower cost
+            than the one before, to look at how the tree was learned; the result is the same.
         seed : Seed of the random generator.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             retrying, wait_s, progress : as of `Umbel.run`.
@@ -232,6 +239,7 @@ class DeepMethods(Generic[R]):
                 "least_share": least_share,
                 "image_shape": image_shape,
                 "device": device,
+                "keep_steps": keep_steps,
                 "seed": seed,
             },
             preprocess=preprocess,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 
+from models.answers.learned_steps import LearnedStep, packed, unpacked
 from models.arrays import Array, Float, Int, Single
 from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
 from models.clusters.placing import by_size
@@ -23,12 +26,17 @@ MOST_LATE_FALL = 0.1
 
 
 def fit(
-    rows: Array, size: ImageSize | None, names: list[str], params: TreeParams, run: Run
+    rows: Array,
+    size: ImageSize | None,
+    names: list[str],
+    params: TreeParams,
+    run: Run,
+    keep_steps: int = 0,
 ) -> Fitted:
     """The whole fit. To be called within `models.running.device.computing`.
 
     rows : (n_points, n_features), finite. size : of the images that they are.
-    names : of the leaves, the largest first.
+    names : of the leaves, the largest first. keep_steps : the most earlier trees.
     """
     run.progress(0.01, "reading rows")
     order = canonical(rows)
@@ -38,7 +46,8 @@ def fit(
     augmentation = None
     if params.augment and size is not None:
         augmentation = Augmentation(size, scaling, params.device)
-    trainer = Trainer(ScaledRows(rows, order, scaling), params, seed, augmentation)
+    scaled = ScaledRows(rows, order, scaling)
+    trainer = Trainer(scaled, params, seed, augmentation, keep_steps, _described)
     training = trainer.train(run)
     tree = training.tree
     assert tree is not None
@@ -59,6 +68,7 @@ def fit(
         "leaves": nodes.leaves,
         "variance": np.array([nodes.variance]),
     }
+    cost = nodes.cost
     facts = {}
     if size is not None:
         run.progress(0.96, "drawing nodes")
@@ -75,7 +85,13 @@ def fit(
             "inertia": nodes.total,
             "n_leaves": float(len(nodes.leaves)),
             "n_pruned": float(tree.n_pruned),
+            "cost": cost,
+            "best_step": float(training.n_epochs),
         },
+        steps=tuple(
+            _learned(step, own_cost, state, order, names)
+            for step, own_cost, state in trainer.kept.falling(training.n_epochs, cost)
+        ),
         curves={name: curve for name, curve in training.curves.items() if curve},
         warnings=(
             *_leaf_warnings(len(nodes.leaves), tree.n_pruned, params),
@@ -92,6 +108,26 @@ def _without_empty_leaves(tree: ClusterTree, embedding: Single) -> Int:
     if not used.all():
         tree.prune(~used)
     return (np.cumsum(used) - 1)[leaf]
+
+
+def _described(tree: ClusterTree, embedding: Single) -> tuple[float, Array]:
+    """The cost of a tree on its way, and the tree as an array; leaves without points are left out.
+    The tree itself stays."""
+    kept = copy.copy(tree)
+    nodes = _NumberedNodes(kept, embedding, _without_empty_leaves(kept, embedding))
+    return nodes.cost, packed(nodes.parent, nodes.height, nodes.leaf)
+
+
+def _learned(step: int, cost: float, state: Array, order: Int, names: list[str]) -> LearnedStep:
+    """A tree that was kept. order : (n_points,) the row of each of its points."""
+    parent, height, leaf = unpacked(state)
+    leaf_of_point = np.empty(len(order), dtype=np.int64)
+    leaf_of_point[order] = leaf
+    leaves = np.flatnonzero(np.bincount(parent[1:], minlength=len(parent)) == 0)
+    name = np.full(len(parent), None, dtype=object)
+    name[leaves] = names[: len(leaves)]
+    extra = {"inertia": height}
+    return LearnedStep(step, cost, from_parents(parent, height, name, leaf_of_point, extra=extra))
 
 
 class _NumberedNodes:
@@ -122,14 +158,24 @@ class _NumberedNodes:
         self.variance = max(self.total / embedding.size, SMALLEST_VARIANCE * spread)
         self.inertia = inertia_of_nodes(self.parent, self.leaf, embedding)
 
-    def tree(self, leaf_of_point: Int, names: list[str]) -> Tree:
-        """The tree, whose inner nodes have their inertia as height."""
+    @property
+    def cost(self) -> float:
+        """The share of the points' squares about their mean that is left about leaves' centres."""
+        return self.total / (float(self.inertia[0]) or 1.0)
+
+    @property
+    def height(self) -> Float:
+        """(n_nodes,) the inertia of inner nodes, 0 for leaves."""
         height = self.inertia.copy()
         height[self.leaves] = 0.0
+        return height
+
+    def tree(self, leaf_of_point: Int, names: list[str]) -> Tree:
+        """The tree, whose inner nodes have their inertia as height."""
         name = np.full(len(self.parent), None, dtype=object)
         name[self.leaves] = names
         extra = {"inertia": self.inertia}
-        return from_parents(self.parent, height, name, leaf_of_point, extra=extra)
+        return from_parents(self.parent, self.height, name, leaf_of_point, extra=extra)
 
 
 def inertia_of_nodes(parent: Int, leaf: Int, points: Array) -> Float:

@@ -14,11 +14,13 @@ Source: Mautz, Plant and Böhm (2020), sections 3 and 4.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.answers.learned_steps import KeptStates
 from models.arrays import Array, Arrays, Int, Single, row_blocks
 from models.errors import UsageError
 from models.method import Run
@@ -80,8 +82,15 @@ class Trainer:
         params: TreeParams,
         seed: int,
         augmentation: Augmentation | None = None,
+        keep_steps: int = 0,
+        described: Callable[[ClusterTree, Single], tuple[float, Array]] | None = None,
     ) -> None:
-        """augmentation : makes another version of each row, which is trained on as well."""
+        """augmentation : makes another version of each row, which is trained on as well.
+
+        keep_steps : the most earlier trees that are kept. described : the cost of a tree and its
+        array for `KeptStates`, given the points' embeddings.
+        """
+        self.kept, self._described = KeptStates(keep_steps), described
         self._rows, self._params, self._seed = rows, params, seed
         self._augmentation = augmentation
         self._n_batches = max(1, round(rows.n_points / params.points_of_step(rows.n_points)))
@@ -170,6 +179,9 @@ class Trainer:
         if training.tree is not None and training.tree.shape.n_leaves >= n_wanted:
             return
         embedding = self.embed()
+        if self.kept.most and training.tree is not None and self._described is not None:
+            cost, state = self._described(training.tree, embedding)
+            self.kept.offer(training.n_epochs, cost, lambda: state)
         if training.tree is None:
             training.tree = self._new_tree(embedding.mean(axis=0, dtype=np.float64))
             training.adam = Adam(training.network.parameters, self._params.learning_rate)
@@ -211,6 +223,7 @@ class Trainer:
         }
         if training.tree is not None:
             arrays |= {f"tree.{name}": array for name, array in training.tree.arrays().items()}
+        arrays.update(self.kept.arrays("states."))
         return arrays
 
     def _restore(self, saved: Arrays) -> None:
@@ -228,6 +241,7 @@ class Trainer:
             training.tree.restore(_part(saved, "tree."))
             training.adam = Adam(training.network.parameters, self._params.learning_rate)
         training.adam.restore(_part(saved, "adam."))
+        self.kept = KeptStates.restored(saved, "states.", self.kept.most)
 
 
 def _part(arrays: Arrays, prefix: str) -> dict[str, Array]:

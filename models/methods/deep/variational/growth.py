@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from models.answers.learned_steps import KeptStates, packed
 from models.arrays import Array, Arrays, Float, Int
 from models.method import Checkpoint
 from models.methods.deep.variational.bound import bounded, rooted
@@ -41,10 +42,13 @@ from models.methods.deep.variational.phases import (
     Phase,
     Schedule,
     log_leaves,
+    mean_terms,
     parts_of,
     points_of_leaves,
 )
+from models.methods.deep.variational.placing import Nodes
 from models.running.progress import Progress
+from models.tree.build import levels_below
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -78,7 +82,7 @@ class GrownNetwork:
     losses : negative bound per point by pass, of passes that train all networks.
     split_losses : likewise of the passes of splits, of the part that is trained.
     n_failed : (n_numbers,) how often the split of each node failed.
-    n_pruned : leaves that had no point at the end.
+    n_pruned : leaves that had no point at the end. n_passes : all passes. kept : trees on the way.
     """
 
     network: TreeNetwork
@@ -86,6 +90,8 @@ class GrownNetwork:
     split_losses: Curve = field(default_factory=list)
     n_failed: dict[int, int] = field(default_factory=dict)
     n_pruned: int = 0
+    n_passes: int = 0
+    kept: KeptStates = field(default_factory=lambda: KeptStates(0))
 
 
 def grow(
@@ -95,14 +101,17 @@ def grow(
     rng: np.random.Generator,
     progress: Progress,
     checkpoint: Checkpoint,
+    kept: KeptStates | None = None,
 ) -> GrownNetwork:
     """The networks of a tree with at most `n_clusters` leaves.
 
-    rows : (n_points, n_values) scaled, on the device where everything is computed.
+    rows : (n_points, n_values) scaled, on the device where everything is computed. kept : takes
+        the trees before each split.
 
     Raises UsageError where training diverges.
     """
-    growing = _Growing(rows, architecture, params, int(rng.integers(2**63)), progress)
+    seed = int(rng.integers(2**63))
+    growing = _Growing(rows, architecture, params, seed, progress, kept or KeptStates(0))
     state = checkpoint.load()
     growing.start() if state is None else growing.resume(state)
     while growing.kind != _END:
@@ -121,7 +130,9 @@ class _Growing:
         params: VariationalParams,
         seed: int,
         progress: Progress,
+        kept: KeptStates,
     ) -> None:
+        self._kept = kept
         self._rows, self._architecture, self._params = rows, architecture, params
         self._passes = params.passes(len(rows))
         self._seed, self._progress = seed, progress
@@ -232,6 +243,7 @@ class _Growing:
         if leaf is None:
             self.kind, self._top = _TUNE, NONE
             return
+        self._keep()
         self.kind, self._top = _SPLIT, leaf
         network.topology = network.topology.split(leaf)
         network.add_children(leaf, self._generator(0))
@@ -243,6 +255,7 @@ class _Growing:
             leaves = network.topology.leaves()
             sizes = leaf_sizes(network, self._rows)
             if len(leaves) == 1 or sizes.min() > 0:
+                self._grown.n_passes, self._grown.kept = self._n_passes, self._kept
                 return self._grown
             empty = leaves[int(sizes.argmin())]
             before = set(network.topology.nodes())
@@ -251,6 +264,23 @@ class _Growing:
             network.weights.remove(tuple(f"node.{node}." for node in gone))
             _forget_idle_routers(network)
             self._grown.n_pruned += 1
+
+    def _keep(self) -> None:
+        """Offer the tree before a split; one with an empty leaf is none."""
+        import torch
+
+        if not self._kept.most:
+            return
+        network = self._grown.network
+        place, n_leaves = points_of_leaves(network, self._rows), len(network.topology.leaves())
+        if np.bincount(place, minlength=n_leaves).min() == 0:
+            return
+        generator = torch.Generator(self._rows.device).manual_seed(0)
+        cost = -mean_terms(network, self._rows, generator)["reconstruction"]
+        nodes = Nodes.of(network.topology)
+        height = np.asarray(levels_below(nodes.parent), dtype=np.float64)
+        state = packed(nodes.parent.astype(np.int64), height, nodes.leaves[place])
+        self._kept.offer(self._n_passes, cost, lambda: state)
 
     def _judge(self) -> None:
         """Keep the split if both leaves have enough points; else undo it."""
@@ -340,6 +370,7 @@ class _Growing:
         for kind, tensors in named.items():
             for name, tensor in tensors.items():
                 arrays[f"{kind}/{name}"] = tensor.detach().cpu().numpy()
+        arrays.update(self._kept.arrays("states/"))
         return arrays | {f"adam/{name}": each for name, each in phase.optimizer().items()}
 
     def resume(self, state: Arrays) -> None:
@@ -355,6 +386,7 @@ class _Growing:
         self.kind, self._top, self._number, self._epoch, self._n_passes = (
             int(value) for value in state["counters"]
         )
+        self._kept = KeptStates.restored(state, "states/", self._kept.most)
         self._optimizer = {
             name.removeprefix("adam/"): np.array(array)
             for name, array in state.items()

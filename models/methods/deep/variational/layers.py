@@ -164,9 +164,9 @@ def decision_divergence(score: Tensor, prior_score: Tensor) -> Tensor:
 def log_density(
     rows: Tensor, decoded: Tensor, likelihood: Likelihood, log_noise: Tensor | None
 ) -> Tensor:
-    """(n_rows,) log p(row | leaf) in nats.
+    """(..., n_rows) log p(row | leaf) in nats.
 
-    rows : (n_rows, n_values). decoded : (n_rows, n_values) what a leaf's decoder gives: log odds of
+    rows : (n_rows, n_values). decoded : (..., n_rows, n_values) what decoders give: log odds of
         'bernoulli', means of 'gaussian'. log_noise : () the logarithm of the variance of Gaussian
         data.
 
@@ -176,11 +176,12 @@ def log_density(
     from torch.nn import functional
 
     if likelihood == "bernoulli":
-        each = functional.binary_cross_entropy_with_logits(decoded, rows, reduction="none")
-        return -each.sum(dim=1)
+        target = rows.expand_as(decoded)
+        each = functional.binary_cross_entropy_with_logits(decoded, target, reduction="none")
+        return -each.sum(dim=-1)
     assert log_noise is not None
     log_variance = floored(log_noise)
-    squares = (rows - decoded).square().sum(dim=1)
+    squares = (rows - decoded).square().sum(dim=-1)
     constant = rows.shape[1] * (math.log(2.0 * math.pi) + log_variance)
     return -0.5 * (squares / log_variance.exp() + constant)
 

@@ -22,10 +22,11 @@ import numpy as np
 
 from models.arrays import Array, Arrays, Int
 from models.errors import UsageError
-from models.methods.deep.variational.bound import Terms, arrived, bounded, rooted
-from models.methods.deep.variational.layers import Weights
+from models.methods.deep.variational.batched import BatchedBound
+from models.methods.deep.variational.bound import arrived, bounded, rooted
 from models.methods.deep.variational.network import ROOT, TreeNetwork, score, units
 from models.numerics.descent import Adam
+from models.running.graphs import Replayed
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -80,16 +81,15 @@ class Phase:
         self._network, self._rows, self._top = network, rows, top
         self._batch_size = batch_size
         self._numbers = torch.arange(len(rows), device=rows.device)
-        self._frozen: list[Tensor] | None = None
+        self._frozen: Tensor | None = None
+        self._depth = 0 if top is None else int(network.topology.depth()[top])
         if top is not None:
             self._freeze(top)
-        learned = network.weights.learned
-        self._names = network.trained_names(top)
-        self._shapes = [learned[name].shape for name in self._names]
-        self._sizes = [learned[name].numel() for name in self._names]
-        self._flat = torch.cat([learned[name].flatten() for name in self._names])
-        learned.update(self._parts(self._flat))
+        self._bound = BatchedBound(network, top)
+        self._flat = self._bound.stacks.flat
         self._adam = Adam(self._flat, learning_rate)
+        self._total = rows.new_zeros((), dtype=torch.float64)
+        self._step = Replayed(self._one_step, rows.device.type)
 
     def epoch(self, number: int, generator: Generator, step_done: Callable[[float], None]) -> float:
         """One pass over the rows; the mean of the negative bound, divergences with weight 1.
@@ -100,21 +100,23 @@ class Phase:
         """
         import torch
 
-        weight, step_share = self.schedule.kl_weight(number), self.schedule.step_share(number)
+        self._bound.weigh(self.schedule.kl_weight(number))
+        self._adam.shorten(self.schedule.step_share(number))
         order = torch.randperm(len(self._numbers), generator=generator, device=generator.device)
         # A batch of one row has no variance to normalize by.
         n_batches = max(1, min(len(order) // self._batch_size, len(order) // 2))
-        total = self._rows.new_zeros((), dtype=torch.float64)
+        n_drawn = self._bound.n_drawn + (0 if self._top is None else self._depth + 1)
+        self._total.zero_()
         for done, batch in enumerate(order.tensor_split(n_batches)):
-            with torch.enable_grad():
-                flat = self._flat.detach().requires_grad_()
-                weights = self._network.weights.with_learned(self._parts(flat))
-                terms = self._terms(weights, batch, generator)
-                (gradient,) = torch.autograd.grad(terms.loss(weight).mean(), [flat])
-            total += terms.loss().detach().sum()
-            self._adam.step(gradient, step_share)
+            noise = torch.randn(
+                (n_drawn, len(batch), self._network.architecture.latent_size),
+                generator=generator,
+                device=order.device,
+                dtype=self._rows.dtype,
+            )
+            self._step(batch, noise)
             step_done((done + 1) / n_batches)
-        mean = float(total) / len(order)
+        mean = float(self._total) / len(order)
         if not np.isfinite(mean) or not bool(torch.isfinite(self._flat).all()):
             raise UsageError(
                 f"Training diverged: in pass {number + 1} some numbers were not finite. Lower "
@@ -136,9 +138,42 @@ class Phase:
     def n_rows(self) -> int:
         return len(self._numbers)
 
-    def _parts(self, flat: Tensor) -> dict[str, Tensor]:
-        parts = zip(self._names, flat.split_with_sizes(self._sizes), self._shapes, strict=True)
-        return {name: part.view(shape) for name, part, shape in parts}
+    def _one_step(self, batch: Tensor, noise: Tensor) -> None:
+        """One step on a batch of places among the phase's rows; nothing of it is read back.
+
+        noise : (nodes, rows of the batch, latent_size), first those down to `top`.
+        """
+        import torch
+
+        rows = self._rows.index_select(0, self._numbers.index_select(0, batch))
+        start = levels = None
+        if self._top is not None:
+            levels, start = self._arrived(rows, batch, noise)
+            noise = noise[self._depth + 1 :]
+        with torch.enable_grad():
+            flat = self._flat.detach().requires_grad_()
+            losses = self._bound.losses(self._bound.stacks.of(flat), rows, levels, noise, start)
+            (gradient,) = torch.autograd.grad(losses[0] / len(batch), [flat])
+        self._total += losses[1].detach()
+        self._adam.step(gradient)
+
+    def _arrived(
+        self, rows: Tensor, batch: Tensor, noise: Tensor
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Units of the depth of `top` and one deeper, and where rows have come to, by frozen
+        networks."""
+        import torch
+
+        network, top = self._network, self._top
+        assert top is not None
+        if self._frozen is not None:
+            levels = [*self._frozen.index_select(0, batch).unbind(1)]
+        else:
+            levels = units(network.weights, network.architecture, rows, False)
+        draws = iter(noise)
+        reached = arrived(network.weights, network.topology, top, levels, lambda like: next(draws))
+        two = torch.stack([levels[self._depth + below].t() for below in (0, 1)])
+        return two, (reached.embedding[top].t(), reached.log_probability[top])
 
     def _freeze(self, top: int) -> None:
         """Choose the rows of a split, and keep their frozen units if these are not too many."""
@@ -158,39 +193,7 @@ class Phase:
                 units(network.weights, network.architecture, part, False)[:depth]
                 for part in parts_of(self._rows[self._numbers])
             ]
-            self._frozen = [torch.cat(level) for level in zip(*parts, strict=True)]
-
-    def _terms(self, weights: Weights, batch: Tensor, generator: Generator) -> Terms:
-        """The terms of a batch of places among the phase's rows."""
-        import torch
-
-        network, architecture = self._network, self._network.architecture
-        topology = network.topology
-        rows = self._rows[self._numbers[batch]]
-
-        def noise(like: Tensor) -> Tensor:
-            return torch.randn(
-                like.shape, generator=generator, device=like.device, dtype=like.dtype
-            )
-
-        if self._top is None:
-            levels = units(weights, architecture, rows, True)
-            reached, kl_root = rooted(weights, levels[0], noise)
-            return bounded(
-                weights, architecture, topology, rows, levels, reached, kl_root, noise,
-                training=True,
-            )  # fmt: skip
-        with torch.no_grad():
-            if self._frozen is not None:
-                levels = [level[batch] for level in self._frozen]
-            else:
-                levels = units(network.weights, architecture, rows, False)
-            reached = arrived(network.weights, topology, self._top, levels, noise)
-        nothing = rows.new_zeros(len(rows))
-        return bounded(
-            weights, architecture, topology, rows, levels, reached, nothing, noise,
-            top=self._top, training=True,
-        )  # fmt: skip
+            self._frozen = torch.cat([torch.stack(levels, dim=1) for levels in parts])
 
 
 def parts_of(rows: Tensor, n_rows: int = _BATCH) -> Iterator[Tensor]:

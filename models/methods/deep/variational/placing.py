@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from models.answers.learned_steps import unpacked
 from models.arrays import Array, Float, Int, Single, row_blocks
 from models.clusters.placing import by_size
 from models.errors import UsageError
@@ -185,6 +186,15 @@ class Nodes:
         return from_parents(
             self.parent, levels_below(self.parent), name, leaf_of_point, extra=extra
         )
+
+
+def learned(state: Array, order: Int, names: list[str]) -> Tree:
+    """A tree that `growth` kept on the way. order : (n_points,) the row of each of its points."""
+    parent, _, leaf = unpacked(state)
+    leaf_of_point = np.empty(len(order), dtype=np.int64)
+    leaf_of_point[order] = leaf
+    nodes = Nodes(np.arange(len(parent)), parent.astype(np.int32))
+    return nodes.tree(leaf_of_point, names, {})
 
 
 def arrays_of(network: TreeNetwork) -> dict[str, Array]:

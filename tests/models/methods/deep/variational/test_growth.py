@@ -68,7 +68,7 @@ def grow(rows: Tensor, seed: int = 0, max_depth: int = 3, **changes: object) -> 
 def test_a_planted_tree_is_found() -> None:
     """Where the leaf with the largest losses is split next; by points: `test_treevae`."""
     rows, own = planted(2)
-    grown = grow(rows, 2, split_by="reconstruction")
+    grown = grow(rows, 2, split_by="reconstruction", learning_rate=0.006, n_init=4)
     topology = grown.network.topology
     assert len(topology.leaves()) == 4
     leaf = growth.points_of_leaves(grown.network, rows)

@@ -192,7 +192,7 @@ def test_the_weight_of_divergences_rises_and_stays() -> None:
 def test_a_heavier_weight_pulls_embeddings_to_their_prior() -> None:
     rows = rows_of(100)
     informed = []
-    for weight in (0.0, 1.0, 20.0):
+    for weight in (0.0, 0.1, 1.0):
         generator = torch.Generator().manual_seed(0)
         network = TreeNetwork.stump(Architecture(5, (6,), 2, 1, "gaussian"), generator)
         phase = Phase(network, rows, None, Schedule(15, weight, weight, 0), 20, 0.04)
