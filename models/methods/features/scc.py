@@ -183,9 +183,7 @@ class SCC(Method[SCCParams]):
                 run.crew,
             )
             warnings = graph.warnings(params.n_neighbors) + warnings
-        metrics = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
-        if graph.recall is not None:
-            metrics["neighbor_recall"] = graph.recall
+        metrics = graph.facts()
         permits = None
         if constraints is not None:
             warnings += constraints.warnings
