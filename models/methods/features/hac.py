@@ -92,7 +92,7 @@ from models.graphs.measured import (
     measured,
     place_measured,
 )
-from models.graphs.nearest_points import model_of, place_nearest
+from models.graphs.nearest_points import PlacesNearest, model_of
 from models.graphs.neighbours import (
     EXACT_POINTS,
     Graph,
@@ -104,7 +104,7 @@ from models.graphs.spanning import bytes_to_span
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
 from models.inputs.pairs import CANNOT, MUST
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Input, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
     Linkage,
@@ -220,7 +220,7 @@ class HACParams(Params):
         return self.linkage
 
 
-class HAC(Method[HACParams]):
+class HAC(PlacesNearest[HACParams]):
     """See the module's docstring."""
 
     title = "Agglomerative clustering"
@@ -253,7 +253,6 @@ class HAC(Method[HACParams]):
     outputs = ("tree", "model")
     resumes = True
     takes_gaps = True
-    placing = "the leaf of the nearest point of the fit"
     advice = (
         "For points with features, connectivity 'knn' or the method 'scc' handles millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
@@ -449,11 +448,10 @@ class HAC(Method[HACParams]):
         return graph_piece(data.rows("features"), piece, threads, progress)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the nearest point; every probability is 1."""
         pairs = kept(model)
         if pairs is not None:
             return place_measured(self.id, pairs, tree, data)
-        return place_nearest(self.id, model, tree, data)
+        return super()._predict(model, tree, data)
 
 
 def _role(data: Data) -> str:
