@@ -21,6 +21,11 @@ graph of 15 neighbours in the exact order, and with epsilon .1 and .3: optdigits
 .823, .807, .824; usps (9,298 x 256) .609, .612, .599, .654; pendigits (10,992 x 16) .719, .708,
 .708, .705. So .1 costs 1.4 to 2.3% of all pairs' purity, as much as the graph and chance do; 1.0
 costs up to 18%.
+
+CPU seconds of the merges by one thread, beyond the neighbours, on a machine with other work, in the
+exact order and with .1: 100,000 x 32 'average' 3.1 and 2.7, 'ward' 3.8 and 3.1, 'centroid' 3.7 and
+3.3; 1,000,000 x 32 'average' 95 and 76, where most of the time goes into fetching centres that lie
+far apart in memory. A third of it, the measuring, is shared by threads.
 """
 
 from __future__ import annotations
