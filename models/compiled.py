@@ -114,7 +114,9 @@ def _common() -> Iterator[Compilation]:
     points = np.random.default_rng(0).normal(size=(400, 3))
     apart = np.abs(np.subtract.outer(points[:, 0], points[:, 0]))
     yield "hdbscan: distances", partial(_fit, "hdbscan", {"distances": apart})
-    yield "hac on a graph", partial(_fit, "hac", {"features": points}, {"connectivity": "knn"})
+    along = {"connectivity": "knn"}
+    yield "hac on a graph", partial(_fit, "hac", {"features": points}, along)
+    yield "hac in rounds", partial(_fit, "hac", {"features": points}, {**along, "epsilon": 0.1})
     pairs = {"must_link": np.array([[0, 1]]), "cannot_link": np.array([[2, 3]])}
     yield "hac with pairs", partial(_fit, "hac", {"distances": apart, **pairs})
     linked = {"features": points, "must_link": pairs["must_link"]}

@@ -8,15 +8,25 @@ point itself, or one that coincides with it.
 Cost: O(M N D) time for M new rows, less in few dimensions. Memory: two copies of the points in
 float32 or float64, and blocks of rows; a model compares new rows with `lloyd.WHOLE` values of its
 points at a time.
+
+Where the products of all pairs are many, `PIECE_VALUES`, blocks of new rows are pieces, which a
+crew computes. Their number follows from the shapes alone, and an answer is the number of a point:
+one process and several give the same.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
-from models.arrays import Array, Float, Int, row_blocks
+from models.arrays import Array, Arrays, Float, Int, row_blocks
 from models.clusters import lloyd
 from models.clusters.placing import at_leaves
 from models.errors import UsageError
@@ -25,7 +35,7 @@ from models.inputs.checks import as_floats, require_role, require_squares, requi
 from models.inputs.data import Data, require_finite
 from models.inputs.oddities import far_warnings
 from models.inputs.rows import ArrayRows, Rows
-from models.method import Model, Predictions
+from models.method import Method, Model, P, Predictions
 from models.numerics.distances import (
     BY_PAIRS,
     COUNTED,
@@ -34,7 +44,11 @@ from models.numerics.distances import (
     flat,
     refuse_distance,
 )
+from models.running.progress import Alone, Crew, Piece, Progress, silent
 from models.tree.tree import Tree
+
+PIECES, PIECE_VALUES = 32, 1 << 37
+"""The most pieces of new rows, and the products of values in one at least: some seconds."""
 
 SPARE = 7
 """Candidates beyond the requested ones, in case rounding changes which are nearest."""
@@ -151,30 +165,88 @@ def nearest_point(model: Model, data: Data) -> Int:
     """
     role, n_points = model.facts["role"], model.facts["n_points"]
     if role == "features":
-        points = ArrayRows(model.arrays["points"], bfloat16=model.facts.get("bfloat16", False))
-        return _nearest_of(points, model.facts["metric"], data)
+        return _nearest_of(model, data)
     pairs = new_pairs(data, role, n_points)
     best: Int = pairs.argmin(axis=1) if role == "distances" else pairs.argmax(axis=1)
     return best
 
 
-def _nearest_of(points: Rows, metric: DistanceMetric, data: Data) -> Int:
-    """As `nearest_point`, points and new rows each by blocks of `WHOLE` values."""
-    rows = require_role(data, "features").rows("features")
+def _points_of(model: Model) -> Rows:
+    return ArrayRows(model.arrays["points"], bfloat16=model.facts.get("bfloat16", False))
+
+
+def _nearest_of(model: Model, data: Data) -> Int:
+    """As `nearest_point` of features, in as many pieces as the shapes call for."""
+    points, rows = _points_of(model), require_role(data, "features").rows("features")
     require_width(rows, points.shape[1])
-    best = np.zeros(rows.shape[0], dtype=np.int64)
+    n_rows = rows.shape[0]
+    n_pieces = max(
+        1, min(PIECES, n_rows, n_rows * points.shape[0] * points.shape[1] // PIECE_VALUES)
+    )
+    edges = [n_rows * number // n_pieces for number in range(n_pieces + 1)]
+    pieces: list[Piece] = [{"first": a, "last": b} for a, b in pairwise(edges)]
+    crew_of = Alone if n_pieces == 1 else _CREW_OF.get()
+    crew = crew_of(partial(nearest_piece, model, data))
+    best = np.zeros(n_rows, dtype=np.int64)
+    for number, found in crew.compute(pieces):
+        best[edges[number] : edges[number + 1]] = found["nearest"]
+    return best
+
+
+def nearest_piece(model: Model, data: Data, piece: Piece, progress: Progress) -> Arrays:
+    """What a crew's piece answers to `nearest_point`: `nearest`, by blocks of `WHOLE` values of the
+    points and of the new rows."""
+    points, metric = _points_of(model), model.facts["metric"]
+    rows = require_role(data, "features").rows("features")
+    first, last = int(piece["first"]), int(piece["last"])
+    best = np.zeros(last - first, dtype=np.int64)
     least = np.full(best.size, np.inf)
     for some in row_blocks(*points.shape, lloyd.WHOLE):
         search = PointSearch(points.values(some.start, some.stop), 1, metric)
-        for block in row_blocks(*rows.shape, lloyd.WHOLE):
-            part = rows.values(block.start, block.stop)
-            require_finite(part, "features", first_row=block.start)
-            number, distance = search.nearest(part, block.start)
+        for block in row_blocks(best.size, rows.shape[1], lloyd.WHOLE):
+            done = some.start / points.shape[0]
+            progress(done, "placing", f"rows {first + block.start:,} to {first + block.stop:,}")
+            part = rows.values(first + block.start, first + block.stop)
+            require_finite(part, "features", first_row=first + block.start)
+            number, distance = search.nearest(part, first + block.start)
             # The first block of points gives every row its first one.
             nearer = (distance[:, 0] < least[block]) | (some.start == 0)
             best[block][nearer] = some.start + number[nearer, 0]
             least[block][nearer] = distance[nearer, 0]
-    return best
+    return {"nearest": best}
+
+
+CrewOf: TypeAlias = Callable[[Callable[[Piece, Progress], Arrays]], Crew]
+"""Makes the crew whose pieces a function computes."""
+
+_CREW_OF: ContextVar[CrewOf] = ContextVar("crew_of", default=Alone)
+
+
+@contextmanager
+def placing_by(crew_of: CrewOf) -> Iterator[None]:
+    """New rows are placed by this crew from now on, until the context ends; its pieces are answered
+    by `PlacesNearest.placed_piece`."""
+    token = _CREW_OF.set(crew_of)
+    try:
+        yield
+    finally:
+        _CREW_OF.reset(token)
+
+
+class PlacesNearest(Method[P]):
+    """A method that puts a new row at the leaf of the nearest point of the fit, by `model_of`."""
+
+    placing = "the leaf of the nearest point of the fit"
+
+    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
+        """Leaf of the nearest point; every probability is 1."""
+        return place_nearest(self.id, model, tree, data)
+
+    def placed_piece(
+        self, model: Model, data: Data, piece: Piece, progress: Progress = silent
+    ) -> Arrays:
+        """One piece of the predictions of these rows, where `placing_by` divides them."""
+        return nearest_piece(model, self._with_room(data), piece, progress)
 
 
 def place_nearest(method: str, model: Model, tree: Tree, data: Data) -> Predictions:

@@ -176,6 +176,20 @@ class Graph:
     def n_parts(self) -> int:
         return int(self.part.max()) + 1
 
+    def facts(self) -> dict[str, float]:
+        """What a fit along it counts."""
+        facts = {"n_edges": float(self.length.size), "n_parts": float(self.n_parts)}
+        return facts if self.recall is None else {**facts, "neighbor_recall": self.recall}
+
+    def edges_of_rows(self) -> Int:
+        """(E, 2) the edges by the first rows of nodes, and from each row to the first that
+        coincides with it."""
+        ends = self.first[self.ends]
+        first = self.first[self.place]
+        repeated = np.flatnonzero(first != np.arange(first.size))
+        own = np.stack([first[repeated], repeated], axis=1)
+        return np.concatenate([np.sort(ends, axis=1), own])
+
     def warnings(self, wanted: int) -> tuple[str, ...]:
         """Warnings of what was changed or approximated; `wanted` is the parameter `n_neighbors`."""
         sentences = []

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from models.arrays import Arrays
 from models.method import PredictionOptions
 from models.registry import method
+from models.running.progress import Piece, Progress, subprogress
 from models.tree.cluster_names import has_names
 from models.tree.cut import CUTS, clusters
+from workers.artifacts import results
 from workers.artifacts.predictions import CalibratedAnswers, PlacedClusters, save_predictions
 from workers.kinds.kind import Find, Kind, OfTree
+from workers.work.crew import Crew
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
-from workers.work.placing import fitted_of, new_rows, placed, placing_data
+from workers.work.placing import fitted_of, new_rows, placed, placed_piece, placing_data
 from workers.work.sources import Source, of_role
 
 
@@ -49,10 +54,18 @@ class _Predict(Kind[PredictionTerms]):
         job.reading()
         tree, model = fitted_of(job.sources)
         values = new_rows(job.sources, model, but=("tree", "calibration"))
+        if job.spec.piece is not None:
+            results.save_arrays(placed_piece(tree, model, values, job.spec.piece), job.folder)
+            return Outcome()
         job.at(0.1, "predicting")
         last = model.stages[-1]
         given = options.model_dump(exclude_unset=True)
-        predictions = placed(tree, model, values, _options(given))
+        within = subprogress(job.progress, 0.1, 0.9)
+
+        def crew_of(piece: Callable[[Piece, Progress], Arrays]) -> Crew:
+            return Crew(piece, within, coordinator=job.coordinator)
+
+        predictions = placed(tree, model, values, _options(given), crew_of)
         bounds = {key: given[key] for key in CUTS if key in given}
         # A method that knows noise answers by clusters, without a cut by the leaves.
         cut = clusters(tree, **bounds) if bounds or predictions.noise is not None else None

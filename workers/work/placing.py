@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from models.arrays import Arrays
 from models.errors import UsageError
+from models.graphs.nearest_points import CrewOf, PlacesNearest, placing_by
 from models.inputs.data import Data, Value
 from models.method import PredictionOptions, Predictions, handed_on
 from models.preprocess.inputs import Preparation
 from models.registry import method
+from models.running.progress import Piece
 from models.tree.noise import noise_leaves
 from models.tree.rows import over_rows
 from models.tree.tree import Tree
@@ -78,25 +82,49 @@ def placed(
     model: results.FittedModel,
     values: Mapping[str, Value],
     options: PredictionOptions | None = None,
+    crew_of: CrewOf | None = None,
 ) -> Predictions:
     """Rows placed in a tree by its model, with warnings of the empty values that were filled. Rows
     without a value go to its leaf of noise.
+
+    crew_of : its pieces are answered by `placed_piece`; None: this process alone.
 
     Raises UsageError as `placing_data`, `Method.predict`, and for a row without a value where the
     tree has no such leaf.
     """
     last = model.stages[-1]
     used, own = method(last.method), BareRows(model.bare, model.n_nodes).of(tree)
-    bare, others, _ = NONE, dict(values), ()
-    if not used.classifies and noise_leaves(tree).size:
-        steps = [step.model_dump() for step in model.prepared[0].steps] if model.prepared else []
-        bare, others, _ = left_out(model.stages[0].method, steps, others)
+    bare, others = _with_values(tree, model, values)
     with counting_without(bare):
         data = placing_data(model, others)
-        predictions = used.predict(last.model, own, data, options)
+        with nullcontext() if crew_of is None else placing_by(crew_of):
+            predictions = used.predict(last.model, own, data, options)
     filled = Preparation(model.prepared).filled(others)
     predictions = replace(predictions, warnings=(*filled, *predictions.warnings))
     return placed_as_noise(tree, bare.rows, predictions) if bare.rows.size else predictions
+
+
+def placed_piece(
+    tree: Tree, model: results.FittedModel, values: Mapping[str, Value], piece: Piece
+) -> Arrays:
+    """One piece of `placed`, for an attempt on another worker."""
+    last = model.stages[-1]
+    bare, others = _with_values(tree, model, values)
+    with counting_without(bare):
+        used = method(last.method)
+        assert isinstance(used, PlacesNearest), "only these place rows in pieces"
+        return used.placed_piece(last.model, placing_data(model, others), piece)
+
+
+def _with_values(
+    tree: Tree, model: results.FittedModel, values: Mapping[str, Value]
+) -> tuple[BareRows, dict[str, Value]]:
+    """The rows without a value that go to the tree's leaf of noise, and the inputs without them."""
+    if method(model.stages[-1].method).classifies or not noise_leaves(tree).size:
+        return NONE, dict(values)
+    steps = [step.model_dump() for step in model.prepared[0].steps] if model.prepared else []
+    bare, others, _ = left_out(model.stages[0].method, steps, dict(values))
+    return bare, others
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,11 @@ over all pairs of two groups for 'sqeuclidean', 'cosine' and 'correlation', the 
 squared distance for 'euclidean', and the mean over the graph's edges for the other metrics;
 'single', 'complete' and 'weighted' use the edges. A merge can lie lower than one below it.
 
+With `epsilon`, merges along nearest neighbours by 'average' (where it goes by centres as above),
+'ward', 'centroid' and 'median' are made in rounds, each at most 1 + epsilon times as long as the
+shortest possible at its time (`linkage.graph_rounds`). What it gives away is the order: a height is
+the distance of the two groups that merge. A fit in rounds resumes from checkpoints.
+
 Items, rows of a table with columns of several kinds, are compared by Gower's distance
 (`models.numerics.gower`), and features whose empty values distances leave out over the columns in
 which both rows have one (`models.numerics.distances`). They are then merged as given distances
@@ -69,7 +74,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +92,7 @@ from models.graphs.measured import (
     measured,
     place_measured,
 )
-from models.graphs.nearest_points import model_of, place_nearest
+from models.graphs.nearest_points import PlacesNearest, model_of
 from models.graphs.neighbours import (
     EXACT_POINTS,
     Graph,
@@ -99,13 +104,15 @@ from models.graphs.spanning import bytes_to_span
 from models.inputs.checks import require_points, require_squares
 from models.inputs.data import Data, require_finite
 from models.inputs.pairs import CANNOT, MUST
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Input, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.linkage.all_pairs import (
     EUCLIDEAN_ONLY,
     Linkage,
     follows_tree,
     keeps_no_distances,
     merges_among_all,
+    n_inversions,
+    refuse_overflow,
     sizes_of,
     tie_warnings,
 )
@@ -129,8 +136,16 @@ from models.methods.features.linkage.default_linkage import REASONS, automatic, 
 from models.methods.features.linkage.graph_linkage import (
     BY_CENTRE,
     EDGE_BYTES,
+    NODE_BYTES,
     GraphRule,
     agglomerate,
+    approximations,
+    rule_of,
+)
+from models.methods.features.linkage.graph_rounds import (
+    agglomerate_nearly,
+    check_epsilon,
+    slack_warnings,
 )
 from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, presence_warnings
 from models.numerics.gower import ROLE as ITEMS
@@ -181,6 +196,16 @@ class HACParams(Params):
         le=1000,
         description="With 'knn': number of nearest neighbours that each point is joined to.",
     )
+    epsilon: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description=(
+            "With 'knn' and linkage 'average', 'ward', 'centroid' or 'median': each merge is at "
+            "most 1 + epsilon times as long as the shortest possible at its time, so that many are "
+            "made in a round, on several threads; 0 merges the closest two every time."
+        ),
+    )
     weights: Weights = None
 
     @property
@@ -195,7 +220,7 @@ class HACParams(Params):
         return self.linkage
 
 
-class HAC(Method[HACParams]):
+class HAC(PlacesNearest[HACParams]):
     """See the module's docstring."""
 
     title = "Agglomerative clustering"
@@ -226,8 +251,8 @@ class HAC(Method[HACParams]):
     }
     one_of = ("features", "distances", "similarity", ITEMS)
     outputs = ("tree", "model")
+    resumes = True
     takes_gaps = True
-    placing = "the leaf of the nearest point of the fit"
     advice = (
         "For points with features, connectivity 'knn' or the method 'scc' handles millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
@@ -242,7 +267,8 @@ class HAC(Method[HACParams]):
         if params.connectivity == "knn":
             # Rows in float32 and their index; neighbours, edges and the state of merging.
             for_rows = 20 if params.rule not in ("single", "complete", "weighted") else 12
-            held = n_points * (for_rows * n_columns + params.n_neighbors * (EDGE_BYTES + 48))
+            for_edges = params.n_neighbors * (EDGE_BYTES + 48)
+            held = n_points * (for_rows * n_columns + for_edges + NODE_BYTES)
             if n_points <= EXACT_POINTS or params.distance not in FLAT:
                 return held
             return max(held, bytes_to_find(n_points, n_columns, params.n_neighbors))
@@ -298,6 +324,10 @@ class HAC(Method[HACParams]):
             _check_square(role, n_points, n_columns, params)
         names = data.leaf_names(n_points, "point")
         row_weights(data, n_points, zeros=False)
+        if params.epsilon:
+            given = next((role for role in CONSTRAINT_INPUTS if role in data), None)
+            by_knn = params.connectivity == "knn"
+            check_epsilon(params.rule, params.distance, given, along_neighbours=by_knn)
         if params.connectivity == "knn":
             if GRAPH in data:
                 raise UsageError(
@@ -377,22 +407,22 @@ class HAC(Method[HACParams]):
         merges, height, notes = merged.merges, merged.height, notes + merged.warnings
         run.progress(0.95, "building the tree")
         if not np.isfinite(height).all():
-            _refuse_overflow(role)
+            refuse_overflow(role)
         if role == "features":
             notes += presence_warnings(values, params.distance)
         if pairs is not None and given == "features":
             notes += presence_warnings(np.nan_to_num(pairs.points), params.distance)
         if constraints is None:
             notes += tie_warnings(values, role, height)
-        n_inversions = _n_inversions(merges, height)
-        monotone = n_inversions == 0
+        n_lower = n_inversions(merges, height)
+        monotone = n_lower == 0
         if constraints is None:
             tree = from_merges(merges[:, 0], merges[:, 1], height, names=names, monotone=monotone)
         else:
             tree = grouped_tree(merges, height, constraints, names, monotone=monotone)
-        if n_inversions:
+        if n_lower:
             notes += (
-                f"{n_inversions} merge(s) lie lower than a merge below them, as "
+                f"{n_lower} merge(s) lie lower than a merge below them, as "
                 f"{_cause(params, constraints)} allows: the tree is not monotone.",
             )
         if role != "features" and params.rule in EUCLIDEAN_ONLY:
@@ -407,7 +437,7 @@ class HAC(Method[HACParams]):
         return Fitted(
             tree=tree,
             model=model if pairs is None else pairs.with_points(model),
-            metrics={"n_inversions": float(n_inversions), **merged.metrics},
+            metrics={"n_inversions": float(n_lower), **merged.metrics},
             warnings=notes if pairs is None else (*pairs.warnings, *notes),
             chosen={"linkage": Choice(params.rule, REASONS[params.rule])} if is_auto else {},
         )
@@ -418,11 +448,10 @@ class HAC(Method[HACParams]):
         return graph_piece(data.rows("features"), piece, threads, progress)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the nearest point; every probability is 1."""
         pairs = kept(model)
         if pairs is not None:
             return place_measured(self.id, pairs, tree, data)
-        return place_nearest(self.id, model, tree, data)
+        return super()._predict(model, tree, data)
 
 
 def _role(data: Data) -> str:
@@ -477,13 +506,18 @@ class _Merged:
 def _along_graph(values: npt.NDArray[Any], params: HACParams, run: Run) -> _Merged:
     """Merges along the graph of nearest neighbours."""
     rule, points, graph = _graph(values, params, run)
-    merges, height = agglomerate(
-        graph, rule, points if rule in BY_CENTRE else None, subprogress(run.progress, 0.5, 0.95)
-    )
+    progress, metrics = subprogress(run.progress, 0.5, 0.95), graph.facts()
+    warnings = graph.warnings(params.n_neighbors) + approximations(params.rule, params.distance)
+    if params.epsilon:
+        merges, height = agglomerate_nearly(
+            graph, rule, points, params.epsilon, run.threads, progress, run.checkpoint
+        )
+        warnings += slack_warnings(params.epsilon)
+    else:
+        merges, height = agglomerate(graph, rule, points if rule in BY_CENTRE else None, progress)
     if rule == "spread":
         height = as_metric(height, params.distance)
-    warnings = graph.warnings(params.n_neighbors) + _approximations(params)
-    return _Merged(merges, height, _facts(graph), warnings)
+    return _Merged(merges, height, metrics, warnings)
 
 
 def _constrained(
@@ -497,8 +531,8 @@ def _constrained(
     if params.connectivity == "knn":
         _, _, graph = _graph(values, params, run)
         progress = subprogress(run.progress, 0.5, 0.95)
-        by_edges = constraints.with_graph(_edges_of_points(graph))
-        metrics = _facts(graph)
+        by_edges = constraints.with_graph(graph.edges_of_rows())
+        metrics = graph.facts()
         warnings += graph.warnings(params.n_neighbors)
     elif constraints.edges is not None and constraints.part is not None:
         metrics = {
@@ -510,7 +544,7 @@ def _constrained(
         merges, height, level = merges_along(by_edges, points, rule, metric, run.threads, progress)
         if rule == "spread":
             height = as_metric(height, params.distance)
-        warnings += _approximations(params)
+        warnings += approximations(params.rule, params.distance)
     else:
         merges, height, level = merges_under(
             constraints, values, role, params.rule, params.distance, run.threads, progress
@@ -538,24 +572,10 @@ def _rule(
     values: npt.NDArray[Any], params: HACParams
 ) -> tuple[GraphRule, DistanceMetric, npt.NDArray[Any]]:
     """The rule, the metric and the points with which a graph has the linkage's definition."""
-    if params.rule == "average" and params.distance in FLAT:
-        return "spread", "euclidean", flat(values, params.distance)
-    return params.rule, params.distance, values
-
-
-def _edges_of_points(graph: Graph) -> Int:
-    """(E, 2) the edges of a graph over distinct points, and from each point to the first that
-    coincides with it."""
-    ends = graph.first[graph.ends]
-    first = graph.first[graph.place]
-    repeated = np.flatnonzero(first != np.arange(first.size))
-    own = np.stack([first[repeated], repeated], axis=1)
-    return np.concatenate([np.sort(ends, axis=1), own])
-
-
-def _facts(graph: Graph) -> dict[str, float]:
-    facts = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
-    return facts if graph.recall is None else {**facts, "neighbor_recall": graph.recall}
+    rule = rule_of(params.rule, params.distance)
+    if rule == "spread":
+        return rule, "euclidean", flat(values, params.distance)
+    return rule, params.distance, values
 
 
 def _cause(params: HACParams, constraints: Constraints | None) -> str:
@@ -568,33 +588,3 @@ def _cause(params: HACParams, constraints: Constraints | None) -> str:
     if not causes:
         causes.append(f"{params.rule} linkage")
     return " or ".join(causes)
-
-
-def _approximations(params: HACParams) -> tuple[str, ...]:
-    if params.rule == "average" and params.distance == "euclidean":
-        return (
-            "Along the graph, average linkage is the root of the mean squared distance between "
-            "the points of two groups.",
-        )
-    if params.rule in EUCLIDEAN_ONLY or (params.rule == "average" and params.distance in FLAT):
-        return ()
-    statistic = {"single": "shortest", "complete": "longest"}.get(params.rule, "mean")
-    return (
-        f"Along the graph, {params.rule} linkage uses only the distances on the graph's edges "
-        f"between two groups: it takes the {statistic} of them.",
-    )
-
-
-def _refuse_overflow(role: str) -> NoReturn:
-    raise UsageError(
-        f"The distances in input {role!r} are too large: merging them overflows. Scale the input "
-        "down.",
-        code="too-large",
-        role=role,
-    )
-
-
-def _n_inversions(merges: Int, height: Float) -> int:
-    """Number of merges that lie lower than one of the two groups they join."""
-    below = np.concatenate([np.zeros(len(height) + 1), height])
-    return int((height < below[merges].max(axis=1, initial=0.0)).sum())

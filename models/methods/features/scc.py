@@ -56,7 +56,7 @@ from scipy.sparse.csgraph import connected_components
 from models.arrays import Array, Arrays, Float, Int, Int32, Single, row_blocks
 from models.clusters import lloyd
 from models.graphs.cells import bytes_to_find
-from models.graphs.nearest_points import model_of, place_nearest
+from models.graphs.nearest_points import PlacesNearest, model_of
 from models.graphs.neighbours import (
     EXACT_POINTS,
     Graph,
@@ -67,7 +67,7 @@ from models.graphs.neighbours import (
 from models.inputs.checks import require_point_rows
 from models.inputs.data import Data
 from models.inputs.rows import Rows
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Input, Paper, Run, Shapes
 from models.methods.features.linkage.constrained_rounds import (
     EDGE_BYTES,
     Permits,
@@ -122,7 +122,7 @@ class SCCParams(Params):
     )
 
 
-class SCC(Method[SCCParams]):
+class SCC(PlacesNearest[SCCParams]):
     """See the module's docstring."""
 
     title = "Sub-cluster components"
@@ -135,7 +135,6 @@ class SCC(Method[SCCParams]):
         "names": Input(required=False, one_per="row", description="One name per point."),
     }
     outputs = ("tree", "model")
-    placing = "the leaf of the nearest point of the fit"
     advice = "Lower 'n_neighbors' or use a sample of the points."
 
     def _memory(self, shapes: Shapes, params: SCCParams) -> int:
@@ -183,9 +182,7 @@ class SCC(Method[SCCParams]):
                 run.crew,
             )
             warnings = graph.warnings(params.n_neighbors) + warnings
-        metrics = {"n_edges": float(graph.length.size), "n_parts": float(graph.n_parts)}
-        if graph.recall is not None:
-            metrics["neighbor_recall"] = graph.recall
+        metrics = graph.facts()
         permits = None
         if constraints is not None:
             warnings += constraints.warnings
@@ -231,10 +228,6 @@ class SCC(Method[SCCParams]):
         self, data: Data, params: SCCParams, piece: Piece, progress: Progress, threads: int
     ) -> Arrays:
         return graph_piece(data.rows("features"), piece, threads, progress)
-
-    def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
-        """Leaf of the nearest point; every probability is 1."""
-        return place_nearest(self.id, model, tree, data)
 
 
 def _held(features: Rows, metric: DistanceMetric) -> Array | Rows:

@@ -13,10 +13,12 @@ from scipy.spatial.distance import cdist
 
 from models import registry
 from models.errors import UsageError
-from models.graphs.nearest_points import PointSearch
+from models.graphs import nearest_points
+from models.graphs.nearest_points import PointSearch, placing_by
 from models.inputs.data import Data
 from models.numerics.distances import DistanceMetric
 from models.running import budget
+from tests.models.crew_kit import Scattered
 
 METRICS = get_args(DistanceMetric)
 
@@ -134,3 +136,48 @@ def test_paths_that_would_not_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(UsageError, match="Place fewer rows"):
         hac.predict(fitted.model, fitted.tree, Data({"features": points}))
     hac.predict(fitted.model, fitted.tree, Data({"features": points[:20]}))
+
+
+@pytest.mark.parametrize("name", ["hac", "scc"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "cityblock"])
+def test_rows_in_pieces_go_where_they_go_in_one(
+    name: str, metric: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By workers that are lost in every third piece, which come back in any order."""
+    rng, method = np.random.default_rng(6), registry.method(name)
+    fitted = method.fit(
+        Data({"features": rng.random((60, 4))}), method.Params.model_validate({"metric": metric})
+    )
+    assert fitted.model is not None
+    data = Data({"features": np.concatenate([rng.random((70, 4)), np.full((1, 4), 1e9)])})
+    whole = method.predict(fitted.model, fitted.tree, data)
+    monkeypatch.setattr(nearest_points, "PIECE_VALUES", 60 * 4 * 3)
+    n_lost = 0
+    for seed in range(3):
+        workers = list[Scattered]()
+
+        def crew_of(piece: Any, seed: int = seed, workers: list[Scattered] = workers) -> Scattered:
+            workers.append(Scattered(piece, 1, seed))
+            return workers[0]
+
+        with placing_by(crew_of):
+            shared = method.predict(fitted.model, fitted.tree, data)
+        alone = method.predict(fitted.model, fitted.tree, data)
+        for array in ("leaf", "start", "node", "probability"):
+            np.testing.assert_array_equal(getattr(shared, array), getattr(whole, array))
+            np.testing.assert_array_equal(getattr(alone, array), getattr(whole, array))
+        assert shared.warnings == whole.warnings
+        n_lost += workers[0].n_lost
+    assert n_lost
+
+
+def test_a_row_of_a_piece_is_refused_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nearest_points, "PIECE_VALUES", 10)
+    method, points = registry.method("scc"), np.random.default_rng(7).random((20, 2))
+    fitted = method.fit(Data({"features": points}), method.Params())
+    rows = points.copy()
+    rows[17, 1] = np.inf
+    assert fitted.model is not None
+    with pytest.raises(UsageError) as caught:
+        method.predict(fitted.model, fitted.tree, Data({"features": rows}))
+    assert (caught.value.where["row"], caught.value.where["column"]) == (17, 1)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from workers.artifacts import results
 from workers.child.run import run
 from workers.model import Advance, Request, now
+from workers.work.crew import Coordinator
 from workers.work.job import Outcome, Spec
 from workers.work.sources import Source
 
@@ -43,6 +44,7 @@ class JobsInFolder:
         method: str = "l2h",
         n_pieces: int = 1,
         piece: dict[str, Any] | None = None,
+        coordinator: Coordinator | None = None,
         **request: Any,
     ) -> tuple[Outcome, Path]:
         """The outcome, and the folder of the result files."""
@@ -64,7 +66,9 @@ class JobsInFolder:
             piece=piece,
         )
         self.progress = []
-        outcome = run(Spec.model_validate_json(spec.model_dump_json()), self.progress.append)
+        outcome = run(
+            Spec.model_validate_json(spec.model_dump_json()), self.progress.append, coordinator
+        )
         return Outcome.model_validate_json(outcome.model_dump_json()), folder
 
 

@@ -198,6 +198,7 @@ class FeaturesMethods(Generic[R]):
         ] = "euclidean",
         connectivity: Literal["none", "knn"] = "none",
         n_neighbors: int = 15,
+        epsilon: float = 0.0,
         weights: Mapping[str, Any] | None = None,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
@@ -258,6 +259,9 @@ class FeaturesMethods(Generic[R]):
             groups joined by an edge of the nearest-neighbour graph, for many points, from the
             input 'features'.
         n_neighbors : With 'knn': number of nearest neighbours that each point is joined to.
+        epsilon : With 'knn' and linkage 'average', 'ward', 'centroid' or 'median': each merge
+            is at most 1 + epsilon times as long as the shortest possible at its time, so that
+            many are made in a round, on several threads; 0 merges the closest two every time.
         weights : With the input 'items': the weights of columns in the distance, by name; 1 for
             the others, 0 leaves a column out.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
@@ -283,6 +287,7 @@ class FeaturesMethods(Generic[R]):
                 "metric": metric,
                 "connectivity": connectivity,
                 "n_neighbors": n_neighbors,
+                "epsilon": epsilon,
                 "weights": weights,
             },
             preprocess=preprocess,

@@ -10,7 +10,7 @@ constant changes no merge of single, complete, average or weighted linkage.
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -278,3 +278,19 @@ def tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[st
         f"{n_merges} of {n_merges} merges were decided by ties alone: all {equal}, and the order "
         "of the points makes the tree.",
     )
+
+
+def refuse_overflow(role: str) -> NoReturn:
+    """Raises UsageError: heights are not finite."""
+    raise UsageError(
+        f"The distances in input {role!r} are too large: merging them overflows. Scale the input "
+        "down.",
+        code="too-large",
+        role=role,
+    )
+
+
+def n_inversions(merges: Int, height: Float) -> int:
+    """Number of merges that lie lower than one of the two groups they join."""
+    below = np.concatenate([np.zeros(len(height) + 1), height])
+    return int((height < below[merges].max(axis=1, initial=0.0)).sum())

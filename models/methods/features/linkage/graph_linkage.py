@@ -20,6 +20,7 @@ import numpy.typing as npt
 from models.arrays import Array, Float, Int, Int32, Single
 from models.graphs.neighbours import Graph
 from models.methods.features.linkage.constraints import EDGE
+from models.numerics.distances import FLAT, DistanceMetric
 from models.running.progress import Progress
 
 GraphRule = Literal[
@@ -32,10 +33,31 @@ GRAPH_RULES: tuple[GraphRule, ...] = (
 distance over all pairs."""
 BY_CENTRE: tuple[GraphRule, ...] = ("ward", "centroid", "median", "spread")
 
-EDGE_BYTES = 66
-"""Memory for each edge while clusters merge."""
+EDGE_BYTES, NODE_BYTES = 66, 160
+"""Memory for each edge, and for each point beside its row, while clusters merge."""
 STEP = 20_000
 """Merges between two reports of progress."""
+
+
+def rule_of(linkage: GraphRule, metric: DistanceMetric) -> GraphRule:
+    """The rule with which merging along a graph has the definition of a linkage."""
+    return "spread" if linkage == "average" and metric in FLAT else linkage
+
+
+def approximations(linkage: GraphRule, metric: DistanceMetric) -> tuple[str, ...]:
+    """Warnings of what a linkage is along a graph, where that is not its definition."""
+    if linkage == "average" and metric == "euclidean":
+        return (
+            "Along the graph, average linkage is the root of the mean squared distance between "
+            "the points of two groups.",
+        )
+    if rule_of(linkage, metric) in BY_CENTRE:
+        return ()
+    statistic = {"single": "shortest", "complete": "longest"}.get(linkage, "mean")
+    return (
+        f"Along the graph, {linkage} linkage uses only the distances on the graph's edges "
+        f"between two groups: it takes the {statistic} of them.",
+    )
 
 
 def agglomerate(
@@ -48,7 +70,7 @@ def agglomerate(
     Points that coincide merge first, at height 0. The other merges follow in the order in which
     they happen; heights need not increase.
     """
-    early, node, size = _equal_points(graph)
+    early, node, size = equal_points(graph)
     weight = size.astype(np.float64)
     ends, length = graph.ends.copy(), graph.length.copy()
     first_weight, second_weight = weight[ends[:, 0]], weight[ends[:, 1]]
@@ -61,13 +83,22 @@ def agglomerate(
         centre, spread = points[graph.first].astype(np.float64), np.zeros(graph.n_nodes)
     clusters = Clusters(ends, length, count, kind, weight, centre, spread)
     late, height, _ = clusters.merged(rule, progress)
-    # The node of each place, then of each merge, in the numbering of all points.
+    return all_merges(graph, early, node, late, height)
+
+
+def all_merges(graph: Graph, early: Int, node: Int, late: Int, height: Float) -> tuple[Int, Float]:
+    """Merges of points that coincide, then of the graph's nodes, numbered by all points; their
+    heights.
+
+    early, node : as of `equal_points`. late, height : merges of nodes, in their own numbering.
+    """
+    # The node of each place, then of each merge.
     node_of = np.concatenate([node, len(graph.place) + len(early) + np.arange(len(late))])
     merges = np.concatenate([early, node_of[late]])
     return merges, np.concatenate([np.zeros(len(early)), height])
 
 
-def _equal_points(graph: Graph) -> tuple[Int, Int, Int]:
+def equal_points(graph: Graph) -> tuple[Int, Int, Int]:
     """Merges of points that coincide; the last node of each place; its number of points."""
     n_points = graph.place.size
     size = np.bincount(graph.place, minlength=graph.n_nodes)

@@ -89,7 +89,7 @@ def _before(a, b, level, length):
 
 
 @njit(cache=True)
-def _rise(at, heap, place, level, length):
+def rise(at, heap, place, level, length):
     edge = heap[at]
     while at > 0:
         above = (at - 1) >> 1
@@ -103,7 +103,7 @@ def _rise(at, heap, place, level, length):
 
 
 @njit(cache=True)
-def _sink(at, n, heap, place, level, length):
+def sink(at, n, heap, place, level, length):
     edge = heap[at]
     while True:
         below = 2 * at + 1
@@ -121,7 +121,7 @@ def _sink(at, n, heap, place, level, length):
 
 
 @njit(cache=True)
-def _drop(edge, n, heap, place, level, length):
+def drop(edge, n, heap, place, level, length):
     """Take an edge out of a heap of n; returns n - 1."""
     at = place[edge]
     place[edge] = -1
@@ -129,8 +129,8 @@ def _drop(edge, n, heap, place, level, length):
     if at < n:
         heap[at] = heap[n]
         place[heap[at]] = at
-        _rise(at, heap, place, level, length)
-        _sink(place[heap[at]], n, heap, place, level, length)
+        rise(at, heap, place, level, length)
+        sink(place[heap[at]], n, heap, place, level, length)
     return n
 
 
@@ -201,8 +201,8 @@ def _renew(
                     total += spread[b] + spread[x]
                 length[edge] = np.sqrt(total)
             level[edge] = level_of(kind[edge], node[b], node[x])
-            _rise(place[edge], heap, place, level, length)
-            _sink(place[edge], n_edges, heap, place, level, length)
+            rise(place[edge], heap, place, level, length)
+            sink(place[edge], n_edges, heap, place, level, length)
             before = half
         half = follow[half]
 
@@ -225,7 +225,7 @@ def prepare(ends, kind, level, length, node, table, heap, place, head, follow, d
             head[cluster] = 2 * edge + side
             degree[cluster] += 1
     for at in range(n // 2 - 1, -1, -1):
-        _sink(at, n, heap, place, level, length)
+        sink(at, n, heap, place, level, length)
 
 
 @njit(cache=True, nogil=True)
@@ -249,7 +249,7 @@ def advance(
         merges[merge, 0], merges[merge, 1] = number[a], number[b]
         if degree[a] > degree[b]:
             a, b = b, a
-        n_edges = _drop(shortest, n_edges, heap, place, level, length)
+        n_edges = drop(shortest, n_edges, heap, place, level, length)
         _remove(shortest, table, ends)
         degree[b] -= 1
         earlier = node[b]
@@ -272,7 +272,7 @@ def advance(
                     head[b] = half
                     degree[b] += 1
                 else:
-                    n_edges = _drop(edge, n_edges, heap, place, level, length)
+                    n_edges = drop(edge, n_edges, heap, place, level, length)
                     degree[x] -= 1
                     if not by_centre:
                         _combine(linkage, known, edge, kind, length, count)
@@ -280,8 +280,8 @@ def advance(
                 if not by_centre:
                     if not another:
                         level[known] = level_of(kind[known], node[b], node[x])
-                    _rise(place[known], heap, place, level, length)
-                    _sink(place[known], n_edges, heap, place, level, length)
+                    rise(place[known], heap, place, level, length)
+                    sink(place[known], n_edges, heap, place, level, length)
             half = behind
         head[a] = -1
         number[b] = n_points + merge
