@@ -68,11 +68,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -169,11 +169,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -278,11 +278,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -391,11 +391,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -506,11 +506,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -613,11 +613,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -716,11 +716,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -822,11 +822,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -930,11 +930,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -1044,11 +1044,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -1157,11 +1157,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
@@ -1268,11 +1268,11 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
-        cut_off : Where rows may have several labels, which ones a row gets: those of at least
-            one half ('half'); those above a cut-off fitted to the best scores of each row
-            ('instance'); the same number of best ones for each row ('rank', RCut); those above
-            a threshold of each class ('class', SCut); the last three by rows held out in folds.
-            'auto': 'instance' where folds are there, else 'half'. Where every row of the
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
             training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.

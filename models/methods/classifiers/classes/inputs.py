@@ -55,10 +55,10 @@ class ClassifierParams(Params):
     )
     cut_off: CutOff = Field(
         "auto",
-        description="Where rows may have several labels, which ones a row gets: those of at least "
-        "one half ('half'); those above a cut-off fitted to the best scores of each row "
-        "('instance'); the same number of best ones for each row ('rank', RCut); those above a "
-        "threshold of each class ('class', SCut); the last three by rows held out in folds. "
+        description="Where rows may have several labels, which ones a row gets: classes of at "
+        "least one half ('half'), classes above a cut-off fitted to the best scores of each row "
+        "('instance'), the same number of best ones for each row ('rank', RCut), or classes above "
+        "a threshold for each class ('class', SCut); the last three by rows held out in folds. "
         "'auto': 'instance' where folds are there, else 'half'. Where every row of the training "
         "has a label, a row gets its best one at least.",
     )

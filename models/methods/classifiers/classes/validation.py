@@ -92,7 +92,7 @@ def tally(
     n_terms = 0 if one_each else 1 + min(n_classes, N_CUT_SCORES)
     products, targets = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
     kept: list[tuple[Float, Mask]] = []
-    told: dict[str, Float] = {}
+    cutting: dict[str, Float] = {}
     for block in row_blocks(out.n_rows, scorer.width, BLOCK):
         scored = scorer(out.design[block])
         values = scored.values
@@ -109,7 +109,7 @@ def tally(
             products += terms.T @ terms
             targets += terms.T @ cuts
             own_counts = counts(values, scored.top(min(n_classes, MOST_RANKS)), has, cut_off)
-            told = {name: told.get(name, 0.0) + some for name, some in own_counts.items()}
+            cutting = {name: cutting.get(name, 0.0) + some for name, some in own_counts.items()}
         right += (has & gets).sum(axis=0)
         predicted += gets.sum(axis=0)
         if sum(some.size for some, _ in kept) < MOST_SCORES:
@@ -122,7 +122,7 @@ def tally(
         "log_slope": np.array([log_slope * out.n_rows, float(out.n_rows)]),
         "products": products,
         "targets": targets,
-        **told,
+        **cutting,
     }
 
 
