@@ -16,7 +16,7 @@ from models.methods.classifiers.classes.answers import Scorer
 from models.methods.classifiers.classes.problem import Problem
 from models.registry import method
 from models.tree import class_paths
-from tests.models.methods.classifiers.classes.test_validation import several
+from tests.models.methods.classifiers.classes.several_kit import several
 
 N = 12
 

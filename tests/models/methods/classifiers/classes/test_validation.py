@@ -22,6 +22,7 @@ from models.methods.classifiers.classes.cut_offs import CutOff
 from models.methods.classifiers.classes.problem import Problem
 from models.registry import method
 from models.tree import class_paths
+from tests.models.methods.classifiers.classes.several_kit import several
 
 
 def problem(code: np.ndarray, n_classes: int, design: np.ndarray | None = None) -> Problem:
@@ -181,16 +182,6 @@ def test_calibration_makes_probabilities_of_new_rows_more_likely() -> None:
     calibrated = fit(train, "rr-svm", C=0.002, calibrate=True)
     np.testing.assert_array_equal(raw.model.arrays["weights"], calibrated.model.arrays["weights"])
     assert log_loss("rr-svm", calibrated, test) < 0.97 * log_loss("rr-svm", raw, test)
-
-
-def several(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of one to three rare labels of twelve; features are noisy sums of theirs."""
-    centers = np.random.default_rng(0).normal(size=(12, 10))
-    rng = np.random.default_rng(seed)
-    has = np.zeros((n_rows, 12), dtype=bool)
-    for row in has:
-        row[rng.permutation(12)[: rng.integers(1, 4)]] = True
-    return has, has @ centers + 0.8 * rng.normal(size=(n_rows, 10))
 
 
 def test_cut_offs_of_several_labels_beat_one_half() -> None:
