@@ -48,12 +48,38 @@ class Row(BaseModel):
     )
 
 
+class Tested(BaseModel):
+    """A two-sided test."""
+
+    n_better: int
+    n_worse: int
+    p_value: float
+
+
+class RunDifference(BaseModel):
+    """A run beside the one whose trees have the purest classes, row by row."""
+
+    run: int = Field(description="The number of the run.")
+    than: int = Field(description="The number of the run with the highest dendrogram purity.")
+    rows: Tested = Field(
+        description="Sign test by the purity of each row: the mean share of its class in the "
+        "smallest clusters with the others of its class. Rows of a class hang together, so that "
+        "this says a difference too easily where whole clusters differ."
+    )
+    classes: Tested = Field(
+        description="Wilcoxon's signed-rank test by the mean purity of each class."
+    )
+
+
 class ComparisonTable(TypedDict):
     """The table of a comparison."""
 
     table: Annotated[list[Row], Field(description="A row for each run, in order.")]
     best: Annotated[
         dict[str, int], Field(description="The number of the row with the best mean, by metric.")
+    ]
+    differences: Annotated[
+        list[RunDifference], Field(description="Whether runs differ beyond chance.")
     ]
 
 

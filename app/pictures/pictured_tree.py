@@ -14,7 +14,7 @@ from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
 from models.tree.cluster_names import called
-from models.tree.labels import Categories, shared
+from models.tree.labels import Categories, shared, words
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.noise import NAME
 from models.tree.tree import Tree
@@ -30,7 +30,8 @@ class PicturedTree:
     tip : whether no child is shown.
     folded : whether a tip stands for a subtree.
     colour : of the branch above the node.
-    label : uncut text; "" for none. An inner node has the name that it was given.
+    label : uncut text; "" for none. An inner node has the name that it was given. Coloured by
+        labels, a tip of several rows also has the most frequent one with its share.
     called : uncut text for each inner node: its name, or one after what is below it.
     plain : whether no node is folded.
     support : in [0, 1], NaN where there is none; None for a tree without support.
@@ -115,8 +116,15 @@ def take(
     if painted:
         colour = _painted(tree, node, parent, colour, painted)
     named = _called(tree, node, counts, labels, ids)
+    common: list[str | None] = [None] * len(node)
+    if categories is not None and labels == "name":
+        common = words(tree, categories, node, parent, readable)
+        named = [
+            own if word is None or (row >= 0 and tree.name[row]) else word
+            for row, own, word in zip(node.tolist(), named, common, strict=True)
+        ]
     known = node if ids is None else np.where(node < 0, -1, ids[np.maximum(node, 0)])
-    label = _labels(tree, node, tip, counts, labels, ids, named)
+    label = _labels(tree, node, tip, counts, labels, ids, named, common)
     return PicturedTree(
         parent, tip, folded, counts, height, place, chosen, colour, label, named,
         _support(tree, node, tip), legend, style,
@@ -160,21 +168,33 @@ def _labels(
     labels: Literal["name", "id"],
     ids: Int | None,
     names: list[str],
+    common: list[str | None],
 ) -> list[str]:
+    """common : what the rows under each node are, which stands after the name of a tip."""
     text: list[str] = []
     for place, (row, end, leaves) in enumerate(
         zip(node.tolist(), tip.tolist(), counts.tolist(), strict=True)
     ):
+        word = common[place]
         if row < 0:
             text.append(f"{leaves:,} more")
         elif end and leaves > 1:
             count, name = f" ({leaves:,})", names[place]
+            if word is not None and name != word:
+                name = _beside(name.removesuffix(count), word)
             text.append(name.removesuffix(count) + count if name else f"{leaves:,} leaves")
+        elif end and word is not None:
+            text.append(word if names[place] == word else _beside(names[place], word))
         elif end and tree.name[row] is None:
             text.append(str(row if ids is None else int(ids[row])))
         else:
             text.append(names[place] if end or (labels == "name" and tree.name[row]) else "")
     return text
+
+
+def _beside(name: str, word: str) -> str:
+    """A name and the label that most rows have; once where they are the same."""
+    return word if word.rpartition(" ")[0] == name else f"{name}: {word}"
 
 
 def hues(

@@ -5,7 +5,7 @@ The colouring of a tree is a category for each leaf, from which inner nodes' cat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -279,6 +279,88 @@ def shared(
         category[mixed] = most
         share[mixed] = times / count[mixed]
     return category, share
+
+
+MOST_LEVELS = 64
+MOST_ROWS = 1 << 21
+"""The levels of inner nodes that get words, and the rows that are gone through for them, at most:
+the upper levels come first."""
+
+
+def words(
+    tree: Tree,
+    categories: Categories,
+    nodes: Int,
+    parent: Int,
+    describe: Callable[[str], str] = str,
+) -> list[str | None]:
+    """What the rows under each node are, as "dog 97%": the most frequent label and its share of the
+    rows with one, rounded down, so that 100% is all of them. None where fewer than two rows have
+    one, for the clusters of a cut, and for nodes of lower levels where rows are very many.
+
+    nodes : rows of the tree in preorder, -1 for none. parent : the place of each one's parent, -1
+        for the first. describe : of a label's text.
+
+    O(n log n) of the rows for the nodes without others below, and for each level of the others.
+
+    Source: "From Logits to Hierarchies" (2025), figure 7.
+    """
+    found: list[str | None] = [None] * len(nodes)
+    if categories.labels is None:
+        return found
+    depth = np.zeros(len(nodes), dtype=np.int64)
+    for place, up in enumerate(parent[1:].tolist(), 1):
+        depth[place] = depth[up] + 1
+    tip = np.bincount(parent[1:], minlength=len(nodes)) == 0
+    n_levels = min(MOST_LEVELS, MOST_ROWS // max(len(categories.labels.code), 1))
+    parts = [
+        tip,
+        *(~tip & (depth == level) for level in range(min(n_levels, int(depth.max()) + 1))),
+    ]
+    for part in parts:
+        places = np.flatnonzero(part & (nodes >= 0))
+        number, times, n = commonest(tree, categories, nodes[places])
+        for place, label, most, of in zip(
+            places.tolist(), number.tolist(), times.tolist(), n.tolist(), strict=True
+        ):
+            if of > 1:
+                text = describe(categories.labels.text[label].as_py())
+                found[place] = f"{text} {100 * most // of}%"
+    return found
+
+
+def commonest(tree: Tree, categories: Categories, nodes: Int) -> tuple[Int, Int, Int]:
+    """The number of the most frequent label of the rows (or leaves) under each node, how many have
+    it, and how many have a label; -1, 0 and 0 for none. Ties go to the first in sorted order.
+
+    nodes : do not lie below each other. O(n log n) of rows or leaves.
+    """
+    known = categories.labels
+    assert known is not None
+    at = spans(tree)
+    by_leaf = known.of == "leaf"
+    code = categories.of_leaf if by_leaf else known.code
+    place = np.arange(tree.n_leaves) if by_leaf else at.start[tree.leaf_of_point].astype(np.int64)
+    order = np.argsort(at.start[nodes])
+    begin = at.start[nodes][order].astype(np.int64)
+    end = begin + at.count[nodes][order]
+    number, times = np.full(len(nodes), -1, dtype=np.int64), np.zeros(len(nodes), dtype=np.int64)
+    total = np.zeros(len(nodes), dtype=np.int64)
+    if not len(nodes):
+        return number, times, total
+    below = np.searchsorted(begin, place, side="right") - 1
+    inside = np.flatnonzero((code >= 0) & (below >= 0) & (place < end[below]))
+    width = known.n_labels
+    cells, counts = np.unique(
+        order[below[inside]] * np.int64(width) + known.in_order[code[inside]], return_counts=True
+    )
+    node, label = np.divmod(cells, max(width, 1))
+    best = np.lexsort((-label, counts, node))
+    last = best[np.flatnonzero(np.diff(node[best], append=-1))]
+    number[node[last]] = _inverse(known.in_order)[label[last]]
+    times[node[last]] = counts[last]
+    np.add.at(total, node, counts)
+    return number, times, total
 
 
 def _most(categories: Categories, start: Int, count: Int) -> tuple[Int, Int]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from models.arrays import Arrays
+from models.arrays import Arrays, Float, Int
 from models.errors import UsageError
 from models.inputs.data import Value, as_matrix
 from models.registry import method
@@ -92,6 +92,12 @@ Write = Callable[[int, PlanResult, Mapping[str, Value]], Mapping[str, bytes]]
 
 _FILE = "file:"
 
+CODE, PURITY = "code", "purity"
+"""The class and the purity of each row of a piece."""
+MOST_ROWS, MOST_VALUES, MOST_STEPS = 100_000, 20_000_000, 500_000_000
+"""Rows, values of all pieces together and steps for one tree, up to which runs are compared row by
+row."""
+
 UNLIKE = 1.25
 """The ratio of the most to the fewest leaves from which values of `lhd` are not compared."""
 
@@ -122,15 +128,38 @@ class ComparisonRuns:
         it, an array of bytes for each file."""
         contender = self._options.runs[int(piece["run"])]
         kept: dict[str, bytes] = {}
+        by_row: Arrays = {}
         try:
             result, inputs, figures = self._run(contender.plan(int(piece["seed"])), progress)
+            by_row = self._by_row(result)
             if self._write is not None and piece["seed"] == 0:
                 files = self._write(int(piece["run"]), result, inputs)
                 kept = {f"{_FILE}{name}": content for name, content in files.items()}
         except (UsageError, MemoryError) as error:
             figures = {"error": problem_of(error)}
         contents = {"figures": json.dumps(figures).encode(), **kept}
-        return {name: np.frombuffer(content, dtype=np.uint8) for name, content in contents.items()}
+        packed = {name: np.frombuffer(part, dtype=np.uint8) for name, part in contents.items()}
+        return {**packed, **by_row}
+
+    def _by_row(self, result: PlanResult) -> Arrays:
+        """The class and the purity of each row, where they are compared row by row."""
+        from models.metrics.inputs import classes_of
+        from models.metrics.row_purity import row_purity
+
+        labels: Any = self._values.get("labels")
+        tree = result.fitted.tree
+        most = min(MOST_ROWS, MOST_VALUES // len(self._options.pieces()))
+        if labels is None or tree.n_points > most:
+            return {}
+        try:
+            code = classes_of(labels, tree.n_points).code
+        except UsageError:
+            # Labels that no metric could read; the metrics that were requested say so.
+            return {}
+        n_shared = int((np.bincount(code) > 1).sum())
+        if n_shared * (tree.n_points + tree.n_nodes) > MOST_STEPS:
+            return {}
+        return {CODE: code, PURITY: row_purity(tree, code)}
 
     def _run(
         self, plan: Plan, progress: Progress
@@ -278,8 +307,13 @@ def compare(options: ComparisonOptions, crew: Crew, runs: Path | None = None) ->
     """
     pieces = options.pieces()
     figures: list[dict[str, Any]] = [{}] * len(pieces)
+    by_run: dict[int, list[Float]] = {}
+    code: Int | None = None
     for number, arrays in crew.compute(pieces):
         figures[number] = json.loads(arrays["figures"].tobytes())
+        if PURITY in arrays:
+            code = np.asarray(arrays[CODE])
+            by_run.setdefault(int(pieces[number]["run"]), []).append(np.asarray(arrays[PURITY]))
         for name, content in arrays.items():
             if runs is not None and name.startswith(_FILE):
                 path = runs / str(pieces[number]["run"]) / name.removeprefix(_FILE)
@@ -304,7 +338,65 @@ def compare(options: ComparisonOptions, crew: Crew, runs: Path | None = None) ->
     return {
         "table": table,
         "best": {name: row for name, row in best.items() if not (is_unlike and name == "lhd")},
+        "differences": [] if code is None else differences(by_run, code),
     }
+
+
+def differences(by_run: Mapping[int, Sequence[Float]], code: Int) -> list[dict[str, Any]]:
+    """Each run against the one with the highest dendrogram purity, on the same rows.
+
+    by_run : (n_rows,) the purity of each row, by seed. code : (n_rows,) the class of each row. The
+    p-values of all runs together are adjusted by Holm's method.
+
+    Source: Yang and Liu, "A re-examination of text categorization methods" (1999); Holm, "A simple
+    sequentially rejective multiple test procedure" (1979).
+    """
+    from models.metrics.classification.evaluation import tested_ranks, tested_signs
+    from models.metrics.row_purity import class_purity
+
+    purity = {run: np.mean(of_seeds, axis=0) for run, of_seeds in sorted(by_run.items())}
+    pairs = np.bincount(code)[code] - 1.0
+    if len(purity) < 2 or not pairs.any():
+        return []
+    known = pairs > 0
+    best = max(purity, key=lambda run: float(purity[run][known] @ pairs[known]))
+    others = [run for run in purity if run != best]
+    signs, ranks = [], []
+    for run in others:
+        gain = purity[run][known] - purity[best][known]
+        signs.append(tested_signs(int((gain > EVEN).sum()), int((gain < -EVEN).sum())))
+        apart = class_purity(purity[run], code) - class_purity(purity[best], code)
+        apart = apart[~np.isnan(apart)]
+        ranks.append(tested_ranks(np.where(np.abs(apart) > EVEN, apart, 0.0)))
+    adjusted = [holm([one.p_value for one in tests]) for tests in (signs, ranks)]
+    return [
+        {
+            "run": run,
+            "than": best,
+            **{
+                name: {"n_better": one.n_better, "n_worse": one.n_worse, "p_value": p_value}
+                for name, one, p_value in (
+                    ("rows", signs[place], adjusted[0][place]),
+                    ("classes", ranks[place], adjusted[1][place]),
+                )
+            },
+        }
+        for place, run in enumerate(others)
+    ]
+
+
+EVEN = 1e-12
+"""Purities that differ by no more are even: the rest is rounding."""
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p-values of several tests, adjusted so that the chance of any false finding is bounded:
+    the i-th smallest of n is multiplied by n - i + 1, and none is below a smaller one's."""
+    adjusted, least = [0.0] * len(p_values), 0.0
+    for place, number in enumerate(np.argsort(p_values, kind="stable").tolist()):
+        least = max(least, min(1.0, (len(p_values) - place) * p_values[number]))
+        adjusted[number] = least
+    return adjusted
 
 
 def _lhd_leaves(figures: Sequence[Mapping[str, Any]]) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from app.creation.expiry import ExpiresAtField
 from app.creation.fields import CutBody, Inputs, MaybeGiven, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
-from app.creation.result_schemas import Row
+from app.creation.result_schemas import Row, RunDifference
 from app.creation.step_schemas import MethodId, NewStep, Params
 from models.parameters import Exact
 from models.preprocess.steps import Step
@@ -50,6 +50,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
     "best": {"nmi": 0},
+    "differences": [],
 }
 
 
@@ -109,11 +110,21 @@ class Comparison(NamedJobBody):
     best: dict[str, int] | None = Field(
         description="The number of the row with the best mean, by metric."
     )
+    differences: list[RunDifference] | None = Field(
+        None,
+        description="Where labels are given and rows are at most 100,000: each run against the one "
+        "with the highest dendrogram purity, on the same rows, means over seeds. The p-values are "
+        "adjusted for the number of runs (Holm).",
+    )
 
     @classmethod
     def left(cls, record: Record) -> dict[str, Any]:
         result = {} if record.result is None else record.result["comparison"]
-        return {"table": _linked(record.id, result.get("table")), "best": result.get("best")}
+        return {
+            "table": _linked(record.id, result.get("table")),
+            "best": result.get("best"),
+            "differences": result.get("differences"),
+        }
 
 
 def _linked(job_id: str, table: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:

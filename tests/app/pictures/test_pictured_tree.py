@@ -114,3 +114,20 @@ def test_a_dark_picture_has_no_colour_of_the_light_one(shape: str) -> None:
     for colour in (LIGHT.paper, LIGHT.text, LIGHT.ink, LIGHT.guide, LIGHT.faint):
         assert colour not in dark
     assert f'fill="{style("dark").paper}"' in dark
+
+
+def test_tips_of_several_rows_have_their_most_frequent_label_with_its_share() -> None:
+    leaf = np.repeat([1, 2], [10, 4]).astype(np.int32)
+    names = np.array([None, None, "birds"], dtype=object)
+    tree = Tree(
+        np.array([-1, 0, 0], dtype=np.int32), np.array([1.0, 0.0, 0.0]),
+        np.array([14, 10, 4]), names, leaf,
+    )  # fmt: skip
+    of_rows = ["dog"] * 9 + ["cat"] + ["owl"] * 3 + ["dog"]
+    for shape in SHAPES:
+        drawn = texts(svg(tree, categories=by(tree, of_rows), shape=shape))
+        assert {"dog 90%", "birds: owl 75%"} <= set(drawn), shape
+    assert not any("%" in text for text in texts(svg(tree)))
+    # A name that is the label is not written twice; a folded subtree keeps its number of leaves.
+    named = svg(FOUR, categories=by(FOUR, ["a", "a", "b", "b"]), depth=1)
+    assert {"a 100% (2)", "b 100% (2)"} <= set(texts(named))

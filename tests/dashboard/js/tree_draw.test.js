@@ -407,6 +407,20 @@ test("what rows are called", () => {
   assert.equal(rowText(scene, store, 0), "Root, 3 leaves");
 });
 
+test("rows coloured by labels are called after the most frequent one", () => {
+  const store = storeOf(["", 3, [null, 1, ["x", 0], ["y", 0]], [null, 0], ["dog", 0], ["d", 0]], { fold: [1] }); // prettier-ignore
+  const scene = build(store, WHOLE);
+  const answer = { common: ["cat 50%", "cat 66%", "dog 97%", "dog 97%", "dog 97%"] };
+  const nodes = [...scene.id].map((id, at) => ({ id, common: answer.common[at] }));
+  store.recolour(/** @type {any} */ ({ nodes }));
+  const titles = [0, 1, 2, 3, 4].map((row) => titleOf(store, scene, row));
+  assert.deepEqual(titles.slice(2), ["dog 97%", "dog 97%", "d: dog 97%"]);
+  assert.match(titles[1], /cat 66%.* · 2 leaves$/);
+  assert.equal(titles[0], "", "what is above others has no name beside them");
+  store.clearColours();
+  assert.equal(titleOf(store, scene, 2), "4");
+});
+
 test("the rows around one, in drawing order", () => {
   const scene = build(storeOf(LIFE), WHOLE);
   assert.deepEqual(rowsAround(scene, 5), [0, 1, 4, 5, 6, 7]);

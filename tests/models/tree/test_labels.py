@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets, at_most_one
 from models.tree.build import from_partition
-from models.tree.labels import Labels, labels, leaf_codes, mix
+from models.tree.labels import Labels, labels, leaf_codes, mix, of_cut, of_labels, words
 from models.tree.tree import Tree
 from models.tree.walk import path
+from models.tree.window import fold
 from tests.models.tree.strategies_kit import random_tree
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(-3, 12)), min_size=1, max_size=40)
@@ -98,3 +99,43 @@ def test_label_sets_of_at_most_one_label() -> None:
     with pytest.raises(UsageError, match="2 labels at row 1") as caught:
         at_most_one(several)
     assert caught.value.where == {"role": "labels", "row": 1}
+
+
+@given(random_tree(), st.data())
+def test_the_words_of_nodes_are_their_most_frequent_label_and_its_share(
+    tree: Tree, data: st.DataObject
+) -> None:
+    by_leaf = data.draw(st.booleans())
+    n = tree.n_leaves if by_leaf else tree.n_points
+    if n == 0:
+        return
+    values = data.draw(st.lists(st.sampled_from([None, "a", "b", "c"]), min_size=n, max_size=n))
+    labelled = labels(tree, values)
+    part = fold(tree, 0, max_nodes=data.draw(st.integers(1, 12)))
+    leaf_of = tree.leaves if labelled.of == "leaf" else tree.leaf_of_point
+    expected: list[str | None] = []
+    for node in part.node.tolist():
+        under = [
+            value
+            for value, leaf in zip(values, leaf_of.tolist(), strict=True)
+            if value is not None and node in path(tree, leaf)
+        ]
+        counts = Counter(under)
+        best = min(counts, key=lambda label: (-counts[label], label), default=None)
+        text = None if best is None else f"{best} {math.floor(100 * counts[best] / len(under))}%"
+        expected.append(text if len(under) > 1 else None)
+    assert words(tree, of_labels(tree, labelled), part.node, part.parent) == expected
+
+
+def test_clusters_of_a_cut_have_no_words() -> None:
+    tree = from_partition([0, 0, 1], 2)
+    nodes = np.arange(3)
+    assert words(tree, of_cut(tree, k=2), nodes, np.array([-1, 0, 0])) == [None] * 3
+
+
+def test_a_share_is_all_only_where_it_is_all() -> None:
+    tree = from_partition([0] * 1000, 1)
+    values = ["dog"] * 999 + ["cat"]
+    colours = of_labels(tree, labels(tree, values))
+    nodes, parent = np.arange(tree.n_nodes), np.arange(tree.n_nodes) - 1
+    assert set(words(tree, colours, nodes, parent)) == {"dog 99%"}

@@ -9,6 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import MOST_BEST, Given, Inputs, NewWork
+from app.creation.result_schemas import Tested
 from models.metrics.classification.scores import DEFAULT_TABLES, MetricId, TableId
 from models.parameters import Exact
 
@@ -180,14 +181,6 @@ class EvaluationTables(BaseModel):
     class_: list[ClassF1] = Field([], alias="class")
     confusions: list[Confusion] = Field([], description="The most frequent ones, at most 100.")
     node: list[NodeF1] = Field([], description="Only if `by` asks for it.")
-
-
-class Tested(BaseModel):
-    """A two-sided test."""
-
-    n_better: int
-    n_worse: int
-    p_value: float
 
 
 class Difference(BaseModel):

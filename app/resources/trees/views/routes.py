@@ -27,7 +27,7 @@ from models.editions.edited import EditedTree
 from models.levels.layers import MIN_SIZE, SIGNIFICANT, fitted_layers, layers
 from models.tree.cluster_names import called, cluster_names
 from models.tree.cut import clusters
-from models.tree.labels import Categories, shared
+from models.tree.labels import Categories, shared, words
 from models.tree.noise import counted_as_cluster
 from models.tree.tree import Tree
 from models.tree.window import Folded, scene
@@ -74,7 +74,8 @@ async def view_tree(
 
     With `color_by`, a node has the `category` that all leaves under it share; a folded node has
     that of most of its leaves, with their `share`. A leaf with several rows has their most frequent
-    label. Labels are numbered by their frequency in the whole tree, clusters from left to right.
+    label. Nodes of several labelled rows have it in words too, as `common`: "dog 97%". Labels are
+    numbered by their frequency in the whole tree, clusters from left to right.
     """
 
     def laid_out() -> Iterator[bytes]:
@@ -95,6 +96,8 @@ async def view_tree(
             closed=shown.closed,
         )
         _call(tree, drawn.nodes)
+        if categories is not None:
+            _say(tree, drawn.nodes, categories)
         if edition is not None:
             _mark(shown, drawn.nodes)
         axis = None if drawn.axis is None else {"top": drawn.axis[0], "bottom": drawn.axis[1]}
@@ -118,6 +121,17 @@ def _call(tree: Tree, nodes: list[dict[str, Any]]) -> None:
     for node, name in zip(nodes, called(tree, rows, counts), strict=True):
         if name is not None:
             node["called"] = name
+
+
+def _say(tree: Tree, nodes: list[dict[str, Any]], categories: Categories) -> None:
+    """Write the most frequent label of each node and its share; `nodes` are in preorder."""
+    rows = np.array([node["id"] for node in nodes])
+    places = {row: place for place, row in enumerate(rows.tolist())}
+    parent = np.array([places.get(node["parent"], -1) for node in nodes])
+    found = words(tree, categories, rows, parent, parts.shortened)
+    for node, word in zip(nodes, found, strict=True):
+        if word is not None:
+            node["common"] = word
 
 
 def _mark(shown: EditedTree, nodes: list[dict[str, Any]]) -> None:

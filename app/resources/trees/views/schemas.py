@@ -43,6 +43,11 @@ class ViewNode(BaseModel):
         description="The share of the leaves under the node that have the category: 1 except for "
         "folded nodes.",
     )
+    common: str | None = Field(
+        default=None,
+        description="With `color_by` labels: the most frequent label of the rows under the node "
+        "and its share of those with one, rounded down; null for fewer than two.",
+    )
     note: str | None = Field(default=None, description="With `edition`: its note, if it has one.")
     colour: str | None = Field(
         default=None, description="With `edition`: `#rrggbb`, its own or that of the next above."

@@ -28,6 +28,11 @@ class AsyncComparison(AsyncArtifact):
         """The number of the row with the best mean, by metric."""
         return dict(self.body.get("best") or {})
 
+    @property
+    def differences(self) -> list[dict[str, Any]]:
+        """Each run against the one with the highest dendrogram purity, tested on the same rows."""
+        return list(self.body.get("differences") or [])
+
     def rows(self) -> list[dict[str, Any]]:
         """A flat mapping for each run: `method`, `params`, `seeds`, `seconds`, the mean of each
         metric and its `<metric>_std`, the `error` of a run that failed, and the `tree` of one that

@@ -28,6 +28,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -67,6 +68,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -89,6 +96,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -120,6 +128,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -160,6 +169,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -183,6 +198,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -215,6 +231,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         n_samples: int = 500,
@@ -261,6 +278,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         n_samples : Number of draws of each chain after its burn-in.
@@ -287,6 +310,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "n_samples": n_samples,
@@ -323,6 +347,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         covariance: Literal["M1", "M2", "M3"] = "M3",
@@ -366,6 +391,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         covariance : Which weights share a precision around their parent: 'M1' all weights of
@@ -395,6 +426,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "covariance": covariance,
@@ -429,6 +461,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -473,6 +506,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -499,6 +538,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -533,6 +573,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -572,6 +613,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -595,6 +642,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -626,6 +674,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -667,6 +716,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -691,6 +746,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -723,6 +779,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -765,6 +822,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -790,6 +853,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -823,6 +887,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -865,6 +930,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -894,6 +965,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -928,6 +1000,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -971,6 +1044,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -998,6 +1077,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -1032,6 +1112,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -1076,6 +1157,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -1104,6 +1191,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,
@@ -1138,6 +1226,7 @@ class ClassifiersMethods(Generic[R]):
         intercept: bool = True,
         empty_classes: Literal["refuse", "leave-out"] = "refuse",
         calibrate: bool = False,
+        cut_off: Literal["auto", "half", "instance", "rank", "class"] = "auto",
         n_folds: int = 5,
         criterion: Literal["micro_f1", "macro_f1"] = "micro_f1",
         C: float | Literal["auto"] = 1.0,
@@ -1179,6 +1268,12 @@ class ClassifiersMethods(Generic[R]):
         calibrate : Whether probabilities, and where rows may have several labels their cut-
             offs, are fitted to the scores of rows held out in folds. With 'C' auto they always
             are.
+        cut_off : Where rows may have several labels, which ones a row gets: classes of at least
+            one half ('half'), classes above a cut-off fitted to the best scores of each row
+            ('instance'), the same number of best ones for each row ('rank', RCut), or classes
+            above a threshold for each class ('class', SCut); the last three by rows held out in
+            folds. 'auto': 'instance' where folds are there, else 'half'. Where every row of the
+            training has a label, a row gets its best one at least.
         n_folds : Number of folds of rows to choose by.
         criterion : What 'C' auto maximises on the rows held out.
         C : Weight of the loss against the penalty of weights; 'auto' chooses the best of 0.001,
@@ -1202,6 +1297,7 @@ class ClassifiersMethods(Generic[R]):
                 "intercept": intercept,
                 "empty_classes": empty_classes,
                 "calibrate": calibrate,
+                "cut_off": cut_off,
                 "n_folds": n_folds,
                 "criterion": criterion,
                 "C": C,

@@ -482,6 +482,7 @@ class LabelledMethods(Generic[R]):
         gamma: float | Literal["auto"] = "auto",
         form: Literal["full", "diagonal", "low-rank"] = "full",
         rank: int | None = None,
+        covariance: Literal["auto", "spherical", "tied", "full"] = "auto",
         use_unlabeled: bool = False,
         unlabeled_weight: float = 0.5,
         tol: float = 1e-06,
@@ -545,6 +546,10 @@ class LabelledMethods(Generic[R]):
         form : Whether the transformation mixes columns ('full'), stretches each by itself
             ('diagonal') or mixes them to 'rank' columns ('low-rank').
         rank : Number of columns of form 'low-rank'.
+        covariance : The shape of the clusters of transformed rows: one spread for all
+            ('spherical'), one covariance for all ('tied') or one for each ('full'). 'auto':
+            chosen by validation on known clusters, with fewer than four of them one spread.
+            Clusters of directions always have one spread.
         use_unlabeled : Whether to learn from rows without a label as well, clustered and
             learned from by turns.
         unlabeled_weight : With 'use_unlabeled': the weight of an unlabelled row's log-
@@ -581,6 +586,7 @@ class LabelledMethods(Generic[R]):
                 "gamma": gamma,
                 "form": form,
                 "rank": rank,
+                "covariance": covariance,
                 "use_unlabeled": use_unlabeled,
                 "unlabeled_weight": unlabeled_weight,
                 "tol": tol,

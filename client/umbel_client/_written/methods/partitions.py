@@ -591,6 +591,7 @@ class PartitionsMethods(Generic[R]):
         momentum: float | Literal["auto"] = "auto",
         max_iter: int | Literal["auto"] = "auto",
         learning_rate: float | Literal["auto"] = "auto",
+        keep: Literal["auto", "heads"] = "auto",
         batch_size: int = 512,
         device: Literal["cpu", "cuda"] = "cpu",
         seed: int = 0,
@@ -629,6 +630,9 @@ class PartitionsMethods(Generic[R]):
         max_iter : Passes over the points; auto: 100, and more to make 500 steps.
         learning_rate : Step length of the heads (Adam); auto: by the number of steps and the
             size of the values.
+        keep : What the clusters are: those by the best head, or ('auto') by k-means where these
+            tell more of the clusters of a point's neighbours; features of more than 16,777,216
+            values are not compared so.
         batch_size : Points of a step; all where there are fewer.
         device : Where the computation runs: on the processor, or on a GPU.
         seed : Seed of the random generator.
@@ -651,6 +655,7 @@ class PartitionsMethods(Generic[R]):
                 "momentum": momentum,
                 "max_iter": max_iter,
                 "learning_rate": learning_rate,
+                "keep": keep,
                 "batch_size": batch_size,
                 "device": device,
                 "seed": seed,

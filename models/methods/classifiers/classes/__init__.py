@@ -11,4 +11,5 @@ are, where the weights have a posterior.
 - `compressed`: weights of very many classes, with what matters of them.
 - `answers`: from features to scores, and from these to labels, probabilities and paths.
 - `validation`: what is chosen on held-out rows: the weight of the loss, probabilities, cut-offs.
+- `cut_offs`: RCut and SCut: which labels a row gets where it may have several.
 """

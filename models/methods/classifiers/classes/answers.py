@@ -34,12 +34,18 @@ class Rule:
     slope : scores are multiplied by it before the link.
     cut : where a row may have several labels, coefficients of `cut_terms`, whose sum is the least
         score of its labels; empty for a probability of one half.
+    n_best : that many best classes are a row's labels; 0: another rule.
+    thresholds : (n_classes,) the least scores of labels; None: another rule.
+    at_least_one : whether a row has its best class where the rule gives none.
     """
 
     link: Link
     one_each: bool
     slope: float = 1.0
     cut: tuple[float, ...] = ()
+    n_best: int = 0
+    thresholds: Float | None = None
+    at_least_one: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +183,7 @@ def _answered(
     if options.threshold is None and rule.one_each:
         labels, n_labels = best, np.ones(n_rows, dtype=np.int64)
     else:
-        of_row, labels = np.nonzero(_labelled(values, probability, rule, options))
+        of_row, labels = np.nonzero(_labelled(scored, probability, rule, options))
         order = np.lexsort((labels, -probability[of_row, labels], of_row))
         labels, n_labels = labels[order], np.bincount(of_row, minlength=n_rows)
     top = scored.top(min(options.top_k, n_classes))
@@ -195,14 +201,24 @@ def _answered(
     )
 
 
-def _labelled(values: Float, probability: Float, rule: Rule, options: PredictionOptions) -> Mask:
+def _labelled(scored: Scored, probability: Float, rule: Rule, options: PredictionOptions) -> Mask:
     """(n_rows, n_classes) whether a class is one of the row's labels."""
     if options.threshold is not None:
         return probability >= options.threshold
-    if rule.cut:
-        least = cut_terms(values) @ np.array(rule.cut)
-        return np.asarray(values >= least[:, None])
-    return probability >= 0.5
+    values = scored.values
+    if rule.n_best:
+        labelled = np.zeros(values.shape, dtype=bool)
+        np.put_along_axis(labelled, scored.top(min(rule.n_best, values.shape[1])), True, axis=1)
+    elif rule.thresholds is not None:
+        labelled = values >= rule.thresholds
+    elif rule.cut:
+        labelled = values >= (cut_terms(values) @ np.array(rule.cut))[:, None]
+    else:
+        labelled = probability >= 0.5
+    if rule.at_least_one:
+        none = np.flatnonzero(~labelled.any(axis=1))
+        labelled[none, scored.best[none]] = True
+    return np.asarray(labelled)
 
 
 def best_scores(values: Float, n_best: int) -> Int:

@@ -34,6 +34,7 @@ from models.methods.classifiers.classes.coordinates import (
     hardest,
     unheard,
 )
+from models.methods.classifiers.classes.cut_offs import BY_FOLDS
 from models.methods.classifiers.classes.inputs import FLAT_INPUTS, ClassifierParams
 from models.methods.classifiers.classes.problem import (
     Arrangement,
@@ -265,6 +266,8 @@ class Classifier(Method[P]):
         coordinates = problem.coordinates
         scorer = trained.scorer(problem.one_each, coordinates)
         arrays: dict[str, Array] = {**scorer.arrays(), "node": arrangement.node}
+        if tuning.calibration.thresholds:
+            arrays["thresholds"] = np.array(tuning.calibration.thresholds)
         covariance = trained.covariance
         if covariance is not None:
             if coordinates is not None and covariance.ndim == 3:
@@ -290,6 +293,8 @@ class Classifier(Method[P]):
                     "one_each": problem.one_each,
                     "slope": tuning.calibration.slope,
                     "cut": list(tuning.calibration.cut),
+                    "n_best": tuning.calibration.n_best,
+                    "at_least_one": bool((np.diff(problem.start) > 0).all()),
                 },
             ),
             metrics={
@@ -311,14 +316,16 @@ class Classifier(Method[P]):
     def seconds(self, shapes: Shapes, params: Mapping[str, Any]) -> float | None:
         """As of `Method`, for each fold of a choice of `C` or a calibration, and for the result."""
         once, chosen = super().seconds(shapes, params), params.get("C") == "auto"
-        if once is None or not (chosen or params["calibrate"]):
+        by_folds = params["calibrate"] or params["cut_off"] in BY_FOLDS
+        if once is None or not (chosen or by_folds):
             return once
         return once * (1 + int(params["n_folds"]) * (len(CANDIDATES) if chosen else 1))
 
     def _tuned(self, problem: Problem, params: P, run: Run) -> tuple[P, Tuning]:
         """The parameters with a number for `C`, and what else held-out rows tell."""
         weight = getattr(params, "C", None)
-        if weight != "auto" and not params.calibrate:
+        by_folds = params.cut_off in BY_FOLDS and not problem.one_each
+        if weight != "auto" and not (params.calibrate or by_folds):
             return params, Tuning()
         values = CANDIDATES if weight == "auto" else (weight,)
         pieces: list[Piece] = [
@@ -327,7 +334,7 @@ class Classifier(Method[P]):
         tallies: list[Arrays] = [{}] * len(pieces)
         for number, arrays in run.crew.compute(pieces):
             tallies[number] = arrays
-        tuning = tuning_of(values, tallies, params.criterion)
+        tuning = tuning_of(values, tallies, params.criterion, params.cut_off)
         if weight != "auto":
             return params, tuning
         return params.model_copy(update={"C": tuning.C}), tuning
@@ -358,7 +365,8 @@ class Classifier(Method[P]):
         progress(VALIDATED, "validating")
         # Where all rows of several labels are held out, the training knows of none.
         link: Link = trained.link if problem.one_each else "logistic"
-        return tally(problem.part(out), trained.scorer(problem.one_each), link, problem.one_each)
+        scorer, one_each = trained.scorer(problem.one_each), problem.one_each
+        return tally(problem.part(out), scorer, link, one_each, params.cut_off)
 
     def _classify(
         self, model: Model, tree: Tree, data: Data, options: PredictionOptions
@@ -375,7 +383,15 @@ class Classifier(Method[P]):
         advice = "Ask for a smaller 'top_k', or place fewer rows at a time."
         budget.require(self.id, BEST_BYTES * n_best, advice)
         scorer = Scorer.of_model(model.arrays, facts["one_each"])
-        rule = Rule(facts["link"], facts["one_each"], facts["slope"], tuple(facts["cut"]))
+        rule = Rule(
+            facts["link"],
+            facts["one_each"],
+            facts["slope"],
+            tuple(facts["cut"]),
+            int(facts.get("n_best", 0)),
+            model.arrays.get("thresholds"),
+            bool(facts.get("at_least_one", False)),
+        )
         predictions = answers(
             (scorer(rows) for _, rows in blocks(features, max(tree.n_leaves, scorer.width))),
             tree,

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from models.method import Input
+from models.methods.classifiers.classes.cut_offs import CutOff
 from models.methods.classifiers.classes.validation import Criterion
 from models.parameters import Params
 
@@ -51,6 +52,15 @@ class ClassifierParams(Params):
         False,
         description="Whether probabilities, and where rows may have several labels their cut-offs, "
         "are fitted to the scores of rows held out in folds. With 'C' auto they always are.",
+    )
+    cut_off: CutOff = Field(
+        "auto",
+        description="Where rows may have several labels, which ones a row gets: classes of at "
+        "least one half ('half'), classes above a cut-off fitted to the best scores of each row "
+        "('instance'), the same number of best ones for each row ('rank', RCut), or classes above "
+        "a threshold for each class ('class', SCut); the last three by rows held out in folds. "
+        "'auto': 'instance' where folds are there, else 'half'. Where every row of the training "
+        "has a label, a row gets its best one at least.",
     )
     n_folds: int = Field(5, ge=2, le=100, description="Number of folds of rows to choose by.")
     criterion: Criterion = Field(

@@ -7,7 +7,8 @@ folds' tallies add up, so each pair of a fold and a C is a separate piece of wor
 Source: the grid and the five folds follow Gopal, "Large-scale Structured Learning" (2014), §2.6.2
 and §3.4.2. A slope of scores before the link is Platt's scaling without an offset, on a softmax
 temperature scaling (Guo et al. 2017). The cut-off of each row by a regression on its best scores
-follows Gopal and Yang, "Multilabel Classification with Meta-level Features" (2010).
+follows Gopal and Yang, "Multilabel Classification with Meta-level Features" (2010); others are in
+`cut_offs`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,15 @@ from models.methods.classifiers.classes.answers import (
     Link,
     Scorer,
     cut_terms,
+)
+from models.methods.classifiers.classes.cut_offs import (
+    EDGES,
+    MOST_RANKS,
+    CutOff,
+    applied,
+    best_edges,
+    best_rank,
+    counts,
 )
 from models.methods.classifiers.classes.problem import Problem
 from models.numerics.rows import log_softmax
@@ -64,13 +74,16 @@ def folds(problem: Problem, n_folds: int, rng: np.random.Generator) -> Int:
     return fold
 
 
-def tally(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
+def tally(
+    out: Problem, scorer: Scorer, link: Link, one_each: bool, cut_off: CutOff = "auto"
+) -> Arrays:
     """What the scores of held-out rows tell; the arrays of several folds may be added.
 
     right, predicted, actual : (n_classes,) rows that got and have the class, got it, have it.
     log_slope : (2,) sum of rows times the logarithm of the slope of least negative log-likelihood,
         and number of rows.
     products, targets : of the regression of cut-offs; empty where rows have one class.
+    given, given_right : of 'rank' and 'class', see `cut_offs`.
 
     O(N K) and the scores.
     """
@@ -79,6 +92,7 @@ def tally(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
     n_terms = 0 if one_each else 1 + min(n_classes, N_CUT_SCORES)
     products, targets = np.zeros((n_terms, n_terms)), np.zeros(n_terms)
     kept: list[tuple[Float, Mask]] = []
+    cutting: dict[str, Float] = {}
     for block in row_blocks(out.n_rows, scorer.width, BLOCK):
         scored = scorer(out.design[block])
         values = scored.values
@@ -94,6 +108,8 @@ def tally(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
             terms, cuts = cut_terms(values), best_cuts(values, has)
             products += terms.T @ terms
             targets += terms.T @ cuts
+            own_counts = counts(values, scored.top(min(n_classes, MOST_RANKS)), has, cut_off)
+            cutting = {name: cutting.get(name, 0.0) + some for name, some in own_counts.items()}
         right += (has & gets).sum(axis=0)
         predicted += gets.sum(axis=0)
         if sum(some.size for some, _ in kept) < MOST_SCORES:
@@ -106,6 +122,7 @@ def tally(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
         "log_slope": np.array([log_slope * out.n_rows, float(out.n_rows)]),
         "products": products,
         "targets": targets,
+        **cutting,
     }
 
 
@@ -120,18 +137,27 @@ def f1(total: Arrays, criterion: Criterion) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """slope : of scores before the link. cut : coefficients of `cut_terms`, () where not fitted."""
+    """slope : of scores before the link. cut : coefficients of `cut_terms`, () where not fitted.
+
+    n_best, thresholds : of 'rank' and (n_classes,) of 'class'; 0 and () for other cut-offs.
+    """
 
     slope: float = 1.0
     cut: tuple[float, ...] = ()
+    n_best: int = 0
+    thresholds: tuple[float, ...] = ()
 
 
-def calibration(total: Arrays) -> Calibration:
-    """The slope and the cut-offs that added tallies tell."""
+def calibration(total: Arrays, cut_off: CutOff = "auto", micro: bool = True) -> Calibration:
+    """The slope and the cut-offs that added tallies tell. micro : what 'rank' maximises."""
     weighted, n_rows = total["log_slope"].tolist()
     slope = float(np.exp(weighted / max(n_rows, 1.0)))
-    if not total["targets"].size:
+    if not total["targets"].size or cut_off == "half":
         return Calibration(slope)
+    if cut_off == "rank":
+        return Calibration(slope, n_best=best_rank(total, micro))
+    if cut_off == "class":
+        return Calibration(slope, thresholds=tuple(EDGES[best_edges(total)].tolist()))
     ridge = RIDGE * np.trace(total["products"]) * np.eye(total["targets"].size)
     cut = np.linalg.solve(total["products"] + ridge, total["targets"])
     return Calibration(slope, tuple(cut.tolist()))
@@ -154,20 +180,28 @@ class Tuning:
 
 
 def tuning_of(
-    values: Sequence[float | None], tallies: Sequence[Arrays], criterion: Criterion
+    values: Sequence[float | None],
+    tallies: Sequence[Arrays],
+    criterion: Criterion,
+    cut_off: CutOff = "auto",
 ) -> Tuning:
     """The best of the values, of equally good ones the smallest, and its calibration.
 
     tallies : of all folds of the first value, then of the second, ...
     """
     n_folds = len(tallies) // len(values)
+    micro = criterion == "micro_f1"
     totals = [added(tallies[n_folds * i : n_folds * (i + 1)]) for i in range(len(values))]
+    if "given" in totals[0]:
+        totals = [applied(total, cut_off, micro) for total in totals]
     reached = [f1(total, criterion) for total in totals]
     best = int(np.argmax(reached))
     total = totals[best]
     metrics = {f"validation_{name}": f1(total, name) for name in get_args(Criterion)}
-    learned = calibration(total)
+    learned = calibration(total, cut_off, micro)
     metrics["slope"] = learned.slope
+    if learned.n_best:
+        metrics["n_best"] = float(learned.n_best)
     if len(values) == 1:
         return Tuning(values[0], True, learned, metrics)
     edge = "smallest" if best == 0 else "largest"

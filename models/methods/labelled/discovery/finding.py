@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,13 @@ from models.methods.labelled.discovery.mixture import (
     climb,
     clustered,
 )
+from models.methods.labelled.discovery.shapes import (
+    Covariance,
+    Evened,
+    factors_of,
+    scatter_of,
+    shaped,
+)
 from models.running.progress import Progress
 from models.running.threads import limited
 
@@ -26,6 +34,11 @@ MAX_ITER = 300
 
 TOL = 1e-6
 """The least rise of a row's mean log-likelihood."""
+
+GO_ON = 1 / 5
+FEWEST_GO_ON = 3
+"""Clusters with covariances start from this share of the runs, the likeliest ones, but at least
+from so many, and from as many runs on rows that are as wide in all directions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +78,17 @@ def find(
     rng: np.random.Generator,
     progress: Progress,
     threads: int = 1,
+    covariance: Covariance = "spherical",
 ) -> Discovery:
     """New clusters among the rows without a known one.
 
     points : (n_rows, r) transformed. code : (n_rows,) the known cluster, -1 for none.
     may_join : whether rows without a known cluster may be of a known one.
     threads : runs at a time; the result does not depend on them.
+    covariance : of Gaussian clusters; others have one spread.
 
-    O(n_init N K r) for each of tens of iterations; memory 8 N K bytes for the posteriors.
+    O(n_init N K r) for each of tens of iterations, with covariances O(N K r^2) for each of a fifth
+    of the runs more; memory 8 N K bytes for the posteriors.
     """
 
     points = clustered(points, clusterer)
@@ -94,26 +110,61 @@ def find(
             for number, run in enumerate(runs):
                 progress(number / n_init, "finding clusters", f"run {number + 1} of {n_init}")
                 fits.append(run.result())
+            likeliest = sorted(fits, key=lambda fit: -fit.log_likelihood)
+            best = likeliest[0]
+            if covariance != "spherical" and clusterer != "vmf":
+                progress(0.99, "finding clusters", f"{covariance} covariances")
+                n_starts = max(FEWEST_GO_ON, round(GO_ON * n_init))
+                even = Evened.of(rows, best.mixture.variance)
+                near = near @ even.turn.T
+                seeds = [
+                    _start(even.rows.values[rows.code < 0], even.rows, near, n_new, clusterer, rng)
+                    for _ in range(n_starts)
+                ]
+                round_ones = pool.map(partial(climb, even.rows, max_iter=MAX_ITER, tol=TOL), seeds)
+                starts = [fit.mixture for fit in likeliest[:n_starts]]
+                starts += [even.as_given(fit.mixture) for fit in round_ones]
+                ends = pool.map(partial(shaped, rows, covariance=covariance), starts)
+                best = max(ends, key=lambda end: end.log_posteriors[-1]).fit
         finally:
             pool.shutdown(cancel_futures=True)
-    best = max(fits, key=lambda fit: fit.log_likelihood)
-    return _result(points, code, best, fits, known, may_join)
+    return _result(points, code, best, fits, known, may_join, _bic(best, rows))
+
+
+def _bic(fit: MixtureFit, rows: PartlyLabelledRows) -> float:
+    """The Bayesian information criterion (Schwarz 1978) of a fit of these rows."""
+    penalty = fit.mixture.n_parameters * np.log(max(rows.code.size, 1))
+    return float(penalty - 2.0 * fit.log_likelihood)
 
 
 def _result(
-    points: Array, code: Int, best: MixtureFit, fits: list[MixtureFit], known: Float, may_join: bool
+    points: Array,
+    code: Int,
+    best: MixtureFit,
+    fits: list[MixtureFit],
+    known: Float,
+    may_join: bool,
+    bic: float,
 ) -> Discovery:
     n_known, free = known.shape[0], np.flatnonzero(code < 0)
     mixture = best.mixture
-    bic = mixture.n_parameters * np.log(max(points.shape[0] if may_join else free.size, 1))
-    bic = float(bic - 2.0 * best.log_likelihood)
     if not may_join:
         share = np.bincount(code[code >= 0], minlength=n_known) / code.size
+        factors = mixture.factors
+        if factors is not None and n_known and best.mixture.has_each:
+            own = [points[code == cluster] for cluster in range(n_known)]
+            scatter = np.stack(
+                [scatter_of(some, mean) for some, mean in zip(own, known, strict=True)]
+            )
+            counts = np.array([len(some) for some in own], dtype=np.float64)
+            factors = np.concatenate([factors_of(scatter, counts, mixture.variance), factors])
         mixture = Mixture(
             mixture.kind,
             np.vstack([known, mixture.means]),
             np.concatenate([share, mixture.weights * free.size / code.size]),
             mixture.variance,
+            factors,
+            mixture.has_each,
         )
     mixture, logits = assigned(points, code, mixture, n_known, may_join)
     return Discovery(

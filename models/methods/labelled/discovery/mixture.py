@@ -1,5 +1,7 @@
 """Mixtures whose clusters have one spread in common, some of them with rows known to be theirs.
 
+`shapes` goes on from these to clusters with covariances.
+
 A Gaussian cluster has a mean m and the common variance v: its logit at a row z is log w +
 (z.m - |m|^2 / 2) / v, up to what all clusters share. A von Mises-Fisher cluster of directions has
 a mean direction m and the common concentration 1 / v: log w + z.m / v. So one E-step and one M-step
@@ -33,20 +35,44 @@ MOST_KAPPA = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """means : (K, r), of length 1 for directions. weights : (K,) sum to 1. variance : v."""
+    """means : (K, r), of length 1 for directions. weights : (K,) sum to 1. variance : v.
+
+    factors : (1, r, r) or (K, r, r) R of Gaussians with one covariance or with one each, whose
+        inverse is R'R; None: v times the identity.
+    has_each : whether it is one each, also where K is 1.
+    """
 
     kind: Clusterer
     means: Float
     weights: Float
     variance: float
+    factors: Float | None = None
+    has_each: bool = False
 
     def log_joint(self, rows: Array) -> Float:
-        """(n_rows, K) log densities and weights, without what is common to a row. O(N K r)."""
+        """(n_rows, K) log densities and weights, without what is common to a row. O(N K r), with
+        factors O(N K r^2)."""
+        if self.factors is not None:
+            return self._log_densities(rows, self.factors)
         offset = np.log(self.weights)
         if self.kind != "vmf":
             offset = offset - 0.5 * np.einsum("kr,kr->k", self.means, self.means) / self.variance
         scaled = (self.means / self.variance).astype(rows.dtype)
         return np.asarray(rows @ scaled.T, dtype=np.float64) + offset
+
+    def _log_densities(self, rows: Array, factors: Float) -> Float:
+        """With all that rows have in common."""
+        n_columns = self.means.shape[1]
+        joint = np.empty((rows.shape[0], self.weights.size))
+        for cluster, mean in enumerate(self.means):
+            factor = factors[cluster % len(factors)]
+            if cluster < len(factors):
+                turned = np.asarray(rows @ factor.T, dtype=np.float64)
+                volume = float(np.linalg.slogdet(factor)[1])
+            away = turned - factor @ mean
+            joint[:, cluster] = volume - 0.5 * np.einsum("nr,nr->n", away, away)
+        joint += np.log(self.weights) - 0.5 * n_columns * math.log(2.0 * math.pi)
+        return joint
 
     def common(self, squares: float, n_rows: int) -> float:
         """What `log_joint` leaves out, summed over rows with this sum of squares."""
@@ -60,12 +86,18 @@ class Mixture:
     def n_parameters(self) -> int:
         n_clusters, n_columns = self.means.shape
         of_mean = n_columns - 1 if self.kind == "vmf" else n_columns
-        return int(n_clusters * of_mean + (n_clusters - 1) + 1)
+        each = n_columns * (n_columns + 1) // 2
+        of_spread = 1 if self.factors is None else len(self.factors) * each
+        return int(n_clusters * of_mean + (n_clusters - 1) + of_spread)
 
     def some(self, clusters: Int) -> Mixture:
         """With these clusters alone, in this order."""
         weights = self.weights[clusters]
-        return replace(self, means=self.means[clusters], weights=weights / weights.sum())
+        factors = self.factors
+        if factors is not None and self.has_each:
+            factors = factors[clusters]
+        means = self.means[clusters]
+        return replace(self, means=means, weights=weights / weights.sum(), factors=factors)
 
 
 def clustered(rows: Array, clusterer: Clusterer) -> Array:

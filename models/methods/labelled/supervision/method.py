@@ -21,6 +21,7 @@ from models.inputs.data import Data, require_finite
 from models.method import Fitted, Method, Model, Predictions, Run, Shapes
 from models.methods.labelled.discovery.finding import Discovery, find
 from models.methods.labelled.discovery.mixture import Clusterer, Mixture, clustered
+from models.methods.labelled.discovery.shapes import Covariance, covariance_of
 from models.methods.labelled.supervision.inputs import (
     INPUTS,
     SOME_OF,
@@ -35,6 +36,7 @@ from models.methods.labelled.supervision.transformation import (
     prepare,
     spreads,
 )
+from models.parameters import Choice as Chosen
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -46,10 +48,13 @@ P = TypeVar("P", bound=DiscoveryParams)
 class Learned:
     """matrix : (r, p) L, by which prepared rows are multiplied.
 
+    covariance : of the clusters of transformed rows. because : why, where it was chosen.
     metrics, curves, warnings : as in `Fitted`.
     """
 
     matrix: Float
+    covariance: Covariance = "spherical"
+    because: str = ""
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, list[tuple[int, float]]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -115,6 +120,7 @@ class LabelledMethod(Method[P]):
             rng=run.rng,
             progress=progress,
             threads=run.threads,
+            covariance=learned.covariance,
         )
         return learned, discovery
 
@@ -171,8 +177,13 @@ class LabelledMethod(Method[P]):
                     "means": mixture.means,
                     "weights": mixture.weights,
                     "variance": np.array([mixture.variance]),
+                    **({} if mixture.factors is None else {"factors": mixture.factors}),
                 },
-                {"kind": mixture.kind, "n_known": labels.n_clusters},
+                {
+                    "kind": mixture.kind,
+                    "n_known": labels.n_clusters,
+                    "covariance": covariance_of(mixture),
+                },
             ),
             logits=discovery.logits,
             features=_folded(points, learned),
@@ -185,6 +196,9 @@ class LabelledMethod(Method[P]):
                 **learned.metrics,
             },
             curves={**choice.curves, **learned.curves},
+            chosen={"covariance": Chosen(covariance_of(mixture), learned.because)}
+            if learned.because
+            else {},
             warnings=(
                 *notes,
                 *labels.warnings,
@@ -234,7 +248,12 @@ class LabelledMethod(Method[P]):
         rows = clustered(_transformed(model, data), model.facts["kind"])
         arrays: Mapping[str, Any] = model.arrays
         mixture = Mixture(
-            model.facts["kind"], arrays["means"], arrays["weights"], float(arrays["variance"][0])
+            model.facts["kind"],
+            arrays["means"],
+            arrays["weights"],
+            float(arrays["variance"][0]),
+            arrays.get("factors"),
+            model.facts.get("covariance") == "full",
         )
         logits = mixture.log_joint(rows)
         normalize(logits)

@@ -25,6 +25,7 @@ import numpy as np
 from models.arrays import Array, Float, Int
 from models.methods.labelled.discovery.finding import find
 from models.methods.labelled.discovery.mixture import Clusterer
+from models.methods.labelled.discovery.shapes import Covariance
 from models.methods.labelled.supervision.inputs import KnownClusters
 from models.metrics.flat import contingency, nmi
 from models.running.progress import Progress, silent
@@ -46,10 +47,12 @@ Learner = Callable[[KnownClusters], Float]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """name : for messages. learn : the transformation; None: rows stay as they are."""
+    """name : for messages. learn : the transformation; None: rows stay as they are. covariance : of
+    the clusters."""
 
     name: str
     learn: Learner | None
+    covariance: Covariance = "spherical"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ def validate(
     threads : splits at a time; with more than one, candidates learn at the same time.
 
     Cost: a candidate learns once a split, of which there are `FEWEST_SPLITS` to `MOST_SPLITS`, from
-    two thirds of the clusters.
+    two thirds of the clusters, unless it has the `learn` of the one before.
     """
 
     known = sample(known, MOST_ROWS, rng)
@@ -92,12 +95,16 @@ def validate(
     def fill(place: int) -> None:
         learning, held_out = splits[place]
         part, others = known.some(learning), known.some(held_out)
+        learn, points = None, others.points
         for number, candidate in enumerate(candidates):
             begin(candidate, place)
-            points = others.points
-            if candidate.learn is not None:
-                points = points @ candidate.learn(part).T.astype(points.dtype)
-            scores[number, place] = score(points, others, clusterer, place, silent)
+            if candidate.learn is not learn:
+                learn, points = candidate.learn, others.points
+                if learn is not None:
+                    points = points @ learn(part).T.astype(points.dtype)
+            scores[number, place] = score(
+                points, others, clusterer, place, silent, candidate.covariance
+            )
 
     with limited(1), ThreadPoolExecutor(threads) as pool:
         filled = [pool.submit(fill, place) for place in range(len(splits))]
@@ -118,7 +125,12 @@ def chosen(scores: Float) -> int:
 
 
 def score(
-    points: Array, others: KnownClusters, clusterer: Clusterer, seed: int, progress: Progress
+    points: Array,
+    others: KnownClusters,
+    clusterer: Clusterer,
+    seed: int,
+    progress: Progress,
+    covariance: Covariance = "spherical",
 ) -> float:
     """The normalized mutual information of the likeliest partition with the truth; 0 where rows
     fall together."""
@@ -133,6 +145,7 @@ def score(
         n_init=N_INIT,
         rng=np.random.default_rng(seed),
         progress=progress,
+        covariance=covariance,
     )
     n_clusters = others.n_clusters
     table = contingency(discovery.cluster, others.code, n_clusters, n_clusters)

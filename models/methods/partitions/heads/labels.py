@@ -93,8 +93,8 @@ class Labelled:
 
 def labelled(
     spaces: Sequence[Rows],
-    weights: Sequence[npt.NDArray[np.float32]],
-    bias: npt.NDArray[np.float32],
+    weights: Sequence[npt.NDArray[Any]],
+    bias: npt.NDArray[Any],
     frames: Sequence[Frame],
 ) -> Labelled:
     """The points labelled by heads, clusters of one size in the order of their weights.

@@ -114,7 +114,7 @@ class SpaceTensors:
         self, spaces: Sequence[Rows], device: Device, batch_size: int, progress: Progress
     ) -> None:
         self.frames = [Frame.of(rows, scaled_beyond=SCALED_BEYOND) for rows in spaces]
-        spaces = [_framed(rows, frame) for rows, frame in zip(spaces, self.frames, strict=True)]
+        spaces = [framed(rows, frame) for rows, frame in zip(spaces, self.frames, strict=True)]
         self._spaces, self.device = spaces, device
         self.n_points = spaces[0].shape[0]
         self.widths = [rows.shape[1] for rows in spaces]
@@ -263,7 +263,7 @@ def _most_values(device: Device) -> int:
     return int(torch.cuda.mem_get_info()[0] // (4 * _SHARE))
 
 
-def _framed(rows: Rows, frame: Frame) -> Rows:
+def framed(rows: Rows, frame: Frame) -> Rows:
     framed = frame.rows(rows)
     assert isinstance(framed, Rows)
     return framed

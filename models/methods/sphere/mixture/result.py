@@ -8,7 +8,11 @@ to the mean cosine of the cluster's rows with its mean.
 uses an interval of their mean, which shrinks as their number grows; here a single row is compared
 with a quantile of the single likelihoods. The threshold is that of conformal prediction (Vovk,
 Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005): at least a share `level` of
-rows like the reference, which were held out from the fit, lies inside.
+rows like the reference, which were held out from the fit, lies inside. A threshold for each cluster
+was tried on 24 fits (six sets, a fifth of the classes foreign) and is not used: at 95% it finds
+fewer foreign rows in 19 of them, and the area under the ROC curve is lower in 14 and higher in 9,
+since each cluster has few rows to compare with. With own concentrations more foreign rows are found
+than with a shared one in 9 of 12.
 """
 
 from __future__ import annotations

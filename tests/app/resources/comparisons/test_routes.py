@@ -68,6 +68,22 @@ def test_one_row_for_each_run(working: Working) -> None:
     assert comparison["best"]["dendrogram_purity"] in (0, 1)
 
 
+def test_runs_are_tested_on_the_same_rows_against_the_purest(working: Working) -> None:
+    differences = compare(working).json()["differences"]
+    purest = differences[0]["than"]
+    assert purest in (0, 1)
+    assert sorted([purest, *(one["run"] for one in differences)]) == [0, 1, 2, 3]
+    by_run = {one["run"]: one for one in differences}
+    # One column of three mixes two of the classes.
+    assert by_run[3]["rows"]["n_worse"] >= 40 > by_run[3]["rows"]["n_better"]
+    assert by_run[3]["rows"]["p_value"] < 1e-6
+    for one in differences:
+        assert one["rows"]["n_better"] + one["rows"]["n_worse"] <= 60
+        assert one["classes"]["n_better"] + one["classes"]["n_worse"] <= 3
+        assert 0.0 <= one["classes"]["p_value"] <= 1.0
+    assert compare(working, labels=None).json()["differences"] == []
+
+
 def test_the_same_seeds_give_the_same_figures(working: Working) -> None:
     a, b = (compare(working).json()["table"] for _ in range(2))
     assert [row["values"] for row in a] == [row["values"] for row in b]

@@ -306,3 +306,37 @@ def test_too_few_clusters_to_validate_leave_a_given_weight() -> None:
     fit = METHOD.fit(few, METHOD.Params(n_clusters=3, n_init=2, gamma=5.0))
     assert fit.metrics["gamma"] == pytest.approx(5.0)
     assert any("too few to validate on" in warning for warning in fit.warnings)
+
+
+def long_classes(seed: int) -> tuple[Float, Int]:
+    """Eight classes of one shape, three times as long in a direction in which means differ little
+    as they are apart in the others."""
+    rng = np.random.default_rng(seed)
+    code = np.repeat(np.arange(8), 40)
+    means = np.column_stack([rng.permutation(8) * 1.0, rng.permutation(8) * 4.0])
+    turn = np.linalg.qr(rng.normal(size=(2, 2)))[0]
+    values = means[code] + rng.normal(size=(code.size, 2)) * [12.0, 0.5]
+    return values @ turn, code
+
+
+def test_long_clusters_get_a_covariance_by_validation_where_a_spread_would_lose_them() -> None:
+    features, code = long_classes(0)
+    labels = np.where(code >= 5, -1, code)
+    options = {"regularizer": "identity", "gamma": 1e9}
+    one = fit(features, labels, covariance="spherical", **options)
+    auto = fit(features, labels, **options)
+    assert auto.chosen["covariance"].value in ("tied", "full")
+    assert "spherical 0." in auto.chosen["covariance"].reason
+    assert "covariance" not in one.chosen
+    assert score(auto, labels, code) > 0.9 > score(one, labels, code) + 0.2
+    # New rows are placed by the shapes too.
+    free = labels < 0
+    placed = METHOD.predict(auto.model, auto.tree, Data({"features": features[free]}))
+    assert (placed.leaf == auto.tree.leaf_of_point[free]).mean() > 0.95
+
+
+def test_few_known_clusters_keep_one_spread_and_say_so() -> None:
+    data, _ = half_known(0)
+    fitted = METHOD.fit(data, METHOD.Params(n_clusters=3, n_init=5))
+    assert fitted.chosen["covariance"].value == "spherical"
+    assert "too few to validate on" in fitted.chosen["covariance"].reason

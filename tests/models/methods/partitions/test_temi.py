@@ -87,7 +87,7 @@ def test_logits_are_log_probabilities_and_new_points_go_where_they_belong() -> N
 
 def test_clusters_left_empty_are_warned_of() -> None:
     features, _ = blobs(7, n_clusters=3)
-    fitted = fit(features, n_clusters=15, beta=1.0)
+    fitted = fit(features, n_clusters=15, beta=1.0, keep="heads")
     assert any("cluster(s) have no point." in warning for warning in fitted.warnings)
 
 
@@ -181,3 +181,44 @@ def test_inputs_too_large_or_too_slow_are_refused() -> None:
     assert caught.value.code == "too-large"
     METHOD.check_size(many, TemiParams(device="cuda"), 1 << 32)
     assert temi.MOST_COMPARED["cpu"] < temi.MOST_COMPARED["cuda"]
+
+
+def test_the_mutual_information_is_that_of_all_pairs() -> None:
+    rng = np.random.default_rng(0)
+    cluster, near = rng.integers(4, size=30), rng.integers(30, size=(30, 3))
+    joint = np.zeros((4, 4))
+    for point, own in enumerate(near):
+        for other in own:
+            joint[cluster[point], cluster[other]] += 1 / 90
+    expected = sum(
+        joint[a, b] * np.log(joint[a, b] / (joint[a].sum() * joint[:, b].sum()))
+        for a in range(4)
+        for b in range(4)
+        if joint[a, b] > 0
+    )
+    assert temi.mutual_information(cluster, near) == pytest.approx(expected)
+
+
+def test_k_means_is_kept_where_it_tells_more_of_neighbours() -> None:
+    features, own = blobs(3)
+    # Heads that hardly learn: one pass of tiny steps.
+    options = {"n_clusters": 5, "max_iter": 1, "learning_rate": 1e-6}
+    poor, kept = (fit(features, keep=keep, **options) for keep in ("heads", "auto"))
+    assert "keep" not in poor.chosen
+    assert kept.chosen["keep"].value == "kmeans"
+    assert "by k-means" in kept.chosen["keep"].reason
+    assert any("by k-means" in warning for warning in kept.warnings)
+    assert together(poor, own) < 0.95 < together(kept, own)
+    # New rows go to the nearest centre, in the same order of clusters.
+    placed = METHOD.predict(kept.model, kept.tree, Data({"features": features}))
+    np.testing.assert_array_equal(placed.leaf, kept.tree.leaf_of_point)
+    known = registry.method("kmeans")
+    plain = known.fit(Data({"features": features}), known.Params(n_clusters=5))
+    assert adjusted_rand_score(plain.tree.leaf_of_point, kept.tree.leaf_of_point) == 1.0
+
+
+def test_heads_are_kept_where_they_tell_as_much() -> None:
+    features, own = blobs(0)
+    fitted = fit(features, n_clusters=5, max_iter=300)
+    assert fitted.chosen["keep"].value == "heads"
+    assert together(fitted, own) > 0.99

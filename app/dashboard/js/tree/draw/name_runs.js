@@ -9,8 +9,13 @@ import { drawnName } from "./text.js";
 /** @import { Store } from "../model/store.js" */
 
 /**
- * @typedef {{ name: (string | null)[], called?: (string | null)[] }} Named names by slot: a store, or a
- *   scene with its own
+ * Names by slot: a store, or a scene with its own.
+ *
+ * @typedef {{
+ *   name: (string | null)[],
+ *   called?: (string | null)[],
+ *   common?: (string | null)[],
+ * }} Named
  */
 
 /**
@@ -28,7 +33,8 @@ import { drawnName } from "./text.js";
  */
 
 /**
- * What a row is called: by its name, else after its largest leaves; "" for nothing.
+ * What a row is called: by its name, where nothing is shown below it with the label that most of its
+ * rows have; else by that label, else after its largest leaves; "" for nothing.
  *
  * @param {Named} store
  * @param {Drawn} scene
@@ -37,7 +43,11 @@ import { drawnName } from "./text.js";
 export function nameOf(store, scene, row) {
   const slot = scene.slot[row];
   if (slot === NONE) return "";
-  return drawnName(store.name[slot] || store.called?.[slot] || "");
+  const [name, common] = [store.name[slot], store.common?.[slot]];
+  if (!name) return drawnName(common || store.called?.[slot] || "");
+  if (!common || scene.kind[row] === INNER) return drawnName(name);
+  const isSame = common.slice(0, common.lastIndexOf(" ")) === name;
+  return drawnName(isSame ? common : `${name}: ${common}`);
 }
 
 /** @type {WeakMap<Drawn, Map<number, string>>} */

@@ -392,6 +392,7 @@ export class TreeView extends Scenery {
       if (color === SUPPORT) this.support ??= await this.source.support();
       if (color.startsWith("at_")) await this.loadColumn(Number(color.split(".")[1]));
       this.coarse = false;
+      this.store.common.fill(null);
     }
     this.look.color = color;
     this.look.alone = null;

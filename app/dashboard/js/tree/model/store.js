@@ -22,6 +22,8 @@ export class Store {
   name = [];
   /** @type {(string | null)[]} What a node without a name is called. */
   called = [];
+  /** @type {(string | null)[]} Its most frequent label and that label's share: "dog 97%". */
+  common = [];
   /** @type {(string | null)[]} That an edition gives it. */
   colour = [];
   /** @type {Set<number>} Ids of nodes that an edition shows folded. */
@@ -136,6 +138,7 @@ export class Store {
       if (node.noise) this.noise.add(node.id);
       this.category[slot] = coloured ? (node.category ?? NONE) : NONE;
       this.share[slot] = node.share ?? 1;
+      this.common[slot] = node.common ?? null;
       hidden.set(slot, node.hidden);
       const up = node.parent === null ? NONE : this.slot(node.parent);
       if (up !== NONE) {
@@ -176,6 +179,7 @@ export class Store {
       if (slot === NONE) continue;
       this.category[slot] = node.category ?? NONE;
       this.share[slot] = node.share ?? 1;
+      this.common[slot] = node.common ?? null;
     }
   }
 
@@ -196,6 +200,7 @@ export class Store {
   clearColours() {
     this.category.fill(NONE);
     this.share.fill(1);
+    this.common.fill(null);
   }
 
   /**
@@ -247,6 +252,7 @@ export class Store {
       kept.share[fresh] = this.share[slot];
       kept.name[fresh] = this.name[slot];
       kept.called[fresh] = this.called[slot];
+      kept.common[fresh] = this.common[slot];
       kept.colour[fresh] = this.colour[slot];
       kept.parent[fresh] = this.parent[slot] === NONE ? NONE : to[this.parent[slot]];
       const kids = this.kids[slot];

@@ -18,9 +18,11 @@ from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions
 from models.methods.classifiers.classes import classifier, validation
 from models.methods.classifiers.classes.answers import Link, Scorer
+from models.methods.classifiers.classes.cut_offs import CutOff
 from models.methods.classifiers.classes.problem import Problem
 from models.registry import method
 from models.tree import class_paths
+from tests.models.methods.classifiers.classes.several_kit import several
 
 
 def problem(code: np.ndarray, n_classes: int, design: np.ndarray | None = None) -> Problem:
@@ -182,16 +184,6 @@ def test_calibration_makes_probabilities_of_new_rows_more_likely() -> None:
     assert log_loss("rr-svm", calibrated, test) < 0.97 * log_loss("rr-svm", raw, test)
 
 
-def several(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of one to three rare labels of twelve; features are noisy sums of theirs."""
-    centers = np.random.default_rng(0).normal(size=(12, 10))
-    rng = np.random.default_rng(seed)
-    has = np.zeros((n_rows, 12), dtype=bool)
-    for row in has:
-        row[rng.permutation(12)[: rng.integers(1, 4)]] = True
-    return has, has @ centers + 0.8 * rng.normal(size=(n_rows, 10))
-
-
 def test_cut_offs_of_several_labels_beat_one_half() -> None:
     has, features = several(300, 1)
     labels = LabelSets(
@@ -206,9 +198,9 @@ def test_cut_offs_of_several_labels_beat_one_half() -> None:
     f1 = []
     for calibrate in (False, True):
         fitted = fit(data, C=0.02, calibrate=calibrate)
-        answers = (
-            method("rr-lr").predict(fitted.model, fitted.tree, Data({"features": new})).classes
-        )
+        options = PredictionOptions(threshold=None if calibrate else 0.5)
+        rows = Data({"features": new})
+        answers = method("rr-lr").predict(fitted.model, fitted.tree, rows, options).classes
         gets = np.zeros_like(true)
         row = np.repeat(np.arange(500), np.diff(answers.start))
         gets[row, np.array([int(name) for name in answers.name])[answers.code]] = True
@@ -242,9 +234,9 @@ def test_a_fold_with_all_rows_of_two_labels_is_judged_by_the_link_of_the_whole(
 ) -> None:
     links = []
 
-    def noted(out: Problem, scorer: Scorer, link: Link, one_each: bool) -> Arrays:
+    def noted(out: Problem, scorer: Scorer, link: Link, one_each: bool, cut_off: CutOff) -> Arrays:
         links.append(link)
-        return validation.tally(out, scorer, link, one_each)
+        return validation.tally(out, scorer, link, one_each, cut_off)
 
     monkeypatch.setattr(classifier, "tally", noted)
     # The first row has two labels, the others one.
