@@ -2,7 +2,7 @@
 // names as have room, so that they are of large nodes from afar, and of leaves when near. The cost of a
 // frame is bounded. Pure.
 
-import { largestLeaves } from "../model/cluster_names.js";
+import { calledName } from "../model/cluster_names.js";
 import { NONE } from "../model/store.js";
 import { Ground, MOST_WORDS, priority } from "./label_places.js";
 import { drawnName, fitted, width } from "./text.js";
@@ -226,7 +226,8 @@ function divided(store, spots, { k, px, width: w, height: h, memory }) {
     const kids = (store.kids[slot] ?? []).slice(0, MOST_BELOW);
     const wide = memory.open.has(store.id[slot]) ? STICKS * WIDE_PX : WIDE_PX;
     const isWide = store.parent[slot] === NONE || spot.spread * k >= wide;
-    if (kids.length && isWide && spots.hasTimeFor(store, kids)) {
+    const isNumbered = store.numbered.has(store.id[slot]);
+    if (kids.length && isWide && !isNumbered && spots.hasTimeFor(store, kids)) {
       open.add(store.id[slot]);
       for (const kid of kids) put(kid);
     } else if (isSeen) found.push(row);
@@ -239,5 +240,4 @@ function divided(store, spots, { k, px, width: w, height: h, memory }) {
  * @param {Store} store
  * @param {number} slot
  */
-const nameOf = (store, slot) =>
-  drawnName(store.name[slot] || store.called[slot] || largestLeaves(store, slot) || "");
+const nameOf = (store, slot) => drawnName(calledName(store, slot));

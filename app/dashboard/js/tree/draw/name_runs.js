@@ -9,8 +9,11 @@ import { drawnName } from "./text.js";
 /** @import { Store } from "../model/store.js" */
 
 /**
- * @typedef {{ name: (string | null)[], called?: (string | null)[] }} Named names by slot: a store, or a
- *   scene with its own
+ * @typedef {{
+ *   name: (string | null)[],
+ *   called?: (string | null)[],
+ *   numbered?: Map<number, string>,
+ * }} Named names by slot: a store, or a scene with its own
  */
 
 /**
@@ -37,7 +40,8 @@ import { drawnName } from "./text.js";
 export function nameOf(store, scene, row) {
   const slot = scene.slot[row];
   if (slot === NONE) return "";
-  return drawnName(store.name[slot] || store.called?.[slot] || "");
+  const number = store.numbered?.get(scene.id[row]);
+  return drawnName(store.name[slot] || store.called?.[slot] || number || "");
 }
 
 /** @type {WeakMap<Drawn, Map<number, string>>} */

@@ -22,6 +22,8 @@ export class Store {
   name = [];
   /** @type {(string | null)[]} What a node without a name is called. */
   called = [];
+  /** @type {Map<number, string>} "Cluster 3" by id, where the clusters of the cut have no names. */
+  numbered = new Map();
   /** @type {(string | null)[]} That an edition gives it. */
   colour = [];
   /** @type {Set<number>} Ids of nodes that an edition shows folded. */
