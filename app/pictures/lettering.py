@@ -21,6 +21,7 @@ _MOST_LETTERS = 400
 _JOINED = re.compile(r"(?<=[^\W_])_+(?=[^\W_])")
 _SLUG = re.compile(r"[^\W\d_]{2,}(-[^\W\d_]{2,}){2,}")
 _COUNT = re.compile(r" \([\d,]+\)$")
+_SHARE = re.compile(r" \(\d[\d.]*%\)$")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 """Marks that change the direction of letters, also of the text after them."""
 _JOINER = "\u200d"
@@ -134,8 +135,11 @@ def readable(name: str) -> str:
 
 
 def shortened(text: str, size: float, room: float) -> str:
-    """`text` cleaned and, if wider than `room` pixels, shortened: the last parts of a list go, then
-    letters. A number in brackets at the end stays."""
+    """`text` cleaned and, if wider than `room` pixels, shortened: a share in brackets at the end
+    goes, then the last parts of a list, then letters. A number in brackets stays."""
+    share = _SHARE.search(text[-20:])
+    if share and not _fits(clean(text[:_MOST_LETTERS]), size, room):
+        text = text[: len(text) - len(share[0])]
     counted = _COUNT.search(text[-20:])
     count = counted[0] if counted else ""
     text = clean(text[: len(text) - len(count)][:_MOST_LETTERS])

@@ -72,12 +72,14 @@ def write(
     spots.sort(key=lambda spot: (-tree.size[spot.node], spot.node))
     nodes = np.array([spot.node for spot in spots], dtype=np.int64)
     derived = called(tree, nodes, leaf_counts(tree)[nodes]) if spots else []
-    ground, written = Ground(wide, high), set[str]()
+    ground, written, seen = Ground(wide, high), set[str](), set[str]()
     for spot, name in zip(spots, derived, strict=True):
         text = readable(tree.name[spot.node] or name or "")
         short = shortened(text, font, min(_ROOM * font, _PART * wide))
         is_cut = short != text and len(short) < FEWEST_LETTERS
-        if not text or is_cut or text in written or len(written) == MOST_WORDS:
+        # What is left without its share may be written already.
+        is_twice = text in written or (short in seen and not short.endswith("…"))
+        if not text or is_cut or is_twice or len(written) == MOST_WORDS:
             continue
         x, y = at(spot.x, spot.y)
         is_leaf = not tree.n_children[spot.node]
@@ -88,6 +90,7 @@ def write(
         for begin, middle in tries if is_leaf else [(on, y), *tries[2:]]:
             if ground.take(begin - left - 2, middle - top - tall / 2, long + 4, tall):
                 written.add(text)
+                seen.add(short)
                 marks.text(begin, middle, short, font, whole=text, halo=True)
                 break
 

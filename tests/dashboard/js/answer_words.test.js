@@ -33,7 +33,7 @@ test("the groups that stand out, with their strength", () => {
 test("the worst confusions lead to where they meet; long names are cut", () => {
   const pair = { node: 3, name: "n".repeat(10_000), taken_for: 4, taken_for_name: null, share: 0.25, meet: 1 }; // prettier-ignore
   const parts = words.confusionsSentence([pair, { ...pair, name: "<b>", share: 0.125 }]);
-  assert.equal(textOf(parts), `Most is lost by taking ${"n".repeat(60)}… for node 4 (25\u00a0%) and <b> for node 4 (12.5\u00a0%).`); // prettier-ignore
+  assert.equal(textOf(parts), `Most is lost by taking ${"n".repeat(60)}… for node 4 (25\u00a0% of the first) and <b> for node 4 (12.5\u00a0% of <b>).`); // prettier-ignore
   assert.deepEqual(linksOf(parts), [1, 1]);
   assert.equal(words.confusionsSentence([]), null);
   assert.equal(words.confusionsSentence([{ ...pair, share: null }]), null);

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clusterNames } from "../../../app/dashboard/js/tree/model/cluster_names.js";
+import {
+  calledName,
+  clusterNames,
+  clusterNumbers,
+} from "../../../app/dashboard/js/tree/model/cluster_names.js";
 import { cutHere, cutter } from "../../../app/dashboard/js/tree/model/cut.js";
 import { LIFE, storeOf } from "./trees_kit.js";
 
@@ -62,4 +66,18 @@ test("names from right to left do not turn a list around", () => {
   const store = storeOf([null, 4, ["same, \u05d0\u05d1, z", 3, ["a", 0], ["b", 0]], ["\u05d0", 0]]);
   const isolated = ["same", "\u05d0\u05d1", "z"].map((name) => `\u2068${name}\u2069`);
   assert.deepEqual(named(store, 2), [isolated.join(", "), "\u05d0"]);
+});
+
+test("leaves that are called by the number of their row have no name; classes with numbers do", () => {
+  const rows = [null, 4, [null, 3, ["0", 0], ["1", 0]], [null, 2, ["2", 0], ["3", 0]]];
+  const store = storeOf(rows);
+  const cut = cutHere(cutter(store), { k: 2 });
+  assert.deepEqual([...clusterNames(cut, store).values()], ["Cluster 1", "Cluster 2"]);
+  const nodes = cut.clusters.map(({ node }) => node);
+  assert.deepEqual([...clusterNumbers(cut, store).keys()], nodes);
+  assert.equal(calledName(store, store.slot(nodes[0])), "");
+  store.numbered = clusterNumbers(cut, store);
+  assert.equal(calledName(store, store.slot(nodes[0])), "Cluster 1");
+  for (let slot = 0; slot < store.n; slot += 1) store.size[slot] = 10 * store.leaves[slot];
+  assert.equal(calledName(store, store.slot(0)), "0, 1, 2, …");
 });

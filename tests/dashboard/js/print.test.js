@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { itemsOf } from "../../../app/dashboard/js/tree/draw/figures.js";
 import { Picture } from "../../../app/dashboard/js/tree/draw/picture.js";
 import {
+  fileDpi,
   layoutSize,
   PAPERS,
   tooNarrow,
@@ -81,4 +82,12 @@ test("a figure too narrow for its words is refused, with what there is room for"
   assert.match(tooNarrow(20, 7) ?? "", /words of 7 points: take 24.7 mm/);
   assert.equal(tooNarrow(20, 5), null);
   for (const { size, pt } of PAPERS) assert.equal(tooNarrow(size.width, pt), null);
+});
+
+test("a PNG of a poster has as many dots as the service makes", () => {
+  const poster = { width: 841, height: 1189 };
+  const dpi = fileDpi(poster, 300, 1);
+  assert.ok(Math.ceil((841 / 25.4) * dpi) * Math.ceil((1189 / 25.4) * dpi) <= 20_971_520);
+  assert.ok(dpi > 110);
+  assert.equal(fileDpi({ width: 85, height: null }, 600, 1.4), 600);
 });

@@ -178,3 +178,18 @@ export const treeTitle = (tree) =>
   (tree.method === "import"
     ? "Imported tree"
     : `${plural(tree.n_points, "point")} by ${tree.method}`);
+
+/**
+ * A text of at most so many characters, with an ellipsis in place of others; a list of names loses its
+ * last names first.
+ *
+ * @param {string} text
+ * @param {number} most
+ */
+export function shortened(text, most) {
+  const letters = [...text];
+  if (letters.length <= most) return text;
+  const part = letters.slice(0, most).join("");
+  const comma = part.lastIndexOf(", ");
+  return comma > most / 2 ? `${part.slice(0, comma)}, …` : `${part.trimEnd()}…`;
+}

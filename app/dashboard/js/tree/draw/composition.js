@@ -204,7 +204,7 @@ export function compose({
       ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
     }
     const busy = new Ground(frame.width, frame.height);
-    const own = { theme, clusters: cut?.clusters, busy, all: written < FEW };
+    const own = { theme, clusters: cut?.clusters, busy, all: written < FEW, numbered: !merged };
     inner(picture, store, scene, place, tint, own);
   }
   if (scene.n === 1) alone(picture, store, scene, place, theme);

@@ -3,7 +3,7 @@
 import { legendEntries } from "./colouring.js";
 import { stripEntries } from "./item_tints.js";
 import { LAYERS, paint, Picture } from "./picture.js";
-import { fitted, line, width } from "./text.js";
+import { drawnName, fitted, line, width } from "./text.js";
 
 /** @import { Entries } from "./colouring.js" */
 /** @import { Theme } from "./palettes.js" */
@@ -12,9 +12,15 @@ import { fitted, line, width } from "./text.js";
 
 /** The most of a figure's height that the legend of its colours takes. */
 const LEGEND_SHARE = 0.25;
+/** The rows of a legend for which a figure without a given height always grows. */
+const LEGEND_ROWS = 9;
+/** A circle has its legend beside it where the paper is so much wider than high; its most part of the width. */
+const WIDE = 1.25;
+const BESIDE = 0.38;
 /** The least width of a column of a legend that is long, and what a key has beside its text, px. */
 const COLUMN_PX = 120;
 const KEY_PX = 40;
+const LONGEST_PX = 400;
 
 /** @typedef {{ text: string, colour: string, wide: number }} Key an entry and its width, px */
 
@@ -130,24 +136,28 @@ function itemOf(item, family) {
  *   title: string,
  *   legend: boolean,
  *   theme?: Theme,
- *   size?: { width: number, height: number } | null,
- * }} options `size`: of all together, px, for which the view is laid out anew; null: the view's own,
- *   and what stands above and below it
+ *   size?: { width: number, height: number, grows?: boolean } | null,
+ * }} options `size`: of all together, px, for which the view is laid out anew, or where it `grows` of the
+ *   view alone; null: the view's own, and what stands above and below it
  */
 export function figure(view, { title, legend, theme = view.theme, size = null }) {
   const above = title ? 40 : 0;
   const own = size ? null : view.picture(theme);
   const across = size ? size.width : (own?.width ?? 0);
-  const most = size ? Math.max(2, Math.floor((LEGEND_SHARE * size.height - 18) / 22)) : Infinity;
-  const rows = legend ? legends(view, theme, across, most) : [];
-  const below = rows.length ? rows.length * 22 + 18 : 0;
+  // A circle on wide paper leaves room beside it.
+  const isBeside = size !== null && view.look.shape === "circular" && across > WIDE * size.height;
+  const room = isBeside ? BESIDE * across : across;
+  const most = legendMost(size, isBeside, above);
+  const rows = legend ? legends(view, theme, room, most) : [];
+  const aside = isBeside && rows.length ? Math.max(...rows.map(({ wide }) => wide)) + 24 : 0;
+  const below = rows.length && !aside ? rows.length * 22 + 18 : 0;
   const inside =
     own ??
     view.picture(theme, {
-      width: across,
-      height: Math.max((size?.height ?? 0) - above - below, across / 4),
+      width: across - aside,
+      height: Math.max((size?.height ?? 0) - (size?.grows ? 0 : above + below), across / 4),
     });
-  const whole = new Picture(inside.width, inside.height + above + below);
+  const whole = new Picture(inside.width + aside, inside.height + above + below);
   for (const layer of LAYERS) {
     whole.layers[layer] = inside.layers[layer].map((item) =>
       item.kind === "text"
@@ -156,7 +166,7 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
     );
   }
   if (title) {
-    whole.text("texts", inside.width / 2, 22, line(title), {
+    whole.text("texts", whole.width / 2, 22, line(title), {
       size: 17,
       colour: theme.text,
       align: "center",
@@ -164,8 +174,9 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
     });
   }
   rows.forEach(({ keys, wide }, at) => {
-    const y = inside.height + above + 14 + at * 22;
-    let x = (inside.width - wide) / 2;
+    const top = aside ? (inside.height - rows.length * 22) / 2 : inside.height;
+    const y = top + above + 14 + at * 22;
+    let x = aside ? inside.width + 12 : (inside.width - wide) / 2;
     for (const key of keys) {
       whole.fill("front", key.colour).box(x, y - 6, 12, 12);
       whole.text("texts", x + 18, y, key.text, { size: 12, colour: theme.text });
@@ -173,6 +184,20 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
     }
   });
   return whole;
+}
+
+/**
+ * The most rows of a legend.
+ *
+ * @param {{ height: number, grows?: boolean } | null} size
+ * @param {boolean} isBeside
+ * @param {number} above px of the title
+ */
+function legendMost(size, isBeside, above) {
+  if (!size) return Infinity;
+  if (isBeside) return Math.max(2, Math.floor((size.height - above - 24) / 22));
+  const share = Math.floor((LEGEND_SHARE * size.height - 18) / 22);
+  return Math.max(size.grows ? LEGEND_ROWS : 2, share);
 }
 
 /**
@@ -200,7 +225,11 @@ const legends = (view, theme, room, most) => [
  * @param {number} most
  */
 function legendRows({ list, others, pale }, room, theme, most) {
-  const all = list.map(({ text, colour }) => ({ text: line(text).slice(0, 60), colour }));
+  const long = Math.min(LONGEST_PX, room - 24 - KEY_PX);
+  const all = list.map(({ text, colour }) => ({
+    text: fitted(drawnName(text), 12, long, theme.family),
+    colour,
+  }));
   if (others > 0) {
     all.push({
       text: pale ? `${others} smaller, in pale colours by turns` : `${others} others`,
@@ -224,20 +253,23 @@ function legendRows({ list, others, pale }, room, theme, most) {
 }
 
 /**
+ * Keys in one row where they have room, else in columns.
+ *
  * @param {{ text: string, colour: string }[]} all
  * @param {number} room
  * @param {Theme} theme
  */
 function inRows(all, room, theme) {
+  const keys = all.map((key) => ({ ...key, wide: KEY_PX + width(key.text, 12, theme.family) }));
+  const sum = keys.reduce((total, { wide }) => total + wide, 0);
+  if (sum <= room - 24) return keys.length ? [{ wide: sum, keys }] : [];
+  const widest = keys.reduce((most, { wide }) => Math.max(most, wide), 0);
+  const columns = Math.max(1, Math.floor((room - 24) / widest));
   /** @type {{ wide: number, keys: Key[] }[]} */
   const rows = [];
-  for (const { text, colour } of all) {
-    const wide = KEY_PX + width(text, 12, theme.family);
-    const last = rows.at(-1);
-    if (last && last.wide + wide <= room - 24) {
-      last.keys.push({ text, colour, wide });
-      last.wide += wide;
-    } else rows.push({ wide, keys: [{ text, colour, wide }] });
+  for (let at = 0; at < keys.length; at += columns) {
+    const row = keys.slice(at, at + columns).map((key) => ({ ...key, wide: widest }));
+    rows.push({ wide: columns * widest, keys: row });
   }
   return rows;
 }

@@ -17,6 +17,7 @@ const KEPT = 1.5;
 const JOINED = /([\p{L}\p{N}])_+(?=[\p{L}\p{N}])/gu;
 const SLUG = /^\p{L}{2,}(?:-\p{L}{2,}){2,}$/u;
 const COUNT = / \([\d,]+\)$/;
+const SHARE = / \(\d[\d.]*%\)$/;
 
 /**
  * What was shown before, so that names stay while one moves: the nodes that are open and those that
@@ -43,8 +44,8 @@ export function readable(name) {
 }
 
 /**
- * A name that has room: the last parts of a list go first, then letters. A number in brackets at the
- * end stays.
+ * A name that has room: a share in brackets at the end goes first, then the last parts of a list, then
+ * letters. A number in brackets stays.
  *
  * @param {string} text
  * @param {number} room
@@ -53,6 +54,7 @@ export function readable(name) {
  */
 export function shortened(text, room, width, clip) {
   if (width(text) <= room) return text;
+  if (SHARE.test(text)) return shortened(text.replace(SHARE, ""), room, width, clip);
   const count = COUNT.exec(text)?.[0] ?? "";
   let rest = text.slice(0, text.length - count.length);
   const left = room - (count ? width(count) : 0);

@@ -16,7 +16,7 @@ import { drawnName, fitted, isolated, width } from "./text.js";
 /** @import { Place, RoundPlace, Visible } from "./place.js" */
 /** @import { Tint } from "./tint.js" */
 
-const SMALLEST = 6.5;
+const SMALLEST = 7;
 const SPARSE = 11;
 /** The least width of a group that is divided, in font sizes. */
 const LINES = 1.9;
@@ -92,7 +92,7 @@ export function groupsOf(store, scene, { across, size, window = null, memory = n
   const [low, high] = window ? extent(window.spans) : [0, 1];
   const rows = groups(scene, {
     width: (row) => (right[row] - left[row]) * across,
-    isTip: (row) => kind[row] !== INNER,
+    isTip: (row) => kind[row] !== INNER || store.numbered.has(id[row]),
     isSeen: (row) => !window || seen(window, left[row], right[row]),
     id: (row) => id[row],
     least: LINES * size,
@@ -393,7 +393,9 @@ export function beside(picture, place, u, gap, text, style) {
  *   clusters?: Set<number> | null,
  *   busy: Ground,
  *   all?: boolean,
- * }} options `all`: nodes without a name have one after what is below them
+ *   numbered?: boolean,
+ * }} options `all`: nodes without a name have one after what is below them; `numbered`: clusters without
+ *   one have their numbers
  */
 export function inner(
   picture,
@@ -401,7 +403,7 @@ export function inner(
   scene,
   place,
   tint,
-  { theme, size = 11, clusters = null, busy, all = false },
+  { theme, size = 11, clusters = null, busy, all = false, numbered = false },
 ) {
   const { n, kind, left, right, end, u, v, slot } = scene;
   const { v0, v1 } = place.window;
@@ -413,7 +415,9 @@ export function inner(
       continue;
     }
     const isInView = v[i] >= v0 && v[i] <= v1 && kind[i] === INNER && slot[i] !== NONE;
-    if (isInView && (store.name[slot[i]] || (all && store.called[slot[i]]))) candidates.push(i);
+    const isCalled =
+      (all && store.called[slot[i]]) || (numbered && store.numbered.has(scene.id[i]));
+    if (isInView && (store.name[slot[i]] || isCalled)) candidates.push(i);
     i += 1;
   }
   /** @param {number} row */

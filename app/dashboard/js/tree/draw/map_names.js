@@ -2,7 +2,7 @@
 // names as have room, so that they are of large nodes from afar, and of leaves when near. The cost of a
 // frame is bounded. Pure.
 
-import { largestLeaves } from "../model/cluster_names.js";
+import { calledName } from "../model/cluster_names.js";
 import { NONE } from "../model/store.js";
 import { Ground, MOST_WORDS, priority } from "./label_places.js";
 import { drawnName, fitted, width } from "./text.js";
@@ -40,7 +40,10 @@ const MOST_VISITS = 500;
 export const MOST_NEW = 80;
 const ROOM_PX = 170;
 /** The longest name, as a part of the width. */
-const PART = 0.22;
+const PART = 0.3;
+/** On a narrow map, as on a phone, names are shorter, so that there are more. */
+const NARROW_PX = 420;
+const NARROW_PART = 0.22;
 const FEWEST_LETTERS = 4;
 const SMALL = 11;
 const LARGE = 16;
@@ -153,8 +156,11 @@ export function mapNames(store, spots, { k, px, width: w, height: h, family, mem
     const share = isLeaf ? 0 : Math.log1p(spot.n) / most;
     const size = Math.round(SMALL + (LARGE - SMALL) * share ** 2);
     const weight = isLeaf ? 400 : 600;
-    const text = fitted(spot.name, size, Math.min(ROOM_PX, PART * w), family, weight);
+    const room = Math.min(ROOM_PX, (w < NARROW_PX ? NARROW_PART : PART) * w);
+    const text = fitted(spot.name, size, room, family, weight);
     if (!text || (text !== spot.name && text.length < FEWEST_LETTERS)) continue;
+    // What is left without its share may be written already.
+    if (words.has(text) && !text.endsWith("…")) continue;
     const wide = width(text, size, family, weight);
     const tall = 1.25 * size;
     // A leaf's name stands beside its point, that of others on their points, or a line off, and inside.
@@ -166,7 +172,7 @@ export function mapNames(store, spots, { k, px, width: w, height: h, family, mem
       ground.take(left - 2, middle - tall / 2, wide + 4, tall),
     );
     if (!place) continue;
-    words.add(spot.name);
+    words.add(spot.name).add(text);
     shown.add(store.id[slot]);
     const [left, middle] = place;
     names.push({ id: store.id[slot], x: left, y: middle, text, whole: spot.name, size, weight, width: wide }); // prettier-ignore
@@ -226,7 +232,8 @@ function divided(store, spots, { k, px, width: w, height: h, memory }) {
     const kids = (store.kids[slot] ?? []).slice(0, MOST_BELOW);
     const wide = memory.open.has(store.id[slot]) ? STICKS * WIDE_PX : WIDE_PX;
     const isWide = store.parent[slot] === NONE || spot.spread * k >= wide;
-    if (kids.length && isWide && spots.hasTimeFor(store, kids)) {
+    const isNumbered = store.numbered.has(store.id[slot]);
+    if (kids.length && isWide && !isNumbered && spots.hasTimeFor(store, kids)) {
       open.add(store.id[slot]);
       for (const kid of kids) put(kid);
     } else if (isSeen) found.push(row);
@@ -239,5 +246,4 @@ function divided(store, spots, { k, px, width: w, height: h, memory }) {
  * @param {Store} store
  * @param {number} slot
  */
-const nameOf = (store, slot) =>
-  drawnName(store.name[slot] || store.called[slot] || largestLeaves(store, slot) || "");
+const nameOf = (store, slot) => drawnName(calledName(store, slot));

@@ -2,7 +2,7 @@
 
 import { moved, wholeOf, zoomed } from "../model/matrix.js";
 import { contextOf } from "./stage.js";
-import { clip } from "./text.js";
+import { clip, drawnName } from "./text.js";
 
 /** @import { Extent, Join, Window } from "../model/matrix.js" */
 /** @import { Theme } from "./palettes.js" */
@@ -387,7 +387,7 @@ export class MatrixView {
       if (middle > start + length) break;
       const isPointed = at === pointed;
       if (middle < start || (!isPointed && !hasRoom(at))) continue;
-      const text = clip(nameOf(at), TEXT_PX, room, theme.family);
+      const text = clip(drawnName(nameOf(at)), TEXT_PX, room, theme.family);
       context.save();
       if (isRow) context.translate(depth - GAP, middle);
       else {

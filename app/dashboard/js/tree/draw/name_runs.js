@@ -15,6 +15,7 @@ import { drawnName } from "./text.js";
  *   name: (string | null)[],
  *   called?: (string | null)[],
  *   common?: (string | null)[],
+ *   numbered?: Map<number, string>,
  * }} Named
  */
 
@@ -44,7 +45,8 @@ export function nameOf(store, scene, row) {
   const slot = scene.slot[row];
   if (slot === NONE) return "";
   const [name, common] = [store.name[slot], store.common?.[slot]];
-  if (!name) return drawnName(common || store.called?.[slot] || "");
+  const number = store.numbered?.get(scene.id[row]);
+  if (!name) return drawnName(common || store.called?.[slot] || number || "");
   if (!common || scene.kind[row] === INNER) return drawnName(name);
   const isSame = common.slice(0, common.lastIndexOf(" ")) === name;
   return drawnName(isSame ? common : `${name}: ${common}`);

@@ -1,5 +1,6 @@
 // The drawing of a store: scene, colours, frame and camera, and the transitions between them.
 
+import { calledName, clusterNumbers } from "../model/cluster_names.js";
 import { linksOf } from "../model/errors.js";
 import { build, emptyScene, rows } from "../model/scene.js";
 import { NONE, Store } from "../model/store.js";
@@ -22,6 +23,7 @@ import { shownStrips } from "./item_tints.js";
 import { between, change, glide, passage } from "./motion.js";
 import { pageColours } from "./palettes.js";
 import { Stage } from "./stage.js";
+import { drawnName } from "./text.js";
 import { tint } from "./tint.js";
 
 /** @import { CutClusters } from "../model/cut.js" */
@@ -131,10 +133,17 @@ export class Scenery extends EventTarget {
    * @returns {ViewFrame}
    */
   #framed(scene, { width, height } = this.stage) {
+    this.#number();
     const { store, theme, look } = this;
     const { shape, labels } = look;
     const [banded, strips] = [isBanded(look), shownStrips(this.items).length];
     return frameFor(store, scene, { shape, width, height, theme, banded, strips, labels });
+  }
+
+  /** The clusters of the cut have their numbers where they have no names. */
+  #number() {
+    const cut = this.look.color === "cut" ? this.cut : null;
+    this.store.numbered = cut ? clusterNumbers(cut, this.store) : new Map();
   }
 
   /** @returns {Staged} */
@@ -178,6 +187,7 @@ export class Scenery extends EventTarget {
     { tint: own = this.tint, labels = this.look.labels, memory = noMemory() } = {},
   ) {
     const { store, theme } = this;
+    this.#number();
     const cut = cutMarks(this, scene);
     const links = this.#links(scene);
     return compose({ store, scene, frame, camera, theme, tint: own, cut, links, labels, memory });
@@ -212,6 +222,15 @@ export class Scenery extends EventTarget {
   nameOf(id) {
     const slot = this.store.slot(id);
     return slot === NONE ? null : this.store.name[slot] || null;
+  }
+
+  /**
+   * What a node is called in the picture; null if nothing, or it is not loaded.
+   *
+   * @param {number} id
+   */
+  calledOf(id) {
+    return drawnName(calledName(this.store, this.store.slot(id))) || null;
   }
 
   /** The picture of all that is loaded, whatever part of it the window shows. */

@@ -1,5 +1,6 @@
 // Names of the clusters of a cut: a node's name, which a user or a naming gave it; else the names of its
-// largest leaves; else, for all that have no name, numbers. Pure.
+// largest leaves; else, for all that have no name, numbers. Leaves that are called by the number of
+// their row have no name in this sense. Pure.
 
 import { NONE } from "./store.js";
 
@@ -13,6 +14,7 @@ const LISTED = 24;
 
 /** Letters of scripts from right to left, beside which a comma would join the wrong name. */
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
+const NUMBER = /^\d+$/;
 /** @param {string} name */
 const isolated = (name) => `\u2068${name}\u2069`;
 
@@ -26,7 +28,9 @@ export const eachIsolated = (list) =>
     ? list.split(", ").map(isolated).join(", ")
     : list;
 
-/** @type {WeakMap<CutClusters, { store: Store, n: number, names: Map<number, string> }>} */
+/** @typedef {{ names: Map<number, string>, numbered: Map<number, string> }} Names by category; by node */
+
+/** @type {WeakMap<CutClusters, Names & { store: Store, n: number }>} */
 const known = new WeakMap();
 
 /**
@@ -35,17 +39,32 @@ const known = new WeakMap();
  * @param {CutClusters} cut
  * @param {Store} store
  */
-export function clusterNames(cut, store) {
+export const clusterNames = (cut, store) => allNames(cut, store).names;
+
+/**
+ * The names of the clusters that have only numbers, by node, for the picture. As `clusterNames`.
+ *
+ * @param {CutClusters} cut
+ * @param {Store} store
+ */
+export const clusterNumbers = (cut, store) => allNames(cut, store).numbered;
+
+/**
+ * @param {CutClusters} cut
+ * @param {Store} store
+ */
+function allNames(cut, store) {
   const earlier = known.get(cut);
-  if (earlier && earlier.store === store && earlier.n === store.n) return earlier.names;
-  const names = namesOf(cut.clusters, store);
-  known.set(cut, { store, n: store.n, names });
+  if (earlier && earlier.store === store && earlier.n === store.n) return earlier;
+  const names = { store, n: store.n, ...namesOf(cut.clusters, store) };
+  known.set(cut, names);
   return names;
 }
 
 /**
  * @param {Cluster[]} clusters the largest first
  * @param {Store} store
+ * @returns {Names}
  */
 function namesOf(clusters, store) {
   const isNamed = clusters.every(({ name }) => name);
@@ -57,12 +76,14 @@ function namesOf(clusters, store) {
   });
   const names = clusters.map(({ node }, at) => given[at] || largestLeaves(store, store.slot(node)));
   const isNumbered = names.slice(0, LISTED).some((name) => !name);
-  return new Map(
-    clusters.map(({ category }, at) => [
-      category,
-      given[at] || (!isNumbered && names[at]) || `Cluster ${category + 1}`,
-    ]),
-  );
+  /** @type {Names} */
+  const found = { names: new Map(), numbered: new Map() };
+  for (const [at, { category, node }] of clusters.entries()) {
+    const name = given[at] || (!isNumbered && names[at]);
+    found.names.set(category, name || `Cluster ${category + 1}`);
+    if (!name) found.numbered.set(node, `Cluster ${category + 1}`);
+  }
+  return found;
 }
 
 /**
@@ -98,6 +119,21 @@ export function leavesText(store, top) {
 }
 
 /**
+ * What a node is called: its name, else what the service calls it, else its largest leaves; "" for
+ * nothing.
+ *
+ * @param {Store} store
+ * @param {number} slot
+ */
+export const calledName = (store, slot) =>
+  (slot !== NONE &&
+    (store.name[slot] ||
+      store.called[slot] ||
+      store.numbered.get(store.id[slot]) ||
+      largestLeaves(store, slot))) ||
+  "";
+
+/**
  * The names of the largest leaves below a node, or of what is folded there, and how many have a name.
  *
  * @param {Store} store
@@ -106,6 +142,8 @@ export function leavesText(store, top) {
 function bestOf(store, top) {
   /** @type {number[]} Slots, the largest first. */
   const best = [];
+  const root = store.slot(0);
+  const isOfRows = root === NONE || store.leaves[root] === store.size[root];
   let n = 0;
   const stack = top === NONE ? [] : [top];
   while (stack.length) {
@@ -115,7 +153,8 @@ function bestOf(store, top) {
       for (let at = kids.length - 1; at >= 0; at -= 1) stack.push(kids[at]);
       continue;
     }
-    if (!store.name[slot] || store.noise.has(store.id[slot])) continue;
+    const name = store.name[slot];
+    if (!name || (isOfRows && NUMBER.test(name)) || store.noise.has(store.id[slot])) continue;
     n += 1;
     let at = best.length;
     while (at > 0 && store.size[best[at - 1]] < store.size[slot]) at -= 1;

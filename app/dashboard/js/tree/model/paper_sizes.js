@@ -44,6 +44,21 @@ export const previewDpi = ({ width, height }) =>
     Math.min(PREVIEW_DPI, Math.floor((PREVIEW_PX * INCH_MM) / Math.max(width, height ?? 0))),
   );
 
+/** The most pixels of a PNG that the service makes. */
+const MOST_PX = 20_971_520;
+
+/**
+ * The dots an inch of a PNG of paper: those that were chosen, or fewer where it would have too many pixels.
+ *
+ * @param {PaperSize} paper
+ * @param {number} dpi
+ * @param {number} ratio height by width, of paper without a height
+ */
+export function fileDpi({ width, height }, dpi, ratio) {
+  const inches = (width / INCH_MM) * ((height ?? ratio * width) / INCH_MM);
+  return Math.min(dpi, Math.floor(Math.sqrt(MOST_PX / inches) - 0.5));
+}
+
 /**
  * The size in px for which the view is laid out, so that its labels have `pt` points on paper.
  *

@@ -24,6 +24,8 @@ export class Store {
   called = [];
   /** @type {(string | null)[]} Its most frequent label and that label's share: "dog 97%". */
   common = [];
+  /** @type {Map<number, string>} "Cluster 3" by id, where the clusters of the cut have no names. */
+  numbered = new Map();
   /** @type {(string | null)[]} That an edition gives it. */
   colour = [];
   /** @type {Set<number>} Ids of nodes that an edition shows folded. */

@@ -1,8 +1,8 @@
 // What a tree says, in a few sentences: the groups that stand out, the worst confusions, what stands
 // apart, how sure it is, what moved. Pure.
 
-import { capitalized, count, number, percent, plural } from "../../ui/format.js";
-import { leavesText } from "../model/cluster_names.js";
+import { capitalized, count, number, percent, plural, shortened } from "../../ui/format.js";
+import { calledName } from "../model/cluster_names.js";
 import { criterionText } from "../model/cut.js";
 import { NONE } from "../model/store.js";
 
@@ -18,6 +18,7 @@ import { NONE } from "../model/store.js";
 const LISTED = 3;
 const PAIRS = 2;
 const LONGEST = 60;
+const SHORT = 20;
 /** A node that stands apart has at most this share of the points. */
 const SMALL = 0.1;
 /** Its branch is this many times as long as the median of the leaves, or longer, and this share of all heights. */
@@ -25,7 +26,7 @@ const TIMES = 3;
 const LEAST = 0.2;
 
 /** @param {string} text */
-const cut = (text) => (text.length > LONGEST ? `${[...text].slice(0, LONGEST).join("")}…` : text);
+const cut = (text) => shortened(text, LONGEST);
 
 /**
  * "a", "a and b", "a, b and c", as parts.
@@ -73,7 +74,7 @@ export function confusionsSentence(pairs) {
   if (!worst.length) return null;
   const items = worst.map(({ node, name, taken_for: other, taken_for_name: otherName, share, meet }) => [
     { text: `${cut(name ?? `node ${node}`)} for ${cut(otherName ?? `node ${other}`)}`, node: meet },
-    ` (${percent(share ?? 0)})`,
+    ` (${percent(share ?? 0)} of ${name && name.length <= SHORT ? name : "the first"})`,
   ]); // prettier-ignore
   return ["Most is lost by taking ", ...joined(items), "."];
 }
@@ -102,8 +103,7 @@ export function apartSentence(store) {
   const usual = ofLeaves[ofLeaves.length >> 1] ?? 0;
   const whole = height[top] - store.low;
   if (best === NONE || !(longest >= TIMES * usual) || !(longest >= LEAST * whole)) return null;
-  const name =
-    store.name[best] || store.called[best] || leavesText(store, best) || `Node ${id[best]}`;
+  const name = calledName(store, best) || `Node ${id[best]}`;
   const joins = number(height[parent[best]]);
   return [
     { text: cut(name), node: id[best] },

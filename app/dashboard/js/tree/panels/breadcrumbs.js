@@ -2,11 +2,14 @@
 
 import { button } from "../../ui/controls.js";
 import { bdi, el, keep } from "../../ui/dom.js";
+import { shortened } from "../../ui/format.js";
 
 /** @import { TreeView } from "../draw/view.js" */
 
 /** The number of named steps; earlier ones are left out. */
 const NEAREST = 5;
+/** The most characters of a step that has no name. */
+const LONGEST = 36;
 
 /**
  * The breadcrumbs, hidden for the whole tree; `up` goes one step up.
@@ -42,7 +45,9 @@ export function breadcrumbs(view) {
    * @returns {readonly [key: string, make: () => Element]}
    */
   const crumb = (id, at, isCut) => {
-    const text = view.nameOf(id) ?? (id === 0 ? "Whole tree" : `node ${id}`);
+    const text =
+      view.nameOf(id) ??
+      (id === 0 ? "Whole tree" : shortened(view.calledOf(id) ?? `node ${id}`, LONGEST));
     const sign = at === 0 ? "" : at === 1 && isCut ? "› … ›" : "›";
     const isLast = id === look.root;
     const make = () =>

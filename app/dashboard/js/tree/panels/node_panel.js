@@ -5,7 +5,7 @@ import { aborted, hasStatus, isAway, problemOf } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
-import { count, number, plural } from "../../ui/format.js";
+import { count, number, plural, shortened } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { byLabels, colourOfLabel, shownErrors } from "../draw/colouring.js";
@@ -58,6 +58,8 @@ const KNOWN = new Set([
 ]);
 const CHILDREN = 12;
 const BARS = 8;
+const LONGEST_TITLE = 80;
+const LONGEST_LINK = 36;
 /** The panel is in view if as much of it is, px. */
 const LEAST_SHOWN = 160;
 /** The distance from the top of the column that scrolls, px. */
@@ -71,6 +73,17 @@ const INSET = 2;
  */
 const endsInterval = (node, name) =>
   ["_low", "_high"].some((end) => name.endsWith(end) && name.slice(0, -end.length) in node);
+
+/**
+ * The title of a node without a name: what it is called, and its id.
+ *
+ * @param {string | null} called
+ * @param {number} id
+ */
+const titleWithout = (called, id) =>
+  called
+    ? [bdi(shortened(called, LONGEST_TITLE)), el("span", { class: "quiet" }, ` node ${id}`)]
+    : `Node ${id}`;
 
 /**
  * The panel: `show` another node, or `again` the selected one.
@@ -178,7 +191,11 @@ export function nodePanel(
       el(
         "h3",
         { class: "node-name" },
-        node.name ? bdi(node.name) : node.parent === null ? "Root" : `Node ${node.id}`,
+        node.name
+          ? bdi(node.name)
+          : node.parent === null
+            ? "Root"
+            : titleWithout(view.calledOf(node.id), node.id),
       ),
       node.ancestors.length > 0 && way(node),
       el(
@@ -259,19 +276,19 @@ export function nodePanel(
       "p",
       { class: "node-way quiet" },
       node.ancestors.length > 4 && "… › ",
-      node.ancestors
-        .slice(-4)
-        .map((ancestor, at) => [
-          at > 0 && " › ",
-          link(ancestor, node.path.slice(0, node.path.indexOf(ancestor.id) + 1)),
-        ]),
+      node.ancestors.slice(-4).map((ancestor, at, steps) => {
+        const isSame = at > 0 && view.calledOf(ancestor.id) === view.calledOf(steps[at - 1].id);
+        const path = node.path.slice(0, node.path.indexOf(ancestor.id) + 1);
+        return [at > 0 && " › ", link(ancestor, path, isSame)];
+      }),
     );
 
   /**
    * @param {NamedNode} target
    * @param {number[]} path ids from the root to the target
+   * @param {boolean} [isSame] whether the one before it is called the same
    */
-  const link = (target, path) =>
+  const link = (target, path, isSame = false) =>
     el(
       "button",
       {
@@ -281,7 +298,14 @@ export function nodePanel(
         onpointerenter: () => view.mark([target.id]),
         onpointerleave: () => view.mark(null),
       },
-      target.name ? bdi(target.name) : target.id === 0 ? "root" : `node ${target.id}`,
+      target.name
+        ? bdi(target.name)
+        : target.id === 0
+          ? "root"
+          : bdi(
+              (!isSame && shortened(view.calledOf(target.id) ?? "", LONGEST_LINK)) ||
+                `node ${target.id}`,
+            ),
     );
 
   /** @param {NodePicture} picture */

@@ -5,7 +5,7 @@ import { waitsFor } from "../../net/waiting.js";
 import { field, select } from "../../ui/controls.js";
 import { dialog } from "../../ui/dialogs.js";
 import { el, replace } from "../../ui/dom.js";
-import { PAPERS, previewDpi, tooNarrow, wrongLength } from "../model/paper_sizes.js";
+import { fileDpi, PAPERS, previewDpi, tooNarrow, wrongLength } from "../model/paper_sizes.js";
 
 /** @import { Option } from "../../ui/controls.js" */
 /** @import { PaperSize } from "../model/paper_sizes.js" */
@@ -215,7 +215,7 @@ export const printQuery = ({ form, paper, pt, dpi, theme, title }) => ({
   width_mm: paper.width,
   height_mm: paper.height,
   font_pt: pt,
-  dpi: form === "png" ? dpi : null,
+  dpi: form === "png" ? fileDpi(paper, dpi, 1) : null,
   theme,
   title,
 });

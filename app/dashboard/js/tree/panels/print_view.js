@@ -7,7 +7,7 @@ import { toast, toastError } from "../../ui/dialogs.js";
 import { saveBlob } from "../../ui/downloads.js";
 import { figure, itemsOf } from "../draw/figures.js";
 import { onBlack, onWhite } from "../draw/palettes.js";
-import { layoutSize } from "../model/paper_sizes.js";
+import { fileDpi, layoutSize } from "../model/paper_sizes.js";
 import { printDialog } from "./print_dialog.js";
 
 /** @import { TreeView } from "../draw/view.js" */
@@ -49,14 +49,17 @@ async function printed(view, { form, paper, pt, dpi, theme: wanted, title, legen
   await view.whenShown();
   const { palette } = view.look;
   const theme = (wanted === "dark" ? onBlack : onWhite)(palette, view.theme.family);
-  const size = layoutSize(paper, pt, view.stage);
+  // A whole circle has as much room above as beside it, and no more.
+  const isRound = view.look.shape === "circular" && view.stage.camera.k < 1.01;
+  const shape = isRound ? { width: 1, height: 1 } : view.stage;
+  const size = { ...layoutSize(paper, pt, shape), grows: paper.height === null };
   const drawn = figure(view, { title, legend, theme, size });
   const body = {
     form,
     width: drawn.width,
     height: drawn.height,
     width_mm: paper.width,
-    dpi,
+    dpi: fileDpi(paper, dpi, drawn.height / drawn.width),
     title: title || "Tree",
     paper: theme.paper,
     items: itemsOf(drawn, theme.family),
