@@ -280,7 +280,7 @@ def _service(
         annotations=parts.annotations,
         editions=Editions(parts.blobs, parts.beside.count),
         shares=Shares(parts.blobs, parts.beside.count),
-        aliases=Aliases(parts.blobs, parts.usage),
+        aliases=Aliases(parts.blobs, parts.usage, parts.ledger.webhooks.move_due),
         links=links,
         job_ends=job_ends,
         feeds=Feeds(
