@@ -86,12 +86,21 @@ class AsyncTreeParts:
         self,
         text: str,
         *,
+        by: Literal["name", "meaning"] = "name",
+        items: str | None = None,
         names: AsyncNaming | str | None = None,
         edition: AsyncEdition | str | None = None,
         limit: int = 50,
     ) -> list[dict[str, Any]]:
-        """Nodes whose name contains a text, in any case; exact matches first."""
+        """Nodes whose name contains a text, in any case; exact matches first.
+
+        by : "meaning" for the nodes that are nearest in meaning, with `score` and the `text` that
+        is near, where the service has an embedder. items : an attachment of the tree, whose texts
+        are then searched as well.
+        """
         query = {"q": text, "names": names, "edition": edition}
+        if by != "name":
+            query |= {"by": by, "items": items}
         return await self._connection.listed(f"{self._path}/search", query, limit)
 
     async def view(
