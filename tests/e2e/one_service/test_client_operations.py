@@ -356,7 +356,6 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "put_part": lambda w: w.umbel.upload(LOGITS),
     "get_usage": lambda w: w.umbel.usage(),
     "list_audit": lambda w: w.umbel.audit(action="POST", limit=3),
-    "export_audit": lambda w: w.umbel.audit_lines(action="DELETE"),
     "get_version": lambda w: w.umbel.version(),
     "get_webhook_secret": lambda w: w.umbel.webhook_secret(),
 }
