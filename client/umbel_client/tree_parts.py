@@ -204,7 +204,7 @@ class TreeParts:
     def steps(self) -> list[dict[str, Any]]:
         """The trees that the fit had on its way (`number`, `step`, `cost`, ...), the earliest first
         and this tree last; none where its parameter `keep_steps` kept none.
-        `content("/steps/0/tree.nwk")` is the first of them, `"/steps/0/tree.svg"` a picture of it.
+        `content(".nwk", step=0)` is the first of them, `content(".svg", step=0)` a picture of it.
         """
         body = self._document("/steps", "items")
         return list(body["items"])
