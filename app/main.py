@@ -44,6 +44,7 @@ from workers.artifacts.keys import Keys
 from workers.artifacts.shares import Shares
 from workers.artifacts.uploads import Parts
 from workers.assembly import Assembly, assemble
+from workers.embedding.meaning import Meaning
 from workers.errors import TransientError
 from workers.jobs.hints import message, sender
 from workers.jobs.ledger import Ledger
@@ -280,7 +281,7 @@ def _service(
         annotations=parts.annotations,
         editions=Editions(parts.blobs, parts.beside.count),
         shares=Shares(parts.blobs, parts.beside.count),
-        aliases=Aliases(parts.blobs, parts.usage),
+        aliases=Aliases(parts.blobs, parts.usage, parts.ledger.webhooks.move_due),
         links=links,
         job_ends=job_ends,
         feeds=Feeds(
@@ -289,6 +290,7 @@ def _service(
         keyring=keyring,
         rates=rates,
         audit=audit,
+        meaning=Meaning(parts.redis),
         reached=Reached(parts.ledger, parts.datasets, parts.trees, uploads),
         people=signing_in,
     )

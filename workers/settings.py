@@ -284,9 +284,10 @@ class WorkerSettings(BaseSettings):
         "",
         description="Address of an endpoint of embeddings in OpenAI's form, as "
         "https://example.org/v1, that makes vectors of the texts and images of "
-        "`POST /v1/embeddings`; none: that is refused. It gets the texts or the images, without "
-        "ids, names or other columns. Addresses that are not public need UMBEL_WEBHOOK_ALLOW, and "
-        "workers a way to it.",
+        "`POST /v1/embeddings`, and of searches by meaning; none: these are refused. It gets the "
+        "texts or the images, without ids, names or other columns; of a search the question and "
+        "what it is compared with. Addresses that are not public need "
+        "UMBEL_WEBHOOK_ALLOW, and workers and the API a way to it.",
     )
     embedding_key: SecretStr = Field(
         SecretStr(""), description="Sent to it as `Authorization: Bearer <key>`."

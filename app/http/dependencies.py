@@ -31,6 +31,7 @@ from workers.artifacts.editions import Editions
 from workers.artifacts.shares import Shares
 from workers.artifacts.trees import Trees
 from workers.artifacts.uploads import Parts
+from workers.embedding.meaning import Meaning
 from workers.jobs.ledger import Ledger
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.usage import Usage
@@ -59,6 +60,7 @@ class Service:
     rates: Rates
     audit: Audit
     reached: Reached
+    meaning: Meaning
     people: People | None
 
     def ended(self, access: Access) -> bool:

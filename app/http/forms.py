@@ -141,13 +141,15 @@ def mount(
     *,
     summary: str,
     responses: dict[int | str, dict[str, Any]],
+    is_documented: bool = True,
 ) -> Callable[[Endpoint], Endpoint]:
     """A decorator that serves an endpoint at `path` by `Accept` and at `path.{form}`.
 
     The endpoint has a parameter `form: Form[T]`, which is filled in; its name is the operation's id
     (with `_as` for the route by suffix), its docstring the description.
 
-    responses : as documented, of both routes.
+    responses : as documented, of both routes. is_documented : False where they stay served for
+    clients of earlier versions alone.
     """
     suffixes = [form.suffix for form in forms]
     listed = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}."
@@ -167,6 +169,7 @@ def mount(
             description=f"As `GET {plain}`, in the form that the suffix names.",
             response_class=Response,
             responses=responses,
+            include_in_schema=is_documented,
             openapi_extra=extra,
         )(_choosing(endpoint, suffix, lambda text: by_suffix(text, forms), drawn))
         router.get(
@@ -176,6 +179,7 @@ def mount(
             description=inspect.getdoc(endpoint),
             response_class=Response,
             responses=responses,
+            include_in_schema=is_documented,
             openapi_extra=extra,
         )(_choosing(endpoint, accept, lambda text: by_accept(text, forms), drawn))
         return endpoint

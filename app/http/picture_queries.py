@@ -15,6 +15,7 @@ from app.pictures.palette import Palette, Theme
 from app.pictures.sheet import DPI, FONT_PT, MM, PT, Sheet
 from app.pictures.strips import MOST_STRIPS
 from app.pictures.typefaces import typefaces
+from models.answers.learned_steps import MOST_STEPS
 from models.errors import UsageError
 
 NamesOf = Annotated[
@@ -158,7 +159,7 @@ class PartQuery(SizedPictureQuery):
 
 
 class FormQuery(PartQuery):
-    """The same with names, changes and strips."""
+    """The same with names, changes, strips and steps."""
 
     of_pictures: ClassVar = frozenset({"strips"})
 
@@ -171,6 +172,13 @@ class FormQuery(PartQuery):
         "or categories, as strips of colours beside the tips, from the inside out, separated by "
         "commas: `at_X.2,at_X.5`. Tips without a value are blank.",
         examples=["at_01kamjx5w0n5zr4v8cqe2t7h3f.2"],
+    )
+    step: int | None = Field(
+        None,
+        ge=0,
+        le=MOST_STEPS,
+        description="In place of the tree one that its fit had on its way: `number` of "
+        "`/v1/trees/{tree_id}/steps`. Not with `names`, `edition` or `strips`.",
     )
 
 

@@ -75,7 +75,11 @@ class ServiceMetrics(Collector):
         )
         webhooks = {(status,): count for status, count in self._ledger.webhooks.counts().items()}
         yield _gauge(
-            "umbel_webhooks", "Jobs with a webhook, by where that stands.", ["status"], webhooks
+            "umbel_webhooks",
+            "Jobs with a webhook, by where that stands; and moves of aliases whose webhook is due, "
+            "or was sent or given up since Redis was empty.",
+            ["status"],
+            webhooks,
         )
         alive = self._ledger.workers.n_alive()
         yield GaugeMetricFamily("umbel_workers", "Worker processes alive.", value=alive)

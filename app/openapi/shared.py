@@ -188,11 +188,11 @@ def _share_webhooks(
 ) -> None:
     """The request that a webhook receives is the same for all work."""
     for _, operation in operations:
-        for callback in operation.get("callbacks", {}).values():
+        for name, callback in operation.get("callbacks", {}).items():
             for address, received in callback.items():
-                received["post"]["operationId"] = "job_ended"
-                components.setdefault("pathItems", {})["JobEnded"] = received
-                callback[address] = {"$ref": "#/components/pathItems/JobEnded"}
+                received["post"]["operationId"] = name
+                components.setdefault("pathItems", {})[pascal(name)] = received
+                callback[address] = {"$ref": f"#/components/pathItems/{pascal(name)}"}
 
 
 def _headers(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:

@@ -110,9 +110,15 @@ export class Tree {
     return this.#connection.read(`${this.#path}/nodes/${node}`);
   }
 
-  /** Nodes and leaves by their names. @param {string} words @returns {Promise<any>} */
-  search(words) {
-    return this.#connection.read(`${this.#path}/search`, { q: words });
+  /**
+   * Nodes and leaves by their names, or with `{ by: "meaning" }` by these.
+   *
+   * @param {string} words
+   * @param {Query} [query]
+   * @returns {Promise<any>}
+   */
+  search(words, query) {
+    return this.#connection.read(`${this.#path}/search`, { q: words, ...query });
   }
 
   /**

@@ -17,7 +17,8 @@ Start with `client`, which has `Umbel`.
 - `errors`, `quoting`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the
   rest uses
 - `commands`: the command line on files; `assistants`: the same as tools for assistants
-- `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn
+- `local`, `keeper`: a service of one's own; `sklearn`: the face for scikit-learn; `exchange`: files
+  and objects of other programs
 - `_written`: the same for asyncio, and what follows from the service's code, written by a script
 """
 

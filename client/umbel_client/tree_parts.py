@@ -79,12 +79,21 @@ class TreeParts:
         self,
         text: str,
         *,
+        by: Literal["name", "meaning"] = "name",
+        items: str | None = None,
         names: Naming | str | None = None,
         edition: Edition | str | None = None,
         limit: int = 50,
     ) -> list[dict[str, Any]]:
-        """Nodes whose name contains a text, in any case; exact matches first."""
+        """Nodes whose name contains a text, in any case; exact matches first.
+
+        by : "meaning" for the nodes that are nearest in meaning, with `score` and the `text` that
+        is near, where the service has an embedder. items : an attachment of the tree, whose texts
+        are then searched as well.
+        """
         query = {"q": text, "names": names, "edition": edition}
+        if by != "name":
+            query |= {"by": by, "items": items}
         return self._connection.listed(f"{self._path}/search", query, limit)
 
     def view(
@@ -195,7 +204,7 @@ class TreeParts:
     def steps(self) -> list[dict[str, Any]]:
         """The trees that the fit had on its way (`number`, `step`, `cost`, ...), the earliest first
         and this tree last; none where its parameter `keep_steps` kept none.
-        `content("/steps/0/tree.nwk")` is the first of them, `"/steps/0/tree.svg"` a picture of it.
+        `content(".nwk", step=0)` is the first of them, `content(".svg", step=0)` a picture of it.
         """
         body = self._document("/steps", "items")
         return list(body["items"])

@@ -83,3 +83,29 @@ def test_it_is_not_offered_without_an_embedder(open_page: Open, api: Api) -> Non
         page.goto(page.url.partition("#")[0] + f"#/datasets/{dataset}")
     page.get_by_text("Uploaded as").wait_for()
     assert page.get_by_role("button", name="Embed the texts").count() == 0
+
+
+def test_the_find_box_offers_a_search_by_meaning(
+    open_page: Open, embedder: Service, axe: Axe
+) -> None:
+    newick = "(('red fox':1,'grey wolf':1)'in the forest':1,'deep sea':1)animals;"
+    media = {"Content-Type": "text/x-nh"}
+    made = embedder.client.post("/v1/trees", content=newick, headers=media)
+    page = open_page(f"/trees/{made.json()['id']}", url=embedder.url)
+    page.get_by_label("Find a node by its name").fill("fox that is red")
+    page.get_by_text("No node has this in its name.").wait_for()
+    page.get_by_role("button", name="By meaning").click()
+    page.get_by_text("the nearest in meaning first").wait_for()
+    axe(page)
+    page.get_by_role("option").first.click()
+    page.wait_for_function("() => location.hash.includes('node=')")
+
+
+def test_a_search_by_meaning_is_not_offered_without_an_embedder(open_page: Open, api: Api) -> None:
+    newick, media = b"('red fox':1,'grey wolf':1)animals;", {"Content-Type": "text/x-nh"}
+    made = api.client.post("/v1/trees", content=newick, headers=media)
+    page = open_page(f"/trees/{made.json()['id']}")
+    with page.expect_response("**/v1/usage"):
+        page.get_by_label("Find a node by its name").fill("fox")
+    page.get_by_role("option").first.wait_for()
+    assert page.get_by_role("button", name="By meaning").count() == 0

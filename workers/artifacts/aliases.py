@@ -2,8 +2,9 @@
 
 Every move is an object, numbered from 1 and create-only: of two who move an alias at once one is
 refused. To remove an alias is a move to no tree, so a number is never free twice; the oldest moves
-go when there are more than `MOST_MOVES`. Their bytes count in the tenant's use, in which they are
-set to what a listing finds after each move.
+go when there are more than `MOST_MOVES`, but for those whose webhook is still to be sent
+(`workers.jobs.deliveries`): a marker is written before such a move, and stays until then. Their
+bytes count in the tenant's use, in which they are set to what a listing finds after each move.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
@@ -40,7 +41,8 @@ class Move(BaseModel):
 
     tree : that it names from then on; None: it was removed. by : what the key is called that moved
     it, or its id; None for keys of the settings and without keys. restores : the number of the
-    earlier move whose tree this one gave back.
+    earlier move whose tree this one gave back. previous : the tree that it named until then.
+    webhook : the address that hears of the alias's moves, this one included.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -51,6 +53,17 @@ class Move(BaseModel):
     by: str | None = None
     note: str | None = None
     restores: int | None = None
+    previous: str | None = None
+    webhook: str | None = None
+
+    @property
+    def owes(self) -> bool:
+        """Whether a webhook hears of it: not where the tree stays and the webhook alone changes."""
+        return self.webhook is not None and self.tree != self.previous
+
+
+Owing = Callable[[str, str, Move], None]
+"""owing(tenant, alias, move): a move that owes a webhook is stored."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +85,11 @@ class Alias:
         return self.moves[-1].number if self.moves else 0
 
     @property
+    def webhook(self) -> str | None:
+        """The address that hears of its moves; one that was removed has none for the next."""
+        return None if self.tree is None else self.moves[-1].webhook
+
+    @property
     def earlier(self) -> Move | None:
         """The move that a step back gives back; None where none is kept, or the alias was removed
         since. One step back after another goes through the history, and not to and fro."""
@@ -80,6 +98,8 @@ class Alias:
             if move.tree is None:
                 steps = []
             elif move.restores is None:
+                if steps and steps[-1].tree == move.tree:
+                    steps.pop()
                 steps.append(move)
             else:
                 while steps and steps[-1].number != move.restores:
@@ -91,10 +111,17 @@ class Alias:
 class Aliases:
     """The aliases of all tenants. Threads may share it; every call blocks."""
 
-    def __init__(self, blobs: Blobs, usage: Usage | None = None) -> None:
-        """usage : where their bytes count; None: nowhere."""
+    def __init__(
+        self,
+        blobs: Blobs,
+        usage: Usage | None = None,
+        owing: Owing = lambda *_: None,
+    ) -> None:
+        """usage : where their bytes count; None: nowhere. owing : called after a move that owes a
+        webhook; where the process dies before, whoever sweeps finds its marker."""
         self._blobs = blobs
         self._usage = usage
+        self._owing = owing
         self._lock = threading.Lock()
         self._read: OrderedDict[str, Move] = OrderedDict()
 
@@ -132,27 +159,50 @@ class Aliases:
         by: str | None = None,
         note: str | None = None,
         restores: int | None = None,
+        webhook: str | None = None,
         room: Room = unlimited,
     ) -> Alias | None:
         """The alias after a move, durable on return; None where somebody else was faster.
 
+        webhook : the address that hears of its moves from now on, "" for none; None: as before.
+
         Raises what `room` does.
         """
         made = Move(
-            number=alias.revision + 1, at=now(), tree=tree, by=by, note=note, restores=restores
+            number=alias.revision + 1,
+            at=now(),
+            tree=tree,
+            by=by,
+            note=note,
+            restores=restores,
+            previous=alias.tree,
+            webhook=alias.webhook if webhook is None else webhook or None,
         )
-        folder = layout.aliases_of(alias.tenant, alias.name)
-        key = f"{folder}{made.number:09d}"
+        own = (alias.tenant, alias.name, made.number)
+        key = layout.alias_move(*own)
         content = sealed(key, made.model_dump_json().encode())
         with room(len(content)):
+            if made.owes:
+                self._blobs.put(layout.open_move(*own), b"")
             try:
                 self._blobs.put(key, content, create=True)
             except AlreadyThere:
                 return None
+            if made.owes:
+                self._owing(alias.tenant, alias.name, made)
             for old in alias.moves[: max(0, len(alias.moves) + 1 - MOST_MOVES)]:
-                self._blobs.delete(f"{folder}{old.number:09d}")
+                self._forget(alias, old)
             self._count(alias.tenant)
         return Alias(alias.tenant, alias.name, [*alias.moves, made][-MOST_MOVES:])
+
+    def _forget(self, alias: Alias, old: Move) -> None:
+        """Remove an old move, unless its webhook is still to be sent."""
+        own = (alias.tenant, alias.name, old.number)
+        if old.owes:
+            if self._blobs.size(layout.open_move(*own)) is not None:
+                return
+            self._blobs.delete(layout.move_webhook(*own))
+        self._blobs.delete(layout.alias_move(*own))
 
     def recount(self) -> None:
         """Count the aliases of all tenants anew."""

@@ -4,5 +4,7 @@ Start with `vectors`: what of a job's items the endpoint gets, and what becomes 
 
 - `vectors`: the vectors of a job, in batches, within the operator's bounds; what is had already, of
   an earlier attempt or of an earlier job, is not sent again.
+- `kept`: vectors that were given before, by the hash of what they depend on.
+- `meaning`: the texts that are nearest to a question.
 - `endpoint`: one batch to an endpoint of embeddings in OpenAI's form.
 """

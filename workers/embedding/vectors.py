@@ -1,14 +1,12 @@
 """The vectors of a job's texts or images.
 
-Equal items are sent once. Vectors are kept for `KEPT_S` by the hash of all that they depend on, for
-the tenant alone and within `embedding_kept_bytes` of each; what this job has, in a checkpoint, so
-that the next attempt goes on where a killed one was.
+Equal items are sent once. What was given is kept (`workers.embedding.kept`); what this job has, in
+a checkpoint, so that the next attempt goes on where a killed one was.
 """
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import logging
 import threading
 import time
@@ -25,6 +23,7 @@ from models.errors import UsageError
 from models.items.facts import HEAD, media_type
 from workers.artifacts import results
 from workers.embedding.endpoint import Embedder
+from workers.embedding.kept import KeptVectors
 from workers.errors import TransientError, problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request
@@ -35,7 +34,6 @@ from workers.work.job import Outcome
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KEPT_S = 7 * 24 * 3600
 PAUSES_S = (0.5, 2.0, 8.0)
 """Before a batch is sent again that may be answered later."""
 LONGEST_PAUSE_S = 30.0
@@ -120,8 +118,7 @@ class _Work:
         table: pa.Table,
         attempt: Attempt,
     ) -> None:
-        self._settings, self._client, self._tenant = settings, client, request.tenant
-        self._embedder, self._attempt = embedder, attempt
+        self._settings, self._embedder, self._attempt = settings, embedder, attempt
         self._own = "text" if "text" in table.column_names else "image"
         self._model = embedder.model if self._own == "text" else embedder.image_model
         if not self._model:
@@ -134,7 +131,7 @@ class _Work:
             )
         coded = table.column(self._own).combine_chunks().dictionary_encode()
         self._items, self._row_of = coded.dictionary, coded.indices.to_numpy()
-        self._prefix = f"{settings.key_prefix}embedded:{self._tenant}:"
+        self._memory = KeptVectors(settings, client, request.tenant, embedder.url, self._model)
         self._n_sent = self._n_kept = self._n_bytes = self._n_cut = 0
         self.warnings: tuple[str, ...] = ()
 
@@ -231,8 +228,8 @@ class _Work:
         return f"data:{media_type(value[:HEAD])};base64,{base64.b64encode(value).decode()}"
 
     def _of_batch(self, batch: list[str]) -> Single:
-        keys = [self._key(text) for text in batch]
-        kept = self._kept(keys)
+        keys = [self._memory.key(text) for text in batch]
+        kept = self._memory.read(keys)
         missing = [place for place, vector in enumerate(kept) if vector is None]
         if missing:
             own = self._answered([batch[place] for place in missing])
@@ -240,7 +237,8 @@ class _Work:
             self._n_bytes += sum(len(batch[place].encode()) for place in missing)
             for place, vector in zip(missing, own, strict=True):
                 kept[place] = vector
-            self._keep({keys[place]: vector for place, vector in zip(missing, own, strict=True)})
+            fresh = zip(missing, own, strict=True)
+            self._memory.keep({keys[place]: vector for place, vector in fresh})
         self._n_kept += len(batch) - len(missing)
         vectors = [vector for vector in kept if vector is not None]
         if len({len(vector) for vector in vectors}) > 1:
@@ -268,43 +266,6 @@ class _Work:
     def _pauses(self) -> Iterator[float | None]:
         yield from PAUSES_S
         yield None
-
-    def _key(self, text: str) -> str:
-        depends_on = "\n".join((self._embedder.url, self._model, text))
-        digest = hashlib.sha256(depends_on.encode("utf-8", "surrogatepass")).hexdigest()
-        return self._prefix + digest
-
-    def _kept(self, keys: list[str]) -> list[Single | None]:
-        """The vectors that were given before; none where Redis does not answer."""
-        try:
-            answers: Any = self._client.mget(keys)
-        except redis.RedisError as error:
-            _log.warning("kept vectors are not read: %s", error)
-            return [None] * len(keys)
-        return [
-            None if answer is None else np.frombuffer(base64.b64decode(answer), np.float32)
-            for answer in answers
-        ]
-
-    def _keep(self, vectors: dict[str, Single]) -> None:
-        """Keep vectors, as far as the tenant has room for more."""
-        texts = {
-            key: base64.b64encode(vector.tobytes()).decode() for key, vector in vectors.items()
-        }
-        n_bytes, counter = sum(map(len, texts.values())), f"{self._prefix}bytes"
-        try:
-            used: Any = self._client.incrby(counter, n_bytes)
-            if used == n_bytes:
-                self._client.expire(counter, KEPT_S)
-            if used > self._settings.embedding_kept_bytes:
-                self._client.decrby(counter, n_bytes)
-                return
-            pipeline = self._client.pipeline(transaction=False)
-            for key, text in texts.items():
-                pipeline.set(key, text, ex=KEPT_S)
-            pipeline.execute()
-        except redis.RedisError as error:
-            _log.warning("vectors are not kept: %s", error)
 
 
 def _refused(why: str) -> UsageError:

@@ -117,7 +117,7 @@ class Ledger:
         self._settings = settings
         self._send = send
         self._place_of = place_of
-        self.webhooks = Deliveries(blobs, records, settings)
+        self.webhooks = Deliveries(blobs, records, settings, place_of)
         # The sender of webhooks sets `on_due` later.
         self._endings = Endings(blobs, records, datasets, settings, lambda: self.webhooks.on_due())
         self._intake = Intake(
@@ -493,6 +493,7 @@ class Ledger:
         taken = self._sweeper.sweep()
         self.pieces.sweep()
         self.pauses.sweep()
+        self.webhooks.sweep()
         if time.monotonic() >= self._leftovers_at:
             self._leftovers_at = time.monotonic() + LEFTOVERS_S
             self.blobs.remove_leftovers()

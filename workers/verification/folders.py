@@ -245,6 +245,10 @@ def check_service(reader: Reader, folder: str, keys: Iterable[str]) -> None:
             reader.sealed(key, f"pause of {parts[2]} {parts[3]}", _PAUSE)
         elif parts[1] == "aliases" and len(parts) == 5:
             _move(reader, key, *parts[2:])
+        elif parts[1] == "alias-webhooks" and len(parts) == 5:
+            reader.sealed(key, f"alias {parts[3]} of {parts[2]}", _DELIVERY)
+        elif parts[1] == "alias-webhooks-open" and len(parts) == 5:
+            reader.empty(key, f"alias {parts[3]} of {parts[2]}")
         elif key == layout.WEBHOOK_ROOT:
             stored = reader.bytes(key)
             try:

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from pydantic_core import to_json
 
 from workers.errors import TransientError
-from workers.jobs.deliveries import Deliveries
+from workers.jobs.deliveries import Deliveries, Moved
 from workers.jobs.public import public
 from workers.jobs.webhook_keys import sign
 from workers.model import Delivery, Record, Webhook, now
@@ -125,17 +125,17 @@ class Sender:
             try:
                 thread.start()
             except RuntimeError as error:  # no thread: it waits for its lease to end
-                _log.warning("webhook of job %s is not sent now: %s", lease.job, error)
+                _log.warning("webhook of %s is not sent now: %s", lease.job, error)
                 self._done(lease)
 
     def _send(self, lease: WebhookLease) -> None:
         try:
             self._attempt(lease)
         except TransientError as error:
-            _log.warning("webhook of job %s is tried again later: %s", lease.job, error)
+            _log.warning("webhook of %s is tried again later: %s", lease.job, error)
             self._try_to_give_back(lease)
         except Exception:
-            _log.exception("webhook of job %s", lease.job)
+            _log.exception("webhook of %s", lease.job)
             self._conclude_fault(lease)
         finally:
             self._done(lease)
@@ -147,17 +147,18 @@ class Sender:
             self._changed.notify_all()
 
     def _attempt(self, lease: WebhookLease) -> None:
-        record = self._deliveries.job_of(lease)
-        if record is None or record.webhook is None:
+        owed = self._deliveries.owed(lease)
+        address = None if owed is None else _address(owed)
+        if owed is None or address is None:
             return
         try:
-            target = parse(record.webhook.url)
+            target = parse(address)
         except ValueError as error:
             self._conclude(lease, str(error), True)
             return
-        body = message(record)
-        keys = self._deliveries.keys.of(record.tenant)
-        message_id, timestamp = id_of(record.id), int(time.time())
+        body = message(owed)
+        keys = self._deliveries.keys.of(owed.tenant)
+        message_id, timestamp = id_of(owed.id), int(time.time())
         headers = {
             "Content-Type": "application/json",
             "User-Agent": "Umbel",
@@ -170,8 +171,8 @@ class Sender:
         with traces.span(
             "webhook",
             kind="client",
-            parent=record.trace,
-            job_id=record.id,
+            parent=owed.trace if isinstance(owed, Record) else None,
+            job_id=owed.id,
             attempt=lease.attempts + 1,
             n_bytes=len(body),
         ) as step:
@@ -223,13 +224,13 @@ class Sender:
         try:
             self._conclude(lease, "Something went wrong on our side.", False)
         except Exception:
-            _log.exception("webhook of job %s", lease.job)
+            _log.exception("webhook of %s", lease.job)
 
     def _try_to_give_back(self, lease: WebhookLease) -> None:
         try:
             self._deliveries.give_back(lease, _PASSING_S)
         except TransientError as error:
-            _log.warning("webhook of job %s waits for its lease to end: %s", lease.job, error)
+            _log.warning("webhook of %s waits for its lease to end: %s", lease.job, error)
 
     def _log(
         self,
@@ -252,14 +253,35 @@ class Sender:
         )
 
 
-def id_of(job_id: str) -> str:
-    """The `webhook-id`: the same for every attempt at a job's webhook."""
-    return f"msg_{job_id.partition('_')[2]}"
+def id_of(own_id: str) -> str:
+    """The `webhook-id`: the same for every attempt at the webhook of a job or a move."""
+    return f"msg_{own_id.rpartition('_')[2]}"
 
 
-def message(record: Record) -> bytes:
-    """The body, the same for every attempt: the job as clients saw it when it ended, with the name,
-    description and tags that it was submitted with, since a user may change these in between."""
+def message(owed: Record | Moved) -> bytes:
+    """The body, the same for every attempt."""
+    return _job_message(owed) if isinstance(owed, Record) else _move_message(owed)
+
+
+def _address(owed: Record | Moved) -> str | None:
+    if isinstance(owed, Moved):
+        return owed.move.webhook
+    return None if owed.webhook is None else owed.webhook.url
+
+
+def _move_message(moved: Moved) -> bytes:
+    """The move as the history of its alias shows it."""
+    move = moved.move
+    what = "removed" if move.tree is None else "rolled_back" if move.restores else "moved"
+    data = move.model_dump(exclude={"webhook"})
+    return to_json(
+        {"type": f"alias.{what}", "timestamp": move.at, "data": {"name": moved.alias, **data}}
+    )
+
+
+def _job_message(record: Record) -> bytes:
+    """The job as clients saw it when it ended, with the name, description and tags that it was
+    submitted with, since a user may change these in between."""
     assert record.webhook is not None
     ended = record.model_copy(
         update={

@@ -10,6 +10,8 @@ from fastapi import APIRouter, Path, Request, Response
 from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
 from app.creation.named import OfTreeQuery, require_tree_id
+from app.creation.steps import check_webhook
+from app.creation.webhooks import callbacks
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, Tenant, is_id
@@ -22,6 +24,7 @@ from app.resources.aliases.schemas import (
     MOVE_EXAMPLE,
     AliasBody,
     AliasMoveBody,
+    AliasMoved,
     AliasRequest,
     RollbackRequest,
 )
@@ -120,6 +123,7 @@ async def get_alias(request: Request, service: ServiceDep, tenant: Tenant, name:
         },
         **responses(*_WRITING, "unknown-input"),
     },
+    callbacks=callbacks("alias_moved", "alias_moved", "An alias was moved", AliasMoved),
 )
 async def set_alias(
     request: Request,
@@ -137,9 +141,10 @@ async def set_alias(
 
     To compare before moving: `GET /v1/trees/{new}/tangle?other=@champion`, or predictions and
     evaluations of both. `If-Match` with the ETag that was read keeps two from moving it at once;
-    pointing it at the tree that it names changes nothing.
+    pointing it at the tree that it names changes nothing, or its `webhook` alone.
     """
     tenant = caller.tenant
+    check_webhook(service, body.webhook)
 
     def move() -> tuple[Alias, bool]:
         alias = service.aliases.get(tenant, name)
@@ -150,7 +155,8 @@ async def set_alias(
         tree = body.tree
         if not is_id(tree, "tr") or service.trees.record(tenant, tree) is None:
             raise refused_at("unknown-input", f"There is no tree {shown(tree)}.", "tree")
-        if alias.tree == tree:
+        webhook = (body.webhook or "") if "webhook" in body.model_fields_set else None
+        if alias.tree == tree and webhook in (None, alias.webhook or ""):
             return alias, False
         if alias.revision == 0 and service.aliases.count(tenant) >= MOST_ALIASES:
             raise Refused(
@@ -159,7 +165,12 @@ async def set_alias(
                 "among them: use one of these again.",
             )
         moved = service.aliases.move(
-            alias, tree, by=caller.called, note=body.note, room=room_of(service, caller)
+            alias,
+            tree,
+            by=caller.called,
+            note=body.note,
+            webhook=webhook,
+            room=room_of(service, caller),
         )
         if moved is None:
             raise _overtaken()
@@ -228,13 +239,22 @@ async def roll_back_alias(
 async def get_alias_history(
     response: Response, service: ServiceDep, tenant: Tenant, name: Name, paging: ByTime
 ) -> Page[AliasMoveBody]:
-    """Who moved it, when, where and why: the last 200 moves. Also of an alias that was removed."""
+    """Who moved it, when, where and why, and where the webhook of each move stands: the last 200
+    moves. Also of an alias that was removed."""
     alias = await to_thread.run_sync(service.aliases.get, tenant, name)
     if not alias.moves:
         raise not_found("alias", f"@{name}")
-    return paging.cut(
-        response, alias.moves, AliasMoveBody.of, own=lambda move: f"{move.number:09d}"
-    )
+    webhooks = service.ledger.webhooks
+
+    def page() -> Page[AliasMoveBody]:
+        return paging.cut(
+            response,
+            alias.moves,
+            lambda move: AliasMoveBody.of(move, webhooks.of_move(tenant, name, move)),
+            own=lambda move: f"{move.number:09d}",
+        )
+
+    return await to_thread.run_sync(page)
 
 
 @router.delete(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.creation.annotation_schemas import LONGEST_NAME
+from app.creation.fields import WebhookAddress
+from app.creation.job_schemas import WebhookBody
 from workers.artifacts.aliases import Alias, Move
+from workers.model import Webhook
 
 _TREE = "tr_01kamjx5w0n5zr4v8cqe2t7h3f"
 EXAMPLE: dict[str, Any] = {
@@ -19,6 +22,7 @@ EXAMPLE: dict[str, Any] = {
     "by": "ada",
     "note": "drift of the old one: p < .01",
     "before": "tr_01kaq3v0q8f2x7m5n9c4r6t1zd",
+    "webhook": "https://example.org/hooks/umbel",
     "warnings": [],
 }
 MOVE_EXAMPLE: dict[str, Any] = {
@@ -28,6 +32,13 @@ MOVE_EXAMPLE: dict[str, Any] = {
     "by": "ada",
     "note": "drift of the old one: p < .01",
     "restores": None,
+    "webhook": {
+        "url": "https://example.org/hooks/umbel",
+        "status": "delivered",
+        "attempts": 1,
+        "next_at": None,
+        "reason": None,
+    },
 }
 
 
@@ -46,6 +57,13 @@ class AliasRequest(BaseModel):
     )
     note: str | None = Field(
         None, max_length=LONGEST_NAME, description="Why; kept with the move, never interpreted."
+    )
+    webhook: WebhookAddress | None = Field(
+        None,
+        description="An address, as a job's, that receives a signed POST at this move of the alias "
+        "and at every later one, steps back and its removal included (see the callback); null: "
+        "none; left out: as before.",
+        examples=["https://example.org/hooks/umbel"],
     )
 
 
@@ -78,6 +96,7 @@ class AliasBody(BaseModel):
     )
     note: str | None
     before: str | None = Field(description="The tree that `rollback` gives back; null: none.")
+    webhook: str | None = Field(description="The address that hears of its moves.")
     warnings: list[str] = Field(
         description="That the tree is gone, or when it will be removed by itself."
     )
@@ -94,6 +113,7 @@ class AliasBody(BaseModel):
             by=last.by,
             note=last.note,
             before=None if earlier is None else earlier.tree,
+            webhook=alias.webhook,
             warnings=warnings,
         )
 
@@ -111,7 +131,32 @@ class AliasMoveBody(BaseModel):
     restores: int | None = Field(
         description="For a step back: the number of the move whose tree it gave back."
     )
+    webhook: WebhookBody | None = Field(
+        description="Where the webhook stands that hears of it; null: none does."
+    )
 
     @classmethod
-    def of(cls, move: Move) -> AliasMoveBody:
-        return cls(**move.model_dump())
+    def of(cls, move: Move, webhook: Webhook | None) -> AliasMoveBody:
+        body = None if webhook is None else WebhookBody(**webhook.model_dump())
+        return cls(**move.model_dump(exclude={"webhook"}), webhook=body)
+
+
+class MovedAlias(BaseModel):
+    """A move as its webhook tells of it."""
+
+    name: str
+    number: int
+    at: str
+    tree: str | None = Field(description="That it named from then on; null: it was removed.")
+    previous: str | None = Field(description="That it named until then; null: none.")
+    by: str | None
+    note: str | None
+    restores: int | None
+
+
+class AliasMoved(BaseModel):
+    """The body of a webhook's request."""
+
+    type: Literal["alias.moved", "alias.rolled_back", "alias.removed"]
+    timestamp: str = Field(description="When it was moved, as RFC 3339 in UTC.")
+    data: MovedAlias = Field(description="The move; the same at every attempt.")

@@ -14,7 +14,8 @@ from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
 from app.http.forms import Form, mount, respond, warning
 from app.http.picture_queries import FormQuery
-from app.http.problems import ANYWHERE, not_found, responses
+from app.http.pointers import QUERY
+from app.http.problems import ANYWHERE, not_found, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.http.streaming import turn
@@ -23,6 +24,7 @@ from app.resources.trees.forms import FORMS, WRITTEN, TreeExport, form_etag, los
 from app.resources.trees.item_columns import strip_columns
 from app.resources.trees.schemas import TREE_EXAMPLE, TreeSummary
 from app.resources.trees.shown import categories_of, shown_etag, shown_tree_of
+from app.resources.trees.steps.routes import step_form
 from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
 
@@ -72,7 +74,14 @@ async def get_tree(
     refer to the whole tree. Text forms have leaves and names, but not which rows a leaf holds:
     a tree of named points that is imported again has its rows in the order of the leaves.
     Evaluations match rows by name.
+
+    With `step` one of the trees that its fit had on its way; `id` and other facts are the result's.
+    Nodes of a step have numbers that say nothing about nodes of other steps; rows are the same.
+    With `color_by` a cut is of the result, so that its clusters can be followed from step to step.
     """
+    if query.step is not None:
+        _require_alone(query)
+        return await step_form(request, service, tenant, tree_id, query.step, form, query)
     record = await record_of(service, tenant, tree_id)
 
     def load() -> tuple[TreeExport, dict[str, str]]:
@@ -115,6 +124,14 @@ async def delete_tree(
     if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
     await to_thread.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))
+
+
+def _require_alone(query: FormQuery) -> None:
+    """Raises Refused for what belongs to the tree itself, beside a step."""
+    for name in ("names", "edition", "strips"):
+        if getattr(query, name) is not None:
+            detail = f"{name!r} is of the tree itself, not of a step on its way."
+            raise refused_at("invalid-request", detail, QUERY, name)
 
 
 def _look(service: Service, tenant: str, tree_id: str) -> TreeRecord:

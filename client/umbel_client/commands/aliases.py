@@ -17,6 +17,8 @@ def alias(arguments: Namespace) -> None:
     name, tree = arguments.name, arguments.tree
     if name is None and (arguments.back or arguments.remove):
         raise InputError("name", "which alias? umbel alias champion --back")
+    if arguments.webhook is not None and tree is None:
+        raise InputError("webhook", "give it with a tree: umbel alias champion tr_...")
     if tree is not None and (arguments.back or arguments.remove):
         raise InputError("tree", "--back and --remove take none.")
     with service(arguments, kept=True) as umbel:
@@ -40,6 +42,8 @@ def alias(arguments: Namespace) -> None:
         if arguments.back:
             moved = umbel.roll_back(name, arguments.note)
         else:
-            moved = umbel.set_alias(name, tree, arguments.note, expected=arguments.expect)
+            moved = umbel.set_alias(
+                name, tree, arguments.note, expected=arguments.expect, webhook=arguments.webhook
+            )
         put(moved, arguments.json, f"@{moved['name']} names {moved['tree']}")
         warn(moved["warnings"], arguments.quiet)

@@ -247,6 +247,7 @@ def _alias(commands: Commands) -> None:
     parser.add_argument("tree", nargs="?", help="tr_..., or @ and another alias")
     parser.add_argument("--note", help="why; kept with the move")
     parser.add_argument("--expect", metavar="TREE", help="move it only from this tree")
+    parser.add_argument("--webhook", metavar="URL", help="hears of its moves; '' for none")
     either = parser.add_mutually_exclusive_group()
     either.add_argument("--back", action="store_true", help="to the tree that it named before")
     either.add_argument("--remove", action="store_true", help="its tree stays")

@@ -214,7 +214,7 @@ def test_a_tree_is_one_path_with_its_json_and_one_with_all_other_forms(
         assert ("palette" in names) == (form.suffix != "json")
         assert {"root", "depth"} <= names
     ends = {path.partition(".")[2] for path in document["paths"] if "." in path}
-    assert ends == {"{form}", "jsonl"}
+    assert ends == {"{form}"}
     assert "x-umbel" not in json.dumps(document)
 
 

@@ -343,7 +343,6 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_node_outliers": lambda w: w.attachment.outliers(0, "doubt"),
     "get_place": lambda w: w.tree.place(7),
     "list_tree_steps": lambda w: w.learned.steps(),
-    "get_tree_step": lambda w: w.learned.content("/steps/0/tree"),
     "predict": lambda w: w.tree.predict(LOGITS[:3]),
     "search_tree": lambda w: w.tree.search("an"),
     "tangle_trees": lambda w: w.tree.tangle(w.other),
@@ -356,7 +355,6 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "put_part": lambda w: w.umbel.upload(LOGITS),
     "get_usage": lambda w: w.umbel.usage(),
     "list_audit": lambda w: w.umbel.audit(action="POST", limit=3),
-    "export_audit": lambda w: w.umbel.audit_lines(action="DELETE"),
     "get_version": lambda w: w.umbel.version(),
     "get_webhook_secret": lambda w: w.umbel.webhook_secret(),
 }

@@ -31,6 +31,10 @@ service/shares/<tr>/<sh>.<ms>        a link to a tree: its hash, tenant, what it
 service/pauses/<scope>/<name>        what takes no jobs for now, and why
 service/aliases/<tenant>/<alias>/<number>  a move of an alias to a tree (create-only; the highest
                                      number counts)
+service/alias-webhooks/<tenant>/<alias>/<number>  the result of that move's webhook (create-only;
+                                     the first wins)
+service/alias-webhooks-open/<tenant>/<alias>/<number>  an empty marker while that move is made, and
+                                     while its webhook is to be sent
 service/format                       the format of the store, and the version that wrote it
 service/backup                       only in a backup: what it has, once it is whole
 audit/<day>/<process>.<number>       changes and refused sign-ins of that day, as one process wrote
@@ -50,6 +54,8 @@ KEYS = "service/keys/"
 SHARES = "service/shares/"
 PAUSES = "service/pauses/"
 ALIASES = "service/aliases/"
+MOVE_WEBHOOKS = "service/alias-webhooks/"
+OPEN_MOVES = "service/alias-webhooks-open/"
 FORMAT_MARK = "service/format"
 AUDIT = "audit/"
 PING = "ping"
@@ -172,6 +178,18 @@ def key_use(key_id: str) -> str:
 def aliases_of(tenant: str, name: str = "") -> str:
     """The folder of a tenant's aliases, or that of the moves of one."""
     return f"{ALIASES}{tenant}/{name}/" if name else f"{ALIASES}{tenant}/"
+
+
+def alias_move(tenant: str, name: str, number: int) -> str:
+    return f"{aliases_of(tenant, name)}{number:09d}"
+
+
+def move_webhook(tenant: str, name: str, number: int) -> str:
+    return f"{MOVE_WEBHOOKS}{tenant}/{name}/{number:09d}"
+
+
+def open_move(tenant: str, name: str, number: int) -> str:
+    return f"{OPEN_MOVES}{tenant}/{name}/{number:09d}"
 
 
 def pause(scope: str, name: str) -> str:

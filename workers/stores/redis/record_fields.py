@@ -58,7 +58,7 @@ def record_of(fields: Mapping[str, str], pauses: Mapping[str, str] | None = None
         given_up=given_up_of(fields.get("given_up", "")),
         retrying=Retrying.model_validate(request.get("retrying", {})),
         retry_of=request.get("retry_of"),
-        webhook=_webhook(request.get("webhook"), fields),
+        webhook=webhook_of(request.get("webhook"), fields),
         expires_at=request.get("expires_at"),
         trace=request.get("trace"),
         version=int(fields["version"]),
@@ -118,7 +118,8 @@ def _given_up(line: str) -> Retry:
     )
 
 
-def _webhook(url: str | None, fields: Mapping[str, str]) -> Webhook | None:
+def webhook_of(url: str | None, fields: Mapping[str, str]) -> Webhook | None:
+    """How a webhook stands, by what Redis keeps of it."""
     if url is None:
         return None
     due = fields.get("hook_due")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
@@ -18,15 +19,21 @@ one tenant: so a receiver that does not answer does not hold up others."""
 
 @dataclass(frozen=True, slots=True)
 class WebhookLease:
-    """The right to send a job's webhook, for a limited time.
+    """The right to send a webhook, for a limited time.
 
-    attempts : number of earlier attempts.
+    job : whose it is; of a move of an alias what `move_entry` gives. attempts : number of earlier
+    attempts.
     """
 
     job: str
     tenant: str
     attempts: int
     token: str
+
+
+def move_entry(tenant: str, alias: str, number: int) -> str:
+    """What stands for a job where the webhook is that of a move of an alias."""
+    return f"{tenant}/{alias}/{number:09d}"
 
 
 class WebhookQueue:
@@ -36,6 +43,19 @@ class WebhookQueue:
         self._client = client
         self._prefix = settings.key_prefix
         self._scripts = Scripts(client, settings.key_prefix)
+
+    def put(self, entry: str, tenant: str, place: str) -> bool:
+        """Make the webhook of a move due now, unless it is; entry : by `move_entry`. place : host
+        and port of its receiver."""
+        return bool(self._scripts("hook_put", entry, f"{tenant} {place}"))
+
+    def moves(self, entries: Sequence[str]) -> list[dict[str, str]]:
+        """What is kept of the webhooks of moves; nothing of those that are not due or are sent."""
+        pipe = self._client.pipeline(transaction=False)
+        for entry in entries:
+            pipe.hgetall(f"{self._prefix}hook:{entry}")
+        with translated():
+            return cast("list[dict[str, str]]", pipe.execute())
 
     def take(self, token: str, limit: int, lease_s: float) -> list[WebhookLease]:
         """Take at most `limit` due webhooks; they are due again when their leases end."""
@@ -70,7 +90,8 @@ class WebhookQueue:
         return cast("Literal['ok', 'gone', 'lost']", answer)
 
     def counts(self) -> dict[str, int]:
-        """Number of jobs with a webhook, by its status."""
+        """Number of jobs with a webhook, by its status, and with them the moves of aliases whose
+        webhook is due, or was sent or given up since Redis was empty."""
         with translated():
             counts = cast("dict[str, str]", self._client.hgetall(f"{self._prefix}hook_counts"))
         return {name: int(number) for name, number in counts.items()}

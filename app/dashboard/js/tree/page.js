@@ -8,6 +8,7 @@ import { itemsForm } from "../forms/items_form.js";
 import { namingForm } from "../forms/naming_form.js";
 import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
 import { connection } from "../net/connection.js";
+import { embeds } from "../net/embeddings.js";
 import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
 import * as router from "../router.js";
@@ -215,7 +216,11 @@ function build(root, view, stage) {
 
   const bar = layoutBar(view);
   const crumbs = breadcrumbs(view);
-  const search = searchBox(view, { onchoose: goTo, onproblem: complain });
+  const search = searchBox(view, {
+    onchoose: goTo,
+    onproblem: complain,
+    embeds: () => embeds("documents", signal),
+  });
   const keyboard = keyboardTree(view, {
     onsearch: () => search.focusField(),
     onup: crumbs.up,

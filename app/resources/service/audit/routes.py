@@ -6,13 +6,14 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import AwareDatetime
 
 from app.http.dependencies import Caller, Service, ServiceDep
+from app.http.forms import Form, by_accept
 from app.http.keyring import Access
 from app.http.paging import Page, Paging, example_page, paging
 from app.http.problems import Refused, responses
@@ -68,6 +69,17 @@ def _sees_all(caller: Access) -> bool:
 
 
 Wanted = Annotated[audit.Filter, Depends(_wanted)]
+_LIST: Form[audit.Filter] = Form("json", "application/json", lambda _: iter(()))
+_LINES: Form[audit.Filter] = Form("jsonl", "application/x-ndjson", lambda _: iter(()))
+_FORMS = (_LIST, _LINES)
+
+
+def _with_lines(documented: dict[str, Any]) -> dict[str, Any]:
+    """The response of a list, which is also given as JSON lines."""
+    lines = {"schema": {"type": "string"}, "example": json.dumps(EXAMPLE) + "\n"}
+    return {**documented, "content": {**documented["content"], _LINES.media: lines}}
+
+
 Logged = Annotated[Paging, paging("newest", counted=False)]
 
 
@@ -77,18 +89,22 @@ Logged = Annotated[Paging, paging("newest", counted=False)]
     summary="Who changed what",
     response_model=Page[AuditBody],
     responses={
-        200: example_page(EXAMPLE),
-        **responses(*_REFUSALS),
+        200: _with_lines(example_page(EXAMPLE)),
+        **responses(*_REFUSALS, "not-acceptable"),
     },
 )
 async def list_audit(
-    response: Response, service: ServiceDep, wanted: Wanted, paging: Logged
-) -> Page[AuditBody]:
+    request: Request, response: Response, service: ServiceDep, wanted: Wanted, paging: Logged
+) -> Any:
     """Changes, sign-ins, removals of what has expired and uses of links, the newest first: of one
     process exactly, of several to within seconds. What other processes of the API wrote in the last
     seconds may be missing. A page may have fewer lines than `limit`, also none, and be followed by
     others. For keys of the role `admin`; a key of the settings sees its tenant's.
+
+    As `application/x-ndjson`, also at `/v1/audit.jsonl`, all of them, a line for each.
     """
+    if by_accept(request.headers.get("accept"), _FORMS) is _LINES:
+        return await export_audit(service, wanted)
     after = _after(paging.position)
     read = await to_thread.run_sync(lambda: _page(service, wanted, paging.limit, after))
     page, following = read
@@ -96,24 +112,7 @@ async def list_audit(
     return paging.page(response, page, None if following is None else _cursor(following))
 
 
-@router.get(
-    "/v1/audit.jsonl",
-    operation_id="export_audit",
-    summary="The audit log as JSON lines",
-    response_class=Response,
-    responses={
-        200: {
-            "content": {
-                "application/x-ndjson": {
-                    "schema": {"type": "string"},
-                    "example": json.dumps(EXAMPLE) + "\n",
-                }
-            },
-            "description": "A line for each, as the items of the list.",
-        },
-        **responses(*_REFUSALS),
-    },
-)
+@router.get("/v1/audit.jsonl", include_in_schema=False, response_class=Response)
 async def export_audit(service: ServiceDep, wanted: Wanted) -> Response:
     """All that the list has, in its order, as JSON lines."""
     await to_thread.run_sync(_shipped, service)

@@ -72,6 +72,7 @@ async def list_tree_steps(service: ServiceDep, tenant: Tenant, tree_id: TreeId) 
     FORMS,
     summary="A tree that a fit had on its way",
     responses=documented_forms("wrong-shape"),
+    is_documented=False,
 )
 async def get_tree_step(
     request: Request,
@@ -82,10 +83,20 @@ async def get_tree_step(
     form: Form[TreeExport],
     query: Annotated[PartQuery, Query()],
 ) -> Response:
-    """One of the steps in the forms of trees; its `id` and other facts are the result's.
-    Its nodes have numbers that say nothing about nodes of other steps; rows are the same. With
-    `color_by` a cut is of the result, so that its clusters can be followed from step to step.
-    """
+    """As `step` of `GET /v1/trees/{tree_id}`."""
+    return await step_form(request, service, tenant, tree_id, number, form, query)
+
+
+async def step_form(
+    request: Request,
+    service: Service,
+    tenant: str,
+    tree_id: str,
+    number: int,
+    form: Form[TreeExport],
+    query: PartQuery,
+) -> Response:
+    """One of the steps in a form of trees."""
     record = await record_of(service, tenant, tree_id)
 
     def load() -> tuple[TreeExport, dict[str, str]]:

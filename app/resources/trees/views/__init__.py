@@ -1,4 +1,4 @@
-"""Views of a tree: a part laid out for drawing, nodes by name, meaningful cuts.
+"""Views of a tree: a part laid out for drawing, nodes by name or meaning, meaningful cuts.
 
-`routes`: the operations; `schemas`: what goes over the wire.
+`routes`: the operations; `meaning`: the search by an embedder; `schemas`: what goes over the wire.
 """

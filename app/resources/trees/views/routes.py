@@ -12,15 +12,16 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.http import json_parts as parts
-from app.http.dependencies import ServiceDep, Tenant, TreeId
+from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.paging import LINK_HEADER, next_link
 from app.http.picture_queries import EditionOf, NamesOf
-from app.http.problems import ANYWHERE, responses
+from app.http.problems import ANYWHERE, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn, record_of
 from app.http.streaming import in_turn, streamed, turn, whole
 from app.resources.trees.coloring import COLOR_BY
 from app.resources.trees.shown import categories_of, shown_tree_of
+from app.resources.trees.views.meaning import Texts, nearest, texts_of
 from app.resources.trees.views.schemas import Hits, LayersBody, Levels, View
 from models.arrays import Int
 from models.editions.edited import EditedTree
@@ -164,7 +165,7 @@ def _described(shown: EditedTree, categories: Categories) -> dict[str, Any]:
 @router.get(
     "/{tree_id}/search",
     operation_id="search_tree",
-    summary="Nodes by name",
+    summary="Nodes by name, or by meaning",
     response_model=Hits,
     responses={
         200: {"headers": LINK_HEADER},
@@ -178,8 +179,28 @@ async def search_tree(
     tree_id: TreeId,
     q: Annotated[
         str,
-        Query(min_length=1, max_length=1000, description="A part of a name.", examples=["rose"]),
+        Query(
+            min_length=1,
+            max_length=1000,
+            description="A part of a name, or what is meant.",
+            examples=["rose"],
+        ),
     ],
+    by: Annotated[
+        Literal["name", "meaning"],
+        Query(
+            description="`meaning`: by the operator's embedder, where `embeds` of `GET /v1/usage` "
+            "has `documents`."
+        ),
+    ] = "name",
+    items: Annotated[
+        str | None,
+        Query(
+            max_length=100,
+            description="By meaning: an attachment, whose texts are searched as well.",
+            examples=["at_" + "0" * 26],
+        ),
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=1000, description="The most nodes to return.")] = 50,
     cursor: Annotated[
         str | None,
@@ -188,8 +209,19 @@ async def search_tree(
     names: NamesOf = None,
     edition: EditionOf = None,
 ) -> Response:
-    """Nodes whose name contains `q` in any case; exact matches first."""
+    """Nodes whose name contains `q` in any case; exact matches first.
 
+    By meaning: nodes whose name, or the text of an item under them, is nearest to `q`, with their
+    `score`, the cosine of the vectors that the operator's embedder gives. It gets `q` and, at the
+    first search, the names and texts, at most 20,000 different ones; `sent` says how many. What
+    takes longer than 20 s is refused with 503 and goes on with the next search.
+    """
+    if by == "meaning":
+        return await _by_meaning(
+            request, service, tenant, tree_id, q, items, limit, int(cursor or 0), names, edition
+        )
+    if items is not None:
+        raise refused_at("invalid-request", "'items' goes with by=meaning.", "items")
     start = int(cursor or 0)
 
     def search() -> tuple[EditedTree, list[int]]:
@@ -217,6 +249,50 @@ async def search_tree(
             for row in hits[start : start + limit]
         )
         yield from parts.json_object({"items": json_list(items), "next_cursor": following})
+
+    response = await streamed(page(), look)
+    response.headers.update(next_link(request, following))
+    return response
+
+
+async def _by_meaning(
+    request: Request,
+    service: Service,
+    tenant: str,
+    tree_id: str,
+    q: str,
+    items: str | None,
+    limit: int,
+    start: int,
+    names: str | None,
+    edition: str | None,
+) -> Response:
+    def searched() -> tuple[EditedTree, Texts]:
+        shown = shown_tree_of(service, tenant, tree_id, names, edition)
+        return shown, texts_of(service, tenant, tree_id, shown, items)
+
+    look = await look_turn(service, tenant, tree_id)
+    shown, texts = await in_turn(searched, look)
+    near, sent = await nearest(service, tenant, texts, q, start + limit + 1)
+    following = str(start + limit) if len(near) > start + limit else None
+
+    def page() -> Iterator[bytes]:
+        from models.tree import walk
+
+        hits = (
+            [
+                {
+                    "node": shown.id(hit.row),
+                    "name": shown.tree.name[hit.row],
+                    "path": shown.ids_of(walk.path(shown.tree, hit.row)).tolist(),
+                    "score": hit.score,
+                    "text": parts.shortened(hit.text),
+                }
+            ]
+            for hit in near[start : start + limit]
+        )
+        content = {"items": json_list(hits), "next_cursor": following, "sent": sent}
+        yield from parts.json_object(content)
 
     response = await streamed(page(), look)
     response.headers.update(next_link(request, following))

@@ -127,12 +127,29 @@ class View(BaseModel):
     nodes: list[ViewNode]
 
 
+class SentTexts(BaseModel):
+    """What was sent, and where to."""
+
+    to: str = Field(description="Host and port.")
+    model: str
+    what: str
+    n_items: int = Field(description="Texts that were sent.")
+    n_kept: int = Field(description="Texts whose vectors were read from those kept.")
+    n_bytes: int
+
+
 class Hit(BaseModel):
-    """A node whose name matches."""
+    """A node that matches."""
 
     node: int
     name: str
     path: list[int] = Field(description="From the root to the node itself.")
+    score: float | None = Field(
+        None, description="By meaning: the cosine of the vectors of `q` and `text`, -1 to 1."
+    )
+    text: str | None = Field(
+        None, description="By meaning: the name or the text of an item that is nearest to `q`."
+    )
 
 
 class Hits(BaseModel):
@@ -148,6 +165,9 @@ class Hits(BaseModel):
 
     items: list[Hit]
     next_cursor: str | None
+    sent: SentTexts | None = Field(
+        None, description="By meaning: what the operator's embedder got for this search."
+    )
 
 
 class LevelBody(BaseModel):

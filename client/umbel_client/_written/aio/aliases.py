@@ -20,7 +20,7 @@ class AsyncAliases(AsyncLists):
 
     async def aliases(self) -> list[dict[str, Any]]:
         """The aliases, by name, as the service describes them: `name`, `tree`, `moved_at`, `by`,
-        `note`, `before`, `warnings`."""
+        `note`, `before`, `webhook`, `warnings`."""
         return await self._connection.listed("/v1/aliases")
 
     async def alias(self, name: str) -> dict[str, Any]:
@@ -36,13 +36,15 @@ class AsyncAliases(AsyncLists):
         note: str | None = None,
         *,
         expected: str | None = None,
+        webhook: str | None = None,
     ) -> dict[str, Any]:
         """Point an alias at a tree, or at that of another alias (`"@challenger"`). From then on
         `tree("@champion")`, `model("@champion")` and `job("@champion")` are this tree, its model
         and its job.
 
         note : why, kept with the move. expected : the tree that it must name now; raises InputError
-        where it names another one.
+        where it names another one. webhook : an address that hears of this move and of later ones
+        (`history` of `alias` says where each stands); "" for none; None: as before.
         """
         headers = {"Content-Type": "application/json"}
         if expected is not None:
@@ -51,8 +53,10 @@ class AsyncAliases(AsyncLists):
             if named != expected:
                 raise InputError("expected", f"{name} names {named}, not {expected}.")
             headers["If-Match"] = reply.headers["etag"]
-        content = json.dumps({"tree": getattr(tree, "id", tree), "note": note}).encode()
-        request = Request("PUT", _alias(name), {}, headers, content)
+        body = {"tree": getattr(tree, "id", tree), "note": note}
+        if webhook is not None:
+            body["webhook"] = webhook or None
+        request = Request("PUT", _alias(name), {}, headers, json.dumps(body).encode())
         return json_of(await self._connection.send(request), "name", "tree")
 
     async def roll_back(self, name: str, note: str | None = None) -> dict[str, Any]:

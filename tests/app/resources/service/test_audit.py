@@ -105,6 +105,8 @@ def test_changes_refusals_and_links_are_noted(
     exported = api.client.get("/v1/audit.jsonl", headers=bearer(admin))
     assert exported.headers["content-type"].startswith("application/x-ndjson")
     assert [json.loads(line) for line in exported.text.splitlines()][::-1] == lines
+    lines_alone = {**bearer(admin), "Accept": "application/x-ndjson"}
+    assert api.client.get("/v1/audit", headers=lines_alone).text == exported.text
     stored = b"".join(api.service.blobs.get(key) for key in api.service.blobs.keys("audit/"))
     for text in (hidden, secret, link["token"]):
         assert text.encode() not in stored

@@ -20,9 +20,9 @@ for _, to in ipairs(redis.call('ZRANGEBYSCORE', P .. 'hooks', '-inf', int(now), 
     due = redis.call('ZRANGEBYSCORE', P .. 'hooks:' .. to, '-inf', int(now), 'LIMIT', 0, room)
   end
   for _, id in ipairs(due) do
-    local h = redis.call('HMGET', job_key(id), 'hook', 'hook_attempts')
+    local h = redis.call('HMGET', hook_key(id), 'hook', 'hook_attempts')
     if h[1] == 'pending' then
-      redis.call('HSET', job_key(id), 'hook_token', ARGV[2])
+      redis.call('HSET', hook_key(id), 'hook_token', ARGV[2])
       redis.call('ZADD', P .. 'hooks:' .. to, int(until_ms), id)
       redis.call('ZADD', busy, int(until_ms), place .. ' ' .. id)
       taken[#taken + 1] = { id, tenant, tonumber(h[2]) }

@@ -3,10 +3,11 @@
 -- it is sent again), attempts, ms until the next one, reason of the failure or ''. Returns 'ok',
 -- 'gone', or 'lost' if another process has leased it.
 local id, what = ARGV[2], ARGV[4]
-local h = redis.call('HMGET', job_key(id), 'hook_to', 'hook_token', 'hook')
+local h = redis.call('HMGET', hook_key(id), 'hook_to', 'hook_token', 'hook')
 if not h[1] then return 'gone' end
 if h[2] ~= ARGV[3] then return 'lost' end
-redis.call('HSET', job_key(id), 'hook_attempts', ARGV[5], 'hook_reason', ARGV[7])
+redis.call('HSET', hook_key(id), 'hook_attempts', ARGV[5], 'hook_reason', ARGV[7])
 if what == 'pending' then hook_later(id, h[1], now + ARGV[6]) else hook_over(id, h[1]) end
 hook_is(id, h[3], what)
+if what ~= 'pending' and hook_of_move(id) then redis.call('DEL', hook_key(id)) end
 return 'ok'

@@ -33,7 +33,7 @@
 -- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
 -- needed:<id>, expiries, going, gone  what may be removed (below)
 -- board:<id>:<fence>, boards  pieces of a fit (below)
--- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts  webhooks (below)
+-- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts, hook:<move>  webhooks (below)
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- datasets:<tenant>:content:<sha256>  sorted set of the datasets with this content
 -- <kind>s:<tenant>:tag:<tag>  sorted sets of the jobs, datasets and trees with a tag; in their hashes
@@ -481,13 +481,22 @@ end
 -- <host:port>', and `hook` its status. `hooks:<to>` has the jobs whose webhooks must be sent there,
 -- scored by the time in ms at which they are due or, during sending, at which the lease ends;
 -- `hooks` has every <to>, scored by the time of its next check. `hooks_busy:<tenant>` has the
--- webhooks being sent, '<host:port> <job>', scored by the end of the lease.
+-- webhooks being sent, '<host:port> <job>', scored by the end of the lease. A move of an alias may
+-- stand for a job, as '<tenant>/<alias>/<number>': what a job's record says of its webhook is then in
+-- `hook:<move>`, from when it is due until it is sent or given up.
+local function hook_of_move(id) return string.find(id, '/', 1, true) ~= nil end
+
+local function hook_key(id)
+  if hook_of_move(id) then return P .. 'hook:' .. id end
+  return job_key(id)
+end
+
 local function hook_is(id, old, new)
   if old then redis.call('HINCRBY', P .. 'hook_counts', old, -1) end
   if new then
     redis.call('HINCRBY', P .. 'hook_counts', new, 1)
-    redis.call('HSET', job_key(id), 'hook', new)
-    touch(id)
+    redis.call('HSET', hook_key(id), 'hook', new)
+    if not hook_of_move(id) then touch(id) end
   end
 end
 
@@ -503,14 +512,14 @@ end
 -- End the lease of a webhook.
 local function hook_free(id, to)
   local tenant, place = hook_parts(to)
-  redis.call('HDEL', job_key(id), 'hook_token', 'hook_due')
+  redis.call('HDEL', hook_key(id), 'hook_token', 'hook_due')
   redis.call('ZREM', P .. 'hooks_busy:' .. tenant, place .. ' ' .. id)
 end
 
 -- Schedule a webhook for a time in ms.
 local function hook_later(id, to, at)
   hook_free(id, to)
-  redis.call('HSET', job_key(id), 'hook_due', int(at))
+  redis.call('HSET', hook_key(id), 'hook_due', int(at))
   redis.call('ZADD', P .. 'hooks:' .. to, int(at), id)
   hook_look(to)
 end

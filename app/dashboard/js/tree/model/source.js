@@ -108,11 +108,11 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
       ),
     /**
      * @param {string} text
-     * @param {{ cursor: string | null, signal: AbortSignal }} options
+     * @param {{ cursor: string | null, by?: "meaning" | null, signal: AbortSignal }} options
      * @returns {Promise<Hits>}
      */
-    search: (text, { cursor, signal: own }) =>
-      get(`${base}/search${query({ q: text, limit: 20, cursor, ...shown() })}`, {
+    search: (text, { cursor, by = null, signal: own }) =>
+      get(`${base}/search${query({ q: text, by, limit: 20, cursor, ...shown() })}`, {
         signal: own,
         quiet: true,
       }),

@@ -1,4 +1,5 @@
-// Search by name, with the path of each hit from the root; choosing a hit goes there.
+// Search by name, or by meaning where the service has an embedder, with the path of each hit from the
+// root; choosing a hit goes there.
 
 import { aborted } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";
@@ -19,9 +20,10 @@ const ANCESTORS = 3;
  * @param {{
  *   onchoose: (id: number, path: number[]) => unknown,
  *   onproblem: (error: unknown) => unknown,
- * }} handlers
+ *   embeds?: () => Promise<boolean>,
+ * }} handlers `embeds` says whether a search by meaning is offered
  */
-export function searchBox(view, { onchoose, onproblem }) {
+export function searchBox(view, { onchoose, onproblem, embeds = async () => false }) {
   const { source, signal } = view;
   const id = unique("find");
   const field = el("input", {
@@ -54,6 +56,8 @@ export function searchBox(view, { onchoose, onproblem }) {
   /** @type {Hit[]} */
   let hits = [];
   let at = -1;
+  /** @type {Promise<boolean> | null} */
+  let offered = null;
 
   /** @param {boolean} isOpen */
   const open = (isOpen) => {
@@ -106,8 +110,11 @@ export function searchBox(view, { onchoose, onproblem }) {
     }
     return above.length ? `${plural(above.length, "step")} below the root` : "the root";
   };
-  /** @param {string | null} [cursor] */
-  const search = async (cursor = null) => {
+  /**
+   * @param {string | null} [cursor]
+   * @param {"meaning" | null} [by]
+   */
+  const search = async (cursor = null, by = null) => {
     const text = field.value.trim();
     request?.abort();
     if (!text) {
@@ -120,6 +127,7 @@ export function searchBox(view, { onchoose, onproblem }) {
     try {
       const answer = await source.search(text, {
         cursor,
+        by,
         signal: AbortSignal.any([signal, current.signal]),
       });
       if (current !== request) return;
@@ -129,12 +137,18 @@ export function searchBox(view, { onchoose, onproblem }) {
       replace(
         status,
         hits.length
-          ? `${plural(hits.length, "node")}${next ? " so far" : ""}`
+          ? `${plural(hits.length, "node")}${by ? ", the nearest in meaning first" : ""}${next ? " so far" : ""}`
           : "No node has this in its name.",
       );
-      replace(more, next && button("More", { kind: "ghost small", onclick: () => search(next) }));
+      const following =
+        next && button("More", { kind: "ghost small", onclick: () => search(next, by) });
+      replace(more, following);
       open(true);
       if (!cursor) point(-1);
+      offered ??= embeds().catch(() => false);
+      if (by || !(await offered) || current !== request) return;
+      const byMeaning = () => search(null, "meaning");
+      replace(more, following, button("By meaning", { kind: "ghost small", onclick: byMeaning }));
     } catch (error) {
       if (!aborted(error)) onproblem(error);
     }

@@ -82,7 +82,7 @@ export function stepsPanel(view) {
   const drawPicture = async (at) => {
     const isCurrent = () => at === Number(time.value) && !signal.aborted;
     const theme = document.documentElement.dataset.theme === "dark" ? "&theme=dark" : "";
-    const plain = `/v1/trees/${view.source.tree}/steps/${at}/tree.svg?px=${PICTURE_PX}${theme}`;
+    const plain = `/v1/trees/${view.source.tree}.svg?step=${at}&px=${PICTURE_PX}${theme}`;
     const attributes = {
       alt: `The tree after ${plural(items[at].step, "step")}`,
       width: `${PICTURE_PX}`,

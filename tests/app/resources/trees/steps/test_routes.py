@@ -36,6 +36,14 @@ def test_steps_are_trees_of_the_same_rows(
     picture = get(working, tree, "/steps/0/tree.svg?color_by=cluster:2")
     assert picture.text.startswith("<svg")
     assert get(working, tree, "/steps/0/tree.nwk").text.endswith(";\n")
+    by_parameter = get(working, tree, ".json?step=0")
+    assert by_parameter.json() == first
+    assert get(working, tree, ".svg?step=0&color_by=cluster:4").text == picture.text
+    assert by_parameter.headers["etag"] != get(working, tree, ".json").headers["etag"]
+    detail = problem_of(get(working, tree, f".json?step={len(items)}"), 404, "not-found")["detail"]
+    assert "from 0 to" in detail
+    refused = get(working, tree, f".json?step=0&edition=ed_{'0' * 52}")
+    assert "not of a step" in problem_of(refused, 422, "invalid-request")["detail"]
     answer = get(working, tree, f"/steps/{len(items)}/tree.json")
     assert "from 0 to" in problem_of(answer, 404, "not-found")["detail"]
     assert get(working, tree, "/steps/9/tree.json").status_code in (404, 422)
