@@ -29,6 +29,9 @@ _SIMPLE = ("string", "number", "integer", "boolean", "array")
 _NAMES = {"204": "Done", "304": "NotModified"}
 """What shared responses without a body are called."""
 
+_WORK_ENDED = "job_ended"
+"""The callback of all that makes a job."""
+
 Slot = tuple[dict[str, Any], str, str, str]
 """Where a part stands: what holds it and under which key; its name, and what makes that unique."""
 
@@ -42,7 +45,7 @@ def share(document: dict[str, Any]) -> None:
     _put_examples_into_schemas(operations)
     _share_examples(components, operations)
     _share_body_examples(components, operations)
-    _share_webhooks(components, operations)
+    _share_webhooks(document, operations)
     _leave_out_titles(components["schemas"])
     _share(components, "headers", _headers(operations))
     _share(components, "responses", _responses(operations))
@@ -183,16 +186,20 @@ def _free(name: str, whose: str, taken: Container[str]) -> str:
     return next(each for each in names if each not in taken)
 
 
-def _share_webhooks(
-    components: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]
-) -> None:
-    """The request that a webhook receives is the same for all work."""
+def _share_webhooks(document: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]) -> None:
+    """The request that a webhook receives is the same for all work. What outlives its operation, as
+    the webhook of an alias, stands under `webhooks`."""
     for _, operation in operations:
-        for name, callback in operation.get("callbacks", {}).items():
+        for name, callback in list(operation.get("callbacks", {}).items()):
             for address, received in callback.items():
                 received["post"]["operationId"] = name
-                components.setdefault("pathItems", {})[pascal(name)] = received
-                callback[address] = {"$ref": f"#/components/pathItems/{pascal(name)}"}
+                if name == _WORK_ENDED:
+                    items = document["components"].setdefault("pathItems", {})
+                    items[pascal(name)] = received
+                    callback[address] = {"$ref": f"#/components/pathItems/{pascal(name)}"}
+                else:
+                    document.setdefault("webhooks", {})[name] = received
+                    operation.pop("callbacks", None)
 
 
 def _headers(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:

@@ -61,7 +61,7 @@ class AliasRequest(BaseModel):
     webhook: WebhookAddress | None = Field(
         None,
         description="An address, as a job's, that receives a signed POST at this move of the alias "
-        "and at every later one, steps back and its removal included (see the callback); null: "
+        "and at every later one, steps back and its removal included (see the webhook `alias_moved`); null: "
         "none; left out: as before.",
         examples=["https://example.org/hooks/umbel"],
     )

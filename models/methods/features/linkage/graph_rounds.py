@@ -24,8 +24,8 @@ costs up to 18%.
 
 CPU seconds of the merges by one thread, beyond the neighbours, on a machine with other work, in the
 exact order and with .1: 100,000 x 32 'average' 3.1 and 2.7, 'ward' 3.8 and 3.1, 'centroid' 3.7 and
-3.3; 1,000,000 x 32 'average' 95 and 76, where most of the time probably goes into fetching centres that lie
-far apart in memory. A third of it, the measuring, is shared by threads.
+3.3; 1,000,000 x 32 'average' 95 and 76, where most of the time probably goes into fetching centres
+that lie far apart in memory. A third of it, the measuring, is shared by threads.
 """
 
 from __future__ import annotations

@@ -217,7 +217,10 @@ function name(picture, store, scene, i, { x, y, w, h, fill, theme, from }) {
   const text = fitted(title, size, room, theme.family);
   // A truncated number would be wrong.
   const isNumber =
-    !own && !store.called?.[slot[i]] && !store.common?.[slot[i]] && !store.numbered.has(scene.id[i]);
+    !own &&
+    !store.called?.[slot[i]] &&
+    !store.common?.[slot[i]] &&
+    !store.numbered.has(scene.id[i]);
   if (!text || (text !== title && (text.length < 4 || isNumber))) return undefined;
   const style = { size, colour: on(fill, theme), whole: title };
   // Folded: the text may be on the paler part, which is closer to the page's colour.
