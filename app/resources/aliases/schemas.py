@@ -61,8 +61,9 @@ class AliasRequest(BaseModel):
     webhook: WebhookAddress | None = Field(
         None,
         description="An address, as a job's, that receives a signed POST at this move of the alias "
-        "and at every later one, steps back and its removal included (see the webhook `alias_moved`); null: "
-        "none; left out: as before.",
+        "and at every later one, steps back and its removal included (the webhook `alias_moved`: "
+        "its `type`, as `alias.rolled_back`, its `timestamp`, and the move as `data`); null: none; "
+        "left out: as before.",
         examples=["https://example.org/hooks/umbel"],
     )
 

@@ -26,6 +26,7 @@ test("a request of any method is one schema, and the served document is left alo
 
 test("the params of every method are listed, without references", () => {
   const { schemas } = listed(short).components;
+  assert.deepEqual(listed({ ...short, webhooks: { moved: {} } }).webhooks, {});
   const { mapping } = DOCUMENT.components.schemas.NewJob.discriminator;
   for (const method of Object.keys(mapping)) {
     assert.ok(

@@ -67,7 +67,8 @@ function followed(document, part) {
 }
 
 /**
- * What Swagger UI lists: the operations, and of the schemas the params of methods.
+ * What Swagger UI lists: the operations, and of the schemas the params of methods. Its list of webhooks
+ * cannot be read by everyone, and the operations describe them.
  *
  * @param {Json} document condensed
  * @returns {Json}
@@ -78,6 +79,7 @@ export function listed(document) {
     .map(([name, schema]) => [name, resolved(document, schema)]);
   return {
     ...document,
+    webhooks: {},
     components: { ...document.components, schemas: Object.fromEntries(params) },
   };
 }
