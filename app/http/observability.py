@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import time
+import traceback
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -128,8 +129,11 @@ class Observed:
 
         try:
             await self.app(scope, receive, send_on)
-        except ClientDisconnect:
+        except ClientDisconnect as error:
             status = status or 499
+            # Its frames hold what was read, in a circle with it that only the collector would end.
+            traceback.clear_frames(error.__traceback__)
+            error.__traceback__ = None
         except Exception as error:
             if status and _client_left(error):
                 return
