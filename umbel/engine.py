@@ -18,13 +18,13 @@ _one_at_a_time = threading.Lock()
 _process: subprocess.Popen[str] | None = None
 
 
-def help_with(job_id: str, of_version: str) -> str:
-    """Compute pieces of a job while any are free; returns "" or why nothing more was computed.
+def help_with(job_id: str, of_version: str) -> None:
+    """Compute pieces of a job while any are free.
 
     of_version : that of the worker with the job; another one's pieces may differ.
 
-    Raises RuntimeError if this member cannot help: it has another version, or its settings do not
-    suffice for a worker.
+    Raises RuntimeError if this member cannot help: it has another version, its settings do not
+    suffice for a worker, or the store or Redis cannot be reached.
     """
     own = version("umbel")
     if own != of_version:
@@ -42,7 +42,8 @@ def help_with(job_id: str, of_version: str) -> str:
         if not line:
             process.wait()
             raise RuntimeError("the member's process ended; its log says why")
-    return str(json.loads(line))
+    if problem := json.loads(line):
+        raise RuntimeError(problem)
 
 
 def _started() -> subprocess.Popen[str]:

@@ -25,7 +25,8 @@ from workers.stores.redis.workers import WorkerBook
 
 Hint = Callable[[str, str], None]
 
-_CONNECT_S = 5.0
+_ANSWER_S = 5.0
+"""How long the scheduler may take to answer."""
 _AGAIN_S = 30.0
 """How long a cluster that could not be reached is left alone."""
 
@@ -113,12 +114,12 @@ class DaskMembers:
     def _submit(self, queue: str, job_id: str, most: int) -> bool:
         """Ask members until `most` are at work for the job; False: there are none at all."""
         client = self._connected()
-        known = client.sync(client.scheduler.identity, n_workers=-1)
+        known = client.sync(client.scheduler.identity, n_workers=-1, callback_timeout=_ANSWER_S)
         members = list(known["workers"].values())
         if queue == "gpu":
             members = [member for member in members if member["resources"].get("GPU")]
         with self._lock:
-            n_wanted = min(most, len(members)) - len(self._at_work[job_id])
+            n_wanted = min(most, len(members)) - len(self._at_work.get(job_id, ()))
         for _ in range(n_wanted):
             future = client.submit(
                 engine.help_with,
@@ -148,7 +149,7 @@ class DaskMembers:
 
             self._disconnect()
             self._client = Client(  # type: ignore[no-untyped-call]
-                self._address, timeout=_CONNECT_S, set_as_default=False, name="umbel"
+                self._address, timeout=_ANSWER_S, set_as_default=False, name="umbel"
             )
         return self._client
 
