@@ -116,6 +116,8 @@ export function nodePanel(
   );
   /** @type {string | null} */
   let shown = null;
+  /** @type {number | null} The node that can be read now. */
+  let drawn = null;
   /** @type {AbortController | null} */
   let request = null;
 
@@ -137,23 +139,27 @@ export function nodePanel(
     shown = name;
     request?.abort();
     if (id === null || id < 0) {
-      shown = null;
+      shown = drawn = request = null;
       element.hidden = true;
       replace(body);
       return;
     }
     element.hidden = false;
+    element.setAttribute("aria-busy", "true");
     const current = new AbortController();
     request = current;
-    const late = setTimeout(() => current === request && replace(body, waiting()), 200);
+    // The same node once more stays in place, so that nothing below it moves.
+    const wait = () => current === request && id !== drawn && replace(body, waiting());
+    const late = setTimeout(wait, 200);
     try {
       const node = await source.node(id, labels());
       if (current !== request || signal.aborted) return;
       draw(node, AbortSignal.any([current.signal, signal]));
+      drawn = id;
       if (isWanted) reveal();
     } catch (error) {
       if (current !== request || aborted(error)) return;
-      shown = null;
+      shown = drawn = null;
       const retry = hasStatus(error, 404) ? undefined : () => show(id, { anew: true });
       // The page reports that the service is unreachable; this panel loads by itself when it is
       // back.
@@ -162,6 +168,7 @@ export function nodePanel(
       } else replace(body, problemBox(problemOf(error), { level: "h3", retry }));
     } finally {
       clearTimeout(late);
+      if (current === request) element.setAttribute("aria-busy", "false");
     }
   };
 
