@@ -40,7 +40,7 @@ export function editionPanel(view) {
   let known = [];
   /** @type {Held | null} */
   let held = null;
-  /** Changes are sent one after the other. */
+  /** Changes are sent, and editions opened, one after the other: none replaces what a later one holds. */
   let sending = Promise.resolve();
 
   const list = el("select");
@@ -99,8 +99,18 @@ export function editionPanel(view) {
     for (const control of [undo, redo, more]) control.hidden = !edition;
   };
 
+  /**
+   * Show an edition, null for the tree itself, after the changes before.
+   *
+   * @param {string | null} id
+   */
+  const choose = (id) => {
+    sending = sending.then(() => open(id));
+    return sending;
+  };
+
   /** @param {string | null} id */
-  const choose = async (id) => {
+  const open = async (id) => {
     try {
       const next = id === null ? null : await editions.read(id, signal);
       if (next && !known.some((each) => each.id === id)) known = [next.edition, ...known];
@@ -140,7 +150,7 @@ export function editionPanel(view) {
     } catch (error) {
       if (aborted(error) || signal.aborted) return null;
       if (held && hasStatus(error, 412)) {
-        await choose(held.edition.id);
+        await open(held.edition.id);
         show("conflict");
         toast(STATES.conflict, { kind: "bad" });
       } else {
@@ -157,7 +167,7 @@ export function editionPanel(view) {
   const first = async () => {
     const edition = await editions.begin(source.tree, { name: null });
     known = [edition, ...known];
-    await choose(edition.id);
+    await open(edition.id);
     if (!held) throw new TypeError("The new edition could not be read.");
     return held;
   };
