@@ -214,7 +214,7 @@ def _no_pictures(world: World) -> None:
 
 
 CALLS: dict[str, Callable[[World], Any]] = {
-    "list_attachments": lambda w: w.umbel.attachments(),
+    "list_attachments": lambda w: (w.tree.attachments(), w.umbel.attachments()),
     "get_attachment": lambda w: w.umbel.attachment(w.attachment.id),
     "delete_attachment": lambda w: w.tree.attach({"n": TRUE}).delete(),
     "list_attachment_columns": lambda w: w.umbel.attachment(w.attachment.id),
@@ -271,8 +271,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "change_edition": lambda w: w.tree.edit().note(1, "small"),
     "get_edition_history": lambda w: w.tree.edit().history(),
     "draw_figure": lambda w: w.umbel.figure(DRAWING, width=300, height=100, width_mm=85),
-    "list_heatmaps": lambda w: w.umbel.heatmaps(),
-    "list_heatmaps_of_tree": lambda w: w.tree.heatmaps(),
+    "list_heatmaps": lambda w: (w.tree.heatmaps(), w.umbel.heatmaps()),
     "delete_heatmap": lambda w: w.drawn().delete(),
     "get_heatmap": lambda w: w.umbel.heatmap(w.heatmap.id),
     "get_heatmap_axes": lambda w: w.umbel.heatmap(w.heatmap.id),
@@ -293,8 +292,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_evaluated_nodes": lambda w: w.tree.evaluate(TRUE, per_node=True),
     "get_predictions": lambda w: _predictions(w),
     "get_evaluation_tables": lambda w: _tables(w),
-    "list_maps": lambda w: w.umbel.maps(),
-    "list_maps_of_tree": lambda w: w.tree.maps(),
+    "list_maps": lambda w: (w.tree.maps(), w.umbel.maps()),
     "get_map": lambda w: w.umbel.map(w.map.id),
     "delete_map": lambda w: w.laid_out().delete(),
     "get_positions": lambda w: w.map.content("/positions"),
@@ -328,7 +326,6 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "update_tree": lambda w: w.tree.update(name="animals"),
     "get_assignments": lambda w: w.tree.content("/assignments", k=2),
     "create_attachment": lambda w: w.tree.attach({"n": TRUE}),
-    "list_attachments_of_tree": lambda w: w.tree.attachments(),
     "get_confusions": lambda w: w.tree.confusions(),
     "cut_tree": lambda w: w.tree.cut(2),
     "evaluate_tree": lambda w: w.tree.evaluate(TRUE),
