@@ -214,7 +214,7 @@ def _no_pictures(world: World) -> None:
 
 
 CALLS: dict[str, Callable[[World], Any]] = {
-    "list_attachments": lambda w: (w.tree.attachments(), w.umbel.attachments()),
+    "list_attachments": lambda w: w.umbel.attachments(),
     "get_attachment": lambda w: w.umbel.attachment(w.attachment.id),
     "delete_attachment": lambda w: w.tree.attach({"n": TRUE}).delete(),
     "list_attachment_columns": lambda w: w.umbel.attachment(w.attachment.id),
@@ -271,7 +271,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "change_edition": lambda w: w.tree.edit().note(1, "small"),
     "get_edition_history": lambda w: w.tree.edit().history(),
     "draw_figure": lambda w: w.umbel.figure(DRAWING, width=300, height=100, width_mm=85),
-    "list_heatmaps": lambda w: (w.tree.heatmaps(), w.umbel.heatmaps()),
+    "list_heatmaps": lambda w: w.umbel.heatmaps(),
     "delete_heatmap": lambda w: w.drawn().delete(),
     "get_heatmap": lambda w: w.umbel.heatmap(w.heatmap.id),
     "get_heatmap_axes": lambda w: w.umbel.heatmap(w.heatmap.id),
@@ -292,7 +292,7 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_evaluated_nodes": lambda w: w.tree.evaluate(TRUE, per_node=True),
     "get_predictions": lambda w: _predictions(w),
     "get_evaluation_tables": lambda w: _tables(w),
-    "list_maps": lambda w: (w.tree.maps(), w.umbel.maps()),
+    "list_maps": lambda w: w.umbel.maps(),
     "get_map": lambda w: w.umbel.map(w.map.id),
     "delete_map": lambda w: w.laid_out().delete(),
     "get_positions": lambda w: w.map.content("/positions"),
@@ -448,3 +448,14 @@ def test_an_operation_is_reached(
     else:
         CALLS[operation](world)
     assert operation in {_operation(*request) for request in world.requests}
+
+
+@pytest.mark.parametrize("noun", ["attachments", "heatmaps", "maps"])
+def test_the_list_of_a_tree_is_the_list_of_all_with_a_filter(world: World, noun: str) -> None:
+    """The document has it once."""
+    made = {"attachments": lambda: world.tree.attach({"n": TRUE}), "heatmaps": world.drawn}
+    one = made.get(noun, world.laid_out)()
+    of_tree = [each.id for each in getattr(world.tree, noun)()]
+    filtered = [each.id for each in getattr(world.umbel, noun)(tree=world.tree.id)]
+    assert one.id in of_tree
+    assert of_tree == filtered
