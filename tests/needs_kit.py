@@ -36,6 +36,7 @@ MODULES = {
     "matplotlib": "matplotlib",
     "mcp": "mcp",
     "moto": "moto",
+    "onnxruntime": "onnxruntime",
     "openapi-python-client": "openapi_python_client",
     "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http",
     "opentelemetry-sdk": "opentelemetry.sdk",
@@ -46,6 +47,7 @@ MODULES = {
     "rich": "rich",
     "securesystemslib": "securesystemslib",
     "shtab": "shtab",
+    "tokenizers": "tokenizers",
     "tqdm": "tqdm",
 }
 """What is imported of each package."""
@@ -55,6 +57,8 @@ GET = {
     "browser": "apt-get install chromium-headless-shell, or set UMBEL_CHROMIUM",
     "ete4": "pip install ete4, which compiles it",
     "matplotlib": "pip install 'umbel[bench]'",
+    "onnxruntime": "pip install 'umbel[onnx]'",
+    "tokenizers": "pip install 'umbel[onnx]'",
     "node": "apt-get install nodejs npm",
     "node_modules": "npm ci",
     "opentelemetry-exporter-otlp-proto-http": "pip install 'umbel[telemetry]'",

@@ -292,7 +292,12 @@ class WorkerSettings(BaseSettings):
     embedding_key: SecretStr = Field(
         SecretStr(""), description="Sent to it as `Authorization: Bearer <key>`."
     )
-    embedding_model: str = Field("", description="The model that texts are embedded by.")
+    embedding_model: str = Field(
+        "",
+        description="The model that texts are embedded by; without UMBEL_EMBEDDING_URL the path of "
+        "a folder on the machine of the workers with model.onnx and tokenizer.json, which a "
+        "process there runs: nothing is sent, and images and searches by meaning are refused.",
+    )
     embedding_image_model: str = Field(
         "",
         description="The model that images are embedded by, each sent as a `data:` address in "
@@ -319,6 +324,12 @@ class WorkerSettings(BaseSettings):
         description="Bytes of vectors that Redis keeps for a week for each tenant, so that equal "
         "items are not sent again; 0: none.",
     )
+
+    @property
+    def embedding_folder(self) -> Path | None:
+        """The folder of a model that a process of this machine runs; None: an endpoint, or none."""
+        is_folder = not self.embedding_url and self.embedding_model.startswith("/")
+        return Path(self.embedding_model) if is_folder else None
 
     @field_validator("naming_url", "embedding_url")
     @classmethod

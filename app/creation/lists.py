@@ -67,11 +67,13 @@ def mount_list(
     only: Callable[..., Awaitable[Filters]] = _nothing,
     operation_id: str | None = None,
     refusals: Sequence[str] = (),
+    is_documented: bool = True,
 ) -> None:
     """Add the GET of a list.
 
     body_of : what is shown of one. things : where they are read. only : a dependency, the filters
-    beside those that every list has. refusals : problems that not every list has.
+    beside those that every list has. refusals : problems that not every list has. is_documented :
+    whether the document has it.
     """
 
     async def listed(
@@ -101,4 +103,5 @@ def mount_list(
         description=description,
         response_model=Page[model],  # type: ignore[valid-type]
         responses={200: example_page(example), **responses(*ANYWHERE, *refusals)},
+        include_in_schema=is_documented,
     )

@@ -223,13 +223,15 @@ class NamedJobs(Named, Generic[Body]):
             return answer(request, self.body.of(await self.find(service, tenant, own_id)))
 
     def mount_of_tree(self, router: APIRouter, example: dict[str, Any]) -> None:
-        """Add the route of the list of one tree."""
+        """Add the route of the list of one tree. The document has it once, as the list of all with
+        the filter `tree`."""
         self._mount_list(
             router,
             f"/v1/trees/{{tree_id}}/{self.noun}s",
             example,
             _of_this_tree,
             operation_id=f"list_{self.noun}s_of_tree",
+            is_documented=False,
             refusals=("not-found",),
             description=f"The {self.noun}s of the tree, with those that are being made and that "
             "failed. They share names and tags with their jobs (`PATCH /v1/jobs/{job_id}`).",

@@ -14,10 +14,7 @@ from app.http.problems import Refused
 
 IfMatch = Annotated[
     str | None,
-    Header(
-        description="Only if the ETag is one of these, as it was read before; else 412. `*`: if it "
-        "exists."
-    ),
+    Header(description="Only if its ETag is one of these, else 412; `*`: if it exists."),
 ]
 
 

@@ -30,8 +30,7 @@ Cursor = Annotated[
     str | None,
     Query(
         max_length=512,
-        description="`next_cursor` of the previous page of this list, with the same filters and "
-        "sort.",
+        description="`next_cursor` of the page before; filters and sort as there.",
     ),
 ]
 Count = Annotated[bool, Query(description="Whether to count what the whole list has.")]
@@ -41,7 +40,7 @@ Words = Annotated[
         alias="q",
         max_length=200,
         description="Only those that have each of these words, in any case and anywhere, in "
-        "their ids and in what names, describes and tags them.",
+        "their ids, names, descriptions or tags.",
     ),
 ]
 

@@ -22,8 +22,8 @@ NamesOf = Annotated[
     str | None,
     Query(
         max_length=100,
-        description="A naming of the tree (`nm_...`): nodes have its names; leaves only where "
-        "they have none but a number.",
+        description="A naming (`nm_...`): nodes have its names; leaves only where they have none "
+        "but a number.",
         examples=["nm_01kamjx5w0n5zr4v8cqe2t7h3f"],
     ),
 ]
@@ -32,8 +32,8 @@ EditionOf = Annotated[
     str | None,
     Query(
         max_length=100,
-        description="An edition of the tree (`ed_...`): its nodes are named, ordered, merged and "
-        "collapsed as there, and keep their ids. Its names take precedence over `names`.",
+        description="An edition (`ed_...`): nodes are named, ordered, merged and collapsed as "
+        "there, and keep their ids. Its names precede `names`.",
         examples=["ed_01kamjx5w0n5zr4v8cqe2t7h3f01kamjy7d2w3rk8m0vnq5c6t9e"],
     ),
 ]

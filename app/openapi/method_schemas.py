@@ -8,6 +8,7 @@ the params with their bounds, defaults and descriptions.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from app.openapi.enum_names import name_values
@@ -20,6 +21,15 @@ _REQUESTS = {"NewJob": "Job", "NewStep": "Step", "RunBody": "Run"}
 
 _DATASET = "ds_01kamjx5w0n5zr4v8cqe2t7h3f"
 """What examples have for the id of a user's dataset."""
+
+_IN_FULL = " Parameters are described in full by `GET /v1/methods/{method_id}`."
+"""The document has what tells them apart; the pages of methods have all, too."""
+
+_SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z'`])")
+"""Between two sentences; no abbreviation stands before a capital."""
+
+_KEPT = ("Default", "None", "Null", "Without", "'")
+"""How sentences begin that say what a value means, or what is done without one."""
 
 _LONG = 150
 """Characters of a member's schema above which it is written once, under a name."""
@@ -42,7 +52,7 @@ def add(document: dict[str, Any]) -> None:
         _put_fields(schemas, request, whole)
         schemas[request] = {
             "title": whole["title"],
-            "description": whole["description"],
+            "description": whole["description"] + _IN_FULL,
             "oneOf": [],
             **({"discriminator": {"propertyName": "method", "mapping": {}}} if jobs else {}),
             **({"examples": whole["examples"]} if "examples" in whole else {}),
@@ -73,13 +83,24 @@ def _put_params(document: dict[str, Any], method: Method[Any], name: str, inner:
     schemas = document["components"]["schemas"]
     params = method.Params.model_json_schema(ref_template=f"{_SCHEMAS}{inner}{{model}}")
     name_values(params)
-    schemas.update({inner + model: own for model, own in params.pop("$defs", {}).items()})
+    parts = params.pop("$defs", {})
+    for part in (params, *parts.values()):
+        for member in part.get("properties", {}).values():
+            if "description" in member:
+                member["description"] = brief(member["description"])
+    schemas.update({inner + model: own for model, own in parts.items()})
     schemas[f"{name}Params"] = {
         **params,
         "title": f"{name}Params",
         "description": f"Parameters of `{method.id}`: {method.title}.",
     }
     _job_body(document)["examples"][method.id] = _example(method)
+
+
+def brief(description: str) -> str:
+    """The first sentence, and those that say what values stand for."""
+    first, *others = _SENTENCE.split(description)
+    return " ".join([first, *(other for other in others if other.startswith(_KEPT))])
 
 
 def _put_request(schemas: dict[str, Any], request: str, method: Method[Any], name: str) -> None:

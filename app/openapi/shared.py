@@ -21,8 +21,23 @@ and its first operation."""
 _MEMBER = 110
 """Characters of a member's schema from which it is shared."""
 
-_ANY = ("unauthenticated", "forbidden", "too-many-requests", "headers-too-large", "unavailable")
-"""Kinds of problems that are no operation's own: `default` has them."""
+_ANY = (
+    "unauthenticated",
+    "forbidden",
+    "not-found",
+    "invalid-request",
+    "too-many-requests",
+    "headers-too-large",
+    "unavailable",
+)
+"""Kinds of problems that are no operation's own: `default` has them. Any query may have a parameter
+that is refused (422), and any id may be nobody's (404)."""
+
+_PAGE = "Page_"
+"""What the schemas of lists begin with."""
+
+_EMPTY_PAGE = "LastPage"
+"""The example of all lists whose things have an example elsewhere."""
 
 _SIMPLE = ("string", "number", "integer", "boolean", "array")
 
@@ -164,20 +179,35 @@ def _share_body_examples(
     """An example of a body is among the components alone, not also in its schema."""
     shared = components["examples"]
     names: dict[str, str] = {}
+    alone = {json.dumps(media.get("example"), sort_keys=True) for _, media in _bodies(operations)}
+    for whose, content in _bodies(operations):
+        schema = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+        own = components["schemas"].get(schema, {}).get("examples")
+        if "example" not in content:
+            continue
+        example = content.pop("example")
+        if schema.startswith(_PAGE) and _has_all(alone, example["items"]):
+            example, schema = {**example, "items": []}, _EMPTY_PAGE
+        text = json.dumps(example, sort_keys=True)
+        name = names.setdefault(text, _free(schema or whose, whose, shared))
+        shared[name] = {"value": example}
+        content["examples"] = {"example": {"$ref": f"#/components/examples/{name}"}}
+        if own == [example]:
+            del components["schemas"][schema]["examples"]
+
+
+def _bodies(
+    operations: list[tuple[str, dict[str, Any]]],
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The contents of requests and responses, each with the name of its operation."""
     for whose, operation in operations:
-        bodies = [operation.get("requestBody", {}), *operation["responses"].values()]
-        for content in (media for body in bodies for media in body.get("content", {}).values()):
-            schema = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
-            own = components["schemas"].get(schema, {}).get("examples")
-            if "example" not in content:
-                continue
-            example = content.pop("example")
-            text = json.dumps(example, sort_keys=True)
-            name = names.setdefault(text, _free(schema or whose, whose, shared))
-            shared[name] = {"value": example}
-            content["examples"] = {"example": {"$ref": f"#/components/examples/{name}"}}
-            if own == [example]:
-                del components["schemas"][schema]["examples"]
+        for body in (operation.get("requestBody", {}), *operation["responses"].values()):
+            for content in body.get("content", {}).values():
+                yield whose, content
+
+
+def _has_all(texts: Container[str], items: Iterable[Any]) -> bool:
+    return all(json.dumps(item, sort_keys=True) in texts for item in items)
 
 
 def _free(name: str, whose: str, taken: Container[str]) -> str:

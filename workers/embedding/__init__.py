@@ -1,4 +1,4 @@
-"""Vectors of texts and images by an endpoint that the operator has set.
+"""Vectors of texts and images by an endpoint, or by a model in a folder, that the operator has set.
 
 Start with `vectors`: what of a job's items the endpoint gets, and what becomes of its answers.
 
@@ -7,4 +7,5 @@ Start with `vectors`: what of a job's items the endpoint gets, and what becomes 
 - `kept`: vectors that were given before, by the hash of what they depend on.
 - `meaning`: the texts that are nearest to a question.
 - `endpoint`: one batch to an endpoint of embeddings in OpenAI's form.
+- `local`: one batch to a process of this machine; `onnx_model`: that process, and its model.
 """

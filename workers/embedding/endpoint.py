@@ -40,6 +40,9 @@ class Embedder(Endpoint):
             settings.embedding_image_model,
         )
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def vectors(self, model: str, batch: list[str]) -> Single:
         """(n, width) the vectors of texts, or of images as `data:` addresses.
 

@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from models.items.facts import HEAD, media_type
 from workers.artifacts import results
 from workers.embedding.endpoint import Embedder
 from workers.embedding.kept import KeptVectors
+from workers.embedding.local import LocalEmbedder
 from workers.errors import TransientError, problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request
@@ -79,7 +81,7 @@ def embedded(
 ) -> Outcome:
     """The outcome with the vectors of the items in `folder` beside them; it says what was sent.
 
-    What the endpoint does not do is the problem `not-embedded` of the outcome. Raises
+    What the embedder does not do is the problem `not-embedded` of the outcome. Raises
     TransientError where it may be answered later: then the job goes on with what it has.
     """
     import pyarrow as pa
@@ -90,11 +92,15 @@ def embedded(
     table = pa.ipc.open_file(pa.py_buffer(path.read_bytes())).read_all()
     path.unlink()
     try:
-        embedder = Embedder.of(settings)
+        embedder = Embedder.of(settings) or LocalEmbedder.of(settings)
         if embedder is None:
-            raise _refused("This worker has no embedder; its operator sets UMBEL_EMBEDDING_URL.")
+            raise _refused(
+                "This worker has no embedder; its operator sets UMBEL_EMBEDDING_URL, or a folder by "
+                "UMBEL_EMBEDDING_MODEL."
+            )
         work = _Work(settings, client, request, embedder, table, attempt)
-        vectors = work.vectors()
+        with closing(embedder):
+            vectors = work.vectors()
     except UsageError as error:
         return Outcome(error=problem_of(error))
     except _Left:
@@ -114,7 +120,7 @@ class _Work:
         settings: WorkerSettings,
         client: redis.Redis,
         request: Request,
-        embedder: Embedder,
+        embedder: Embedder | LocalEmbedder,
         table: pa.Table,
         attempt: Attempt,
     ) -> None:

@@ -37,7 +37,7 @@ class _Embed(Kind[EmbeddingOptions]):
         return True
 
     def run(self, job: Job, options: EmbeddingOptions) -> Outcome:
-        """Leaves the items to be embedded. The endpoint gets them afterwards
+        """Leaves the items to be embedded. The embedder gets them afterwards
         (`workers.embedding`): a child has no network."""
         import pyarrow as pa
 
@@ -59,7 +59,8 @@ KIND = _Embed()
 def embedding_models(settings: WorkerSettings) -> dict[str, str]:
     """The operator's models by the role that they embed; "" for none."""
     if not settings.embedding_url:
-        return {TEXTS: "", IMAGES: ""}
+        folder = settings.embedding_folder
+        return {TEXTS: "" if folder is None else folder.name, IMAGES: ""}
     return {TEXTS: settings.embedding_model, IMAGES: settings.embedding_image_model}
 
 

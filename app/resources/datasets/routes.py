@@ -146,28 +146,10 @@ async def create_dataset(
     large; a file that is too large for one request is uploaded in parts (`/v1/uploads`).
 
     npy and small JSON are `ready` at once; other files are `inspecting` until a worker has opened
-    them, then `ready`, or `invalid` with the problem. Documents are JSON lines (UTF-8, at most 16
-    MiB a line): each line is a JSON string, or an object with a string as `text` or under the name
-    that `member` gives.
+    them, then `ready`, or `invalid` with the problem.
 
-    JSON (`application/json`) is a file as the others are: a list of rows or of values.
-
-    Labels are one per row, integers or text, or several or none: lists of them (JSON, JSON lines,
-    list columns of Arrow and Parquet), `3,7 1:0.5` in libsvm, a sparse npz of rows x labels, an
-    ARFF class, a one-hot or indicator matrix of 0 and 1. Null is a row whose labels are unknown.
-    A hierarchy may be the class paths (`animal/dog`) of such rows. A graph is a matrix, or pairs of
-    labels or points: lists of two, or a CSV of two columns of text, whose first line is a header if
-    it says so (`source,target`, `from,to`, `parent,child`, ...). Items are a table with named
-    columns of any kinds, or a zip archive of images. These need `role`. A libsvm or ARFF file can
-    be given as features and as
-    labels; of ARFF `member` names the class, by default the last attribute.
-
-    The features of a libsvm file are as many as its largest index, so that two files may differ.
-    `n_features` declares their number: new rows for a model need that of the rows it was fitted on,
-    the second length of their dataset's `shape`. A line with an index beyond it is refused.
-
-    The body may be packed (`Content-Encoding: gzip` or `zstd`, as the body of every request), and
-    so may the file itself (`table.csv.gz`): what is stored, counted and hashed is the content.
+    What is read as features, labels, documents, items, a hierarchy or a graph, and how files and
+    bodies are packed: `docs/formats.md`.
     """
     tenant, dataset_id = caller.tenant, new_id("ds")
     media_type = request.headers.get("content-type")

@@ -44,19 +44,21 @@ _EXAMPLE = {
     },
 )
 async def create_embedding(submission: SubmissionDep, body: EmbeddingRequest) -> Work:
-    """A new dataset with a vector for each text or image, by the endpoint that the operator has set
-    (`embeds` of `GET /v1/usage`); it gets these alone, and `result.sent` of the job says how many.
+    """A new dataset with a vector for each text or image, by the endpoint or the model that the
+    operator has set (`embeds` of `GET /v1/usage`); an endpoint gets these alone, and `result.sent`
+    of the job says how many.
     The dataset is a table of `features` (the vectors, float32), `text` and, where there are any,
-    `id`, so that it is `features` and `documents` of fits, maps and namings at once. An endpoint
+    `id`, so that it is `features` and `documents` of fits, maps and namings at once. An embedder
     that gives no usable vectors is the problem `not-embedded` of the job.
     """
     service, tenant = submission.service, submission.tenant
     model = embedding_models(service.settings)
-    if not service.settings.embedding_url:
+    if not any(model.values()):
         raise refused_at(
             "invalid-request",
-            "This service has no embedder: its operator sets one by UMBEL_EMBEDDING_URL and "
-            "UMBEL_EMBEDDING_MODEL. Embed the rows yourself and upload the vectors as features.",
+            "This service has no embedder: its operator sets one by UMBEL_EMBEDDING_MODEL, and "
+            "UMBEL_EMBEDDING_URL where it is an endpoint's. Embed the rows yourself and upload the "
+            "vectors as features.",
             "inputs",
         )
     if len(body.inputs) != 1 or not body.inputs.keys() <= model.keys():

@@ -272,7 +272,6 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_edition_history": lambda w: w.tree.edit().history(),
     "draw_figure": lambda w: w.umbel.figure(DRAWING, width=300, height=100, width_mm=85),
     "list_heatmaps": lambda w: w.umbel.heatmaps(),
-    "list_heatmaps_of_tree": lambda w: w.tree.heatmaps(),
     "delete_heatmap": lambda w: w.drawn().delete(),
     "get_heatmap": lambda w: w.umbel.heatmap(w.heatmap.id),
     "get_heatmap_axes": lambda w: w.umbel.heatmap(w.heatmap.id),
@@ -294,7 +293,6 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "get_predictions": lambda w: _predictions(w),
     "get_evaluation_tables": lambda w: _tables(w),
     "list_maps": lambda w: w.umbel.maps(),
-    "list_maps_of_tree": lambda w: w.tree.maps(),
     "get_map": lambda w: w.umbel.map(w.map.id),
     "delete_map": lambda w: w.laid_out().delete(),
     "get_positions": lambda w: w.map.content("/positions"),
@@ -328,7 +326,6 @@ CALLS: dict[str, Callable[[World], Any]] = {
     "update_tree": lambda w: w.tree.update(name="animals"),
     "get_assignments": lambda w: w.tree.content("/assignments", k=2),
     "create_attachment": lambda w: w.tree.attach({"n": TRUE}),
-    "list_attachments_of_tree": lambda w: w.tree.attachments(),
     "get_confusions": lambda w: w.tree.confusions(),
     "cut_tree": lambda w: w.tree.cut(2),
     "evaluate_tree": lambda w: w.tree.evaluate(TRUE),
@@ -451,3 +448,14 @@ def test_an_operation_is_reached(
     else:
         CALLS[operation](world)
     assert operation in {_operation(*request) for request in world.requests}
+
+
+@pytest.mark.parametrize("noun", ["attachments", "heatmaps", "maps"])
+def test_the_list_of_a_tree_is_the_list_of_all_with_a_filter(world: World, noun: str) -> None:
+    """The document has it once."""
+    made = {"attachments": lambda: world.tree.attach({"n": TRUE}), "heatmaps": world.drawn}
+    one = made.get(noun, world.laid_out)()
+    of_tree = [each.id for each in getattr(world.tree, noun)()]
+    filtered = [each.id for each in getattr(world.umbel, noun)(tree=world.tree.id)]
+    assert one.id in of_tree
+    assert of_tree == filtered

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import sys
 import zipfile
 from collections.abc import Iterator
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from PIL import Image
 
 from tests.app.conftest import Working, problem_of
 from tests.workers.embedding.endpoint_kit import WIDTH, EmbeddingServer, embedding
+from tests.workers.embedding.onnx_kit import described, model_folder, stand_ins
 
 TEXTS = ["red fox", "grey fox", "deep sea", "the sea", "grey fox"]
 
@@ -98,3 +101,19 @@ def test_what_is_refused(working: Working, server: EmbeddingServer) -> None:
     refused = problem_of(embed(working, documents=["a"]), 422, "invalid-request")
     assert "UMBEL_EMBEDDING_URL" in refused["detail"]
     assert working.client.get("/v1/usage").json()["embeds"] == []
+
+
+def test_a_model_in_a_folder_embeds_texts_alone(
+    working: Working, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{stand_ins(tmp_path)}:{':'.join(sys.path)}")
+    change(working, embedding_model=str(model_folder(tmp_path / "small", described())))
+    assert working.client.get("/v1/usage").json()["embeds"] == ["documents"]
+    made = embed(working, documents=["a red fox", "the sea"])
+    assert made.status_code == 201, made.text
+    assert made.json()["shape"] == [2, 6]
+    images = problem_of(embed(working, items="ds_x"), 422, "invalid-request")
+    assert "UMBEL_EMBEDDING_IMAGE_MODEL" in images["detail"]
+    (tmp_path / "small" / "model.onnx").unlink()
+    failed = problem_of(embed(working, documents=["a red fox"]), 422, "not-embedded")
+    assert "no file model.onnx" in failed["detail"]
