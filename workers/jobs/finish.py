@@ -70,7 +70,10 @@ class Endings:
         try:
             request = read_request(self._blobs, tenant, job_id)
         except Missing:
-            self._records.drop(job_id)
+            try:
+                self._records.drop(job_id)
+            except StoreFull:
+                self._records.removals.note(tenant, job_id)
             return "gone"
         own = kind_of(request.kind)
         if own.opens_dataset and not self._settle_dataset(request, end):

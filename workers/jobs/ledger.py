@@ -290,7 +290,9 @@ class Ledger:
         if record is None:
             return False
         if not record.ended:
-            self._endings.conclude(tenant, job_id, "cancelled")
+            # Where nothing has room for an end, the removal itself ends the job.
+            with suppress(StoreFull):
+                self._endings.conclude(tenant, job_id, "cancelled")
         self.delete_companions(tenant, job_id)
         erase_job(self.blobs, self._records, tenant, job_id)
         return True
@@ -472,10 +474,7 @@ class Ledger:
             return self._adopt(claim)
         if published is None:
             return self._adopt(claim)
-        if self._endings.settle(tenant, job_id, published) == "gone" and self._deleted(claim):
-            erase_files(self.blobs, tenant, job_id)
-            return False
-        return True
+        return self._settled(claim, published)
 
     def process_died(self, job_id: str, fence: str) -> None:
         """Requeue at once a job whose worker's process is known to be dead, as when its lease has
@@ -490,6 +489,7 @@ class Ledger:
         """
         if self._rebuild.needed():
             self._rebuild.run(wait_s=0.0)
+        self._records.removals.sweep()
         taken = self._sweeper.sweep()
         self.pieces.sweep()
         self.pauses.sweep()
@@ -559,9 +559,19 @@ class Ledger:
         if not own:
             # Before the end is settled: nobody looks for them once the open marker is gone.
             self.blobs.delete_under(layout.attempt(tenant, job_id, claim.fence))
+        if end is not None and own:
+            return self._settled(claim, end)
         if end is not None:
             self._endings.settle(tenant, job_id, end)
-        return own
+        return False
+
+    def _settled(self, claim: Claim, end: End) -> bool:
+        """Settle an end of this attempt; False where the job was deleted before it was written."""
+        tenant, job_id = claim.request.tenant, claim.request.id
+        if self._endings.settle(tenant, job_id, end) == "gone" and self._deleted(claim):
+            erase_files(self.blobs, tenant, job_id)
+            return False
+        return True
 
     def _deleted(self, claim: Claim) -> bool:
         return self._endings.deleted(claim.request.tenant, claim.request.id)

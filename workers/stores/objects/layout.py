@@ -18,6 +18,8 @@ jobs/<tenant>/<job>/editions/<ed>/to.<number>  the changes up to that number, to
                                      changed since (create-only; the highest number counts)
 uninspected/<tenant>/<ds>            id and time, until the job that opens a dataset was submitted
 open/<tenant>/<job>                  an empty marker while the job has not ended
+removals/<tenant>/<ds, job or tr>    an empty note while Redis, which refuses writes, still has
+                                     what was removed
 attempts/<tenant>/<job>/<fence>/...  the files of one attempt
 pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, computed by a helper
 pieces/<tenant>/<job>.<fence>/shared.<number>   the arrays that the pieces from this number on share
@@ -49,6 +51,7 @@ from __future__ import annotations
 PIECES = "pieces/"
 CHECKPOINTS = "checkpoints/"
 UNINSPECTED = "uninspected/"
+REMOVALS = "removals/"
 WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
 SHARES = "service/shares/"
@@ -135,6 +138,10 @@ def open_marker(tenant: str, job_id: str) -> str:
 
 def uninspected(tenant: str, dataset_id: str) -> str:
     return f"{UNINSPECTED}{tenant}/{dataset_id}"
+
+
+def removal(tenant: str, own_id: str) -> str:
+    return f"{REMOVALS}{tenant}/{own_id}"
 
 
 def attempts(tenant: str, job_id: str) -> str:
