@@ -178,11 +178,16 @@ class Ledger:
     def get(self, tenant: str, job_id: str) -> Record | None:
         """The record; None if there is none, or if it belongs to another tenant.
 
-        Raises StoreUnavailable, also where Redis lost the record and has no room for it.
+        Raises StoreUnavailable, also where Redis lost the record and has no room for it; Damaged
+        where a rebuild left the job out, since its request or its end is damaged.
         """
         record = self._records.get(job_id)
         if record is None:
             record = self._restored(tenant, job_id)
+        if record is None:
+            with suppress(Missing):
+                read_request(self.blobs, tenant, job_id)
+                self.end_of(tenant, job_id)
         return record if record is not None and record.tenant == tenant else None
 
     def _restored(self, tenant: str, job_id: str) -> Record | None:
@@ -286,7 +291,11 @@ class Ledger:
         heartbeat of its worker gets "lost", and `finish` removes anything the worker still
         publishes.
         """
-        record = self.get(tenant, job_id)
+        try:
+            record = self.get(tenant, job_id)
+        except Damaged:
+            erase_job(self.blobs, self._records, tenant, job_id)
+            return True
         if record is None:
             return False
         if not record.ended:

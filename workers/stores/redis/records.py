@@ -283,10 +283,10 @@ class Records:
     ) -> Listing[Record]:
         """Listed jobs.
 
-        reach : what the reader reaches; None: everything of the tenant. kind : only jobs of this kind. reason : only jobs that failed with a problem of this type.
-        tree : only jobs whose options name this tree. There is a sorted set for each status, method
-        and both, and one for each tag, and a set of what needs a tree's job; further tags, the name
-        and words are looked for in the records.
+        reach : what the reader reaches; None: everything of the tenant. kind : only jobs of this
+        kind. reason : only jobs that failed with a problem of this type. tree : only jobs whose
+        options name this tree. There are sorted sets by status, method, both, and tag, and a set of
+        what needs a tree's job; further tags, the name and words are looked for in the records.
         """
         if reach is not None:
             tags = (*tags, *reach.listed_by)
