@@ -38,6 +38,7 @@ service/alias-webhooks/<tenant>/<alias>/<number>  the result of that move's webh
 service/alias-webhooks-open/<tenant>/<alias>/<number>  an empty marker while that move is made, and
                                      while its webhook is to be sent
 service/format                       the format of the store, and the version that wrote it
+service/made/<name>                  the SHA-256 of one of the two before, which shows its loss
 service/backup                       only in a backup: what it has, once it is whole
 audit/<day>/<process>.<number>       changes and refused sign-ins of that day, as one process wrote
                                      them (create-only)
@@ -60,6 +61,7 @@ ALIASES = "service/aliases/"
 MOVE_WEBHOOKS = "service/alias-webhooks/"
 OPEN_MOVES = "service/alias-webhooks-open/"
 FORMAT_MARK = "service/format"
+WITNESSES = "service/made/"
 AUDIT = "audit/"
 PING = "ping"
 PINGS = 64
