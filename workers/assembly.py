@@ -13,6 +13,7 @@ from workers.artifacts.trees import Trees
 from workers.errors import FatalError
 from workers.jobs.ledger import Ledger, Message, Send
 from workers.settings import WorkerSettings
+from workers.stores.erasure import forget_job
 from workers.stores.objects.address import blobs_at
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.client import connect
@@ -20,6 +21,7 @@ from workers.stores.redis.index import Index
 from workers.stores.redis.records import Records
 from workers.stores.redis.removal import Removal
 from workers.stores.redis.usage import Usage
+from workers.stores.removals import Removals
 from workers.telemetry.job_counts import JobCounts
 from workers.webhooks.addresses import place_of
 
@@ -48,16 +50,23 @@ def assemble(settings: WorkerSettings, send: Send, message: Message | None = Non
         raise FatalError("UMBEL_REDIS_URL is not set")
     client = connect(settings.redis_url)
     blobs = blobs_at(settings)
-    records = Records(client, settings)
+    removals = Removals(blobs)
+    records = Records(client, settings, removals)
     usage = Usage(client, settings)
     beside = Beside(blobs, client, settings)
 
     def ensure() -> None:
         ledger.ensure_built()
 
-    of_datasets, of_trees = Index(client, settings, "dataset"), Index(client, settings, "tree")
+    of_datasets = Index(client, settings, "dataset", removals)
+    of_trees = Index(client, settings, "tree", removals)
     datasets = Datasets(blobs, records, of_datasets, ensure)
     trees = Trees(blobs, records, of_trees, beside, ensure)
+    removals.forget = {
+        "ds": datasets.erase,
+        "job": lambda tenant, job_id: forget_job(blobs, records, tenant, job_id),
+        "tr": trees.forget,
+    }
     annotations = Annotations(blobs, records, of_datasets, of_trees, beside)
     ledger = Ledger(
         blobs,

@@ -375,8 +375,7 @@ def _without_slash(request: Request) -> str | None:
 
 _ROOM = {
     NO_MEMORY: "delete what is not needed, which needs no room, or raise its `maxmemory`",
-    NO_DISK: "make room on its disk and repeat the request: a DELETE has removed from the store "
-    "what it could, and is completed so",
+    NO_DISK: "make room on its disk; a DELETE needs none there",
 }
 
 

@@ -236,6 +236,7 @@ class Simulation:
                 "workers.jobs.ledger.time": clock,
                 "workers.jobs.submission.time": clock,
                 "workers.jobs.rebuild.time": clock,
+                "workers.stores.removals.time": clock,
                 "workers.jobs.rebuild.datetime": _Calendar(world),
                 "workers.jobs.rebuild.ThreadPoolExecutor": _OneThread,
                 "workers.jobs.inspections.new_id": new_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import secrets
 import shutil
 import subprocess
@@ -39,9 +40,10 @@ class Server:
     durable : whether it keeps a log on disk; without one it serves nothing after `stop`.
     """
 
-    def __init__(self, folder: Path, *, durable: bool = True) -> None:
+    def __init__(self, folder: Path, *, durable: bool = True, appendfsync: str = "always") -> None:
         self.folder = folder
         self._durable = durable
+        self._appendfsync = appendfsync
         self._password = secrets.token_hex(16)
         self._process: subprocess.Popen[bytes] | None = None
         self.url = f"unix://:{self._password}@{folder}/socket"
@@ -53,13 +55,16 @@ class Server:
             "requirepass": self._password,
             "dir": str(self.folder),
             "appendonly": "yes" if self._durable else "no",
-            "appendfsync": "always",
+            "appendfsync": self._appendfsync,
             "save": "",
             "maxmemory-policy": "noeviction",
         }
         flags = [part for name, value in arguments.items() for part in (f"--{name}", value)]
         self._process = subprocess.Popen(
-            [str(get_binary_path()), *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [str(get_binary_path()), *flags],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            restore_signals=False,  # So that `refuse_writes` does not end it by SIGXFSZ.
         )
         client = redis.Redis.from_url(self.url)
         for _ in range(6000):
@@ -76,6 +81,35 @@ class Server:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def refuse_writes(self) -> None:
+        """Let no file grow from now on, as a full disk does, until every write is refused. Only
+        without `always`, by which a server ends instead."""
+        assert self._process is not None
+        _, most = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (0, most))
+        client = self.client()
+        for _ in range(6000):
+            try:
+                client.set("filler", "x")
+            except redis.ResponseError:
+                return
+            time.sleep(0.01)
+        raise RuntimeError("Valkey still takes writes")
+
+    def take_writes(self) -> None:
+        """End that; the server tries once a second."""
+        assert self._process is not None
+        _, most = resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (most, most))
+        for _ in range(6000):
+            try:
+                self.client().delete("filler")
+            except redis.ResponseError:
+                time.sleep(0.01)
+            else:
+                return
+        raise RuntimeError("Valkey still refuses writes")
 
     def client(self) -> redis.Redis:
         return redis.Redis.from_url(self.url, decode_responses=True)

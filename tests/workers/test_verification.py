@@ -4,6 +4,7 @@ nothing else; what is damaged is kept from readers, and the rest is served."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,14 +22,15 @@ from workers.settings import WorkerSettings
 from workers.stores.backup import back_up, check_backup, restore
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.format import open_store
 from workers.stores.objects.local import LocalBlobs
 from workers.stores.objects.quarantine import guarded, marks
 from workers.verification import course
 from workers.verification.course import Verdict
 
 LOST_UNSEEN = {
-    "service/webhook-secret",
-    "service/format",
+    "service/made/webhook-secret",
+    "service/made/format",
     "service/key-uses",
     "service/shares",
     "service/aliases/best",
@@ -243,6 +245,66 @@ def test_quarantine_keeps_readers_away_and_serves_the_rest(
     assert [each.key for each in verify(blobs).findings] == chain[:1]
     verdict = verify(blobs, backup=backup)
     assert (verdict.findings, list(verdict.restored)) == ((), chain)
+
+
+def test_one_changed_byte_anywhere_is_named_by_all_who_read(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    """Each object of a full store in turn: a backup, a restore, a verification and every reader
+    name it; then it is in quarantine, and everything else is served."""
+    kinds = every_kind(assembly, settings, tmp_path)
+    blobs, backup = bare(assembly), LocalBlobs(tmp_path / "backup")
+    back_up(blobs, backup)
+    contents = {key: blobs.get(key) for key in blobs.keys("")}
+    waiting = kinds["waiting/jobs/request/json"].split("/")[2]
+    for kind, key in kinds.items():
+        whole = contents[key]
+        damaged = flipped(whole, len(whole) // 2) if whole else b"x"
+        blobs.put(key, damaged)
+        if backup.size(key) is not None:
+            backup.put(key, damaged)
+            with pytest.raises(FatalError) as refused:
+                restore(backup, LocalBlobs(tmp_path / "nothing"))
+            assert key in str(refused.value), kind
+            backup.put(key, whole)
+        assert [each.key for each in verify(blobs).findings] == [key] == [*marks(blobs)], kind
+        fresh = assemble(settings, lambda *_: None)
+        for other in contents:
+            if other == key:
+                with pytest.raises(Damaged, match=re.escape(key)):
+                    fresh.blobs.get(other)
+            else:
+                assert fresh.blobs.get(other) == contents[other], kind
+        if kind in ("waiting/jobs/request/json", "waiting/jobs/input/features"):
+            claim = fresh.ledger.claim(waiting, "w")
+            if claim is not None:
+                with pytest.raises(Damaged, match=re.escape(key)):
+                    fresh.blobs.local_path(layout.inline("ada", waiting, "features"))
+                fresh.ledger.give_back(claim, spend=False)
+        blobs.put(key, whole)
+        assert verify(blobs).findings == ()
+        assert marks(blobs) == {}
+
+
+def test_a_secret_or_a_mark_that_is_gone_is_missed(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    every_kind(assembly, settings, tmp_path)
+    blobs, backup = bare(assembly), LocalBlobs(tmp_path / "backup")
+    back_up(blobs, backup)
+    keys = WebhookKeys(assembly.blobs, settings).of("ada")
+    for key in (layout.WEBHOOK_ROOT, layout.FORMAT_MARK):
+        blobs.delete(key)
+    with pytest.raises(Damaged, match="webhook-secret"):
+        WebhookKeys(assembly.blobs, settings).of("ada")
+    lost = {each.key: each.what for each in verify(blobs).findings}
+    assert lost == {layout.WEBHOOK_ROOT: "lost", layout.FORMAT_MARK: "lost"}
+    assert [*marks(blobs)] == [layout.WEBHOOK_ROOT]
+    open_store(blobs)
+    assert [each.key for each in verify(blobs).findings] == [layout.WEBHOOK_ROOT]
+    assert verify(blobs, backup=backup).restored == (layout.WEBHOOK_ROOT,)
+    fresh = assemble(settings, lambda *_: None)
+    assert WebhookKeys(fresh.blobs, settings).of("ada") == keys
 
 
 def test_what_is_removed_goes_with_its_marks(assembly: Assembly) -> None:

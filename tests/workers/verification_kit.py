@@ -24,8 +24,8 @@ from workers.jobs.webhook_keys import WebhookKeys
 from workers.model import Annotation, Delivery, Pause, new_id, now, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
+from workers.stores.objects.format import open_store
 from workers.stores.objects.job_files import put_once
-from workers.stores.objects.seals import sealed
 
 
 def dataset(assembly: Assembly, content: bytes = b"123") -> Dataset:
@@ -113,7 +113,7 @@ def every_kind(assembly: Assembly, settings: WorkerSettings, folder: Path) -> di
     part = asyncio.run(parts.receive(upload, 1, _chunks(b"part")))
     assert parts.add(upload, part)
     parts.complete(upload, kept)
-    blobs.put(layout.FORMAT_MARK, sealed(layout.FORMAT_MARK, b'{"format":1,"version":"1"}'))
+    open_store(blobs)
     kinds = {}
     for name in blobs.keys(""):
         kinds[_kind(name, waiting)] = name

@@ -328,6 +328,7 @@ class Datasets:
         drop_and_remove(
             lambda: self._index.drop(dataset_id),
             lambda: self._blobs.delete_under(layout.dataset(tenant, dataset_id)),
+            lambda: self._records.removals.note(tenant, dataset_id),
             lambda: release(self._records.client),
         )
         # A request that completes its upload again may have brought it back in between; one that

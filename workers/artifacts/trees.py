@@ -225,11 +225,20 @@ class Trees:
                     self._blobs.delete_under(layout.annotations_of(tenant, own_id))
 
         drop_and_remove(
-            lambda: self._index.drop(tree_id), remove, lambda: release(self._records.client)
+            lambda: self._index.drop(tree_id),
+            remove,
+            lambda: self._records.removals.note(tenant, tree_id),
+            lambda: release(self._records.client),
         )
         counted_later(lambda: self._beside.recount(job_id))
         counted_later(lambda: self._keep_bytes(tenant, tree_id, without=None))
         return True
+
+    def forget(self, tenant: str, tree_id: str) -> None:
+        """Complete in Redis what `delete` did in the store. Raises StoreFull while it cannot."""
+        self._index.drop(tree_id)
+        self._beside.recount(sibling(tree_id, "job"))
+        self._keep_bytes(tenant, tree_id, without=None)
 
     def _keep_bytes(self, tenant: str, own_id: str, without: set[str] | None) -> None:
         """Count what is left of a job's bytes; without : the files removed, None for all."""

@@ -70,7 +70,10 @@ class Endings:
         try:
             request = read_request(self._blobs, tenant, job_id)
         except Missing:
-            self._records.drop(job_id)
+            try:
+                self._records.drop(job_id)
+            except StoreFull:
+                self._records.removals.note(tenant, job_id)
             return "gone"
         own = kind_of(request.kind)
         if own.opens_dataset and not self._settle_dataset(request, end):
@@ -98,8 +101,7 @@ class Endings:
             self._webhook_due()
         if own.resumes(request):
             self._checkpoints.clear(request)
-        others = end.attempt - bool(end.fence)  # A cancel, or a lost worker, is no attempt's end.
-        if not quiet and (others > 0 or outcome != "ok"):
+        if not quiet and (n_others(end) > 0 or outcome != "ok"):
             # Another one that does not know yet of this end may store more, and die.
             with suppress(StoreFull):
                 self._records.leave(tenant, job_id)
@@ -228,6 +230,12 @@ class Endings:
         if quiet and self._blobs.size(key) is None:
             return None
         return tree.model_dump_json()
+
+
+def n_others(end: End) -> int:
+    """The attempts beside the one that ended the job: a cancel, or a lost worker, is no attempt's
+    end."""
+    return end.attempt - bool(end.fence)
 
 
 def remove_other_attempts(blobs: Blobs, tenant: str, job_id: str, fence: str) -> None:

@@ -178,11 +178,16 @@ class Ledger:
     def get(self, tenant: str, job_id: str) -> Record | None:
         """The record; None if there is none, or if it belongs to another tenant.
 
-        Raises StoreUnavailable, also where Redis lost the record and has no room for it.
+        Raises StoreUnavailable, also where Redis lost the record and has no room for it; Damaged
+        where a rebuild left the job out, since its request or its end is damaged.
         """
         record = self._records.get(job_id)
         if record is None:
             record = self._restored(tenant, job_id)
+        if record is None:
+            with suppress(Missing):
+                read_request(self.blobs, tenant, job_id)
+                self.end_of(tenant, job_id)
         return record if record is not None and record.tenant == tenant else None
 
     def _restored(self, tenant: str, job_id: str) -> Record | None:
@@ -286,11 +291,17 @@ class Ledger:
         heartbeat of its worker gets "lost", and `finish` removes anything the worker still
         publishes.
         """
-        record = self.get(tenant, job_id)
+        try:
+            record = self.get(tenant, job_id)
+        except Damaged:
+            erase_job(self.blobs, self._records, tenant, job_id)
+            return True
         if record is None:
             return False
         if not record.ended:
-            self._endings.conclude(tenant, job_id, "cancelled")
+            # Where nothing has room for an end, the removal itself ends the job.
+            with suppress(StoreFull):
+                self._endings.conclude(tenant, job_id, "cancelled")
         self.delete_companions(tenant, job_id)
         erase_job(self.blobs, self._records, tenant, job_id)
         return True
@@ -472,10 +483,7 @@ class Ledger:
             return self._adopt(claim)
         if published is None:
             return self._adopt(claim)
-        if self._endings.settle(tenant, job_id, published) == "gone" and self._deleted(claim):
-            erase_files(self.blobs, tenant, job_id)
-            return False
-        return True
+        return self._settled(claim, published)
 
     def process_died(self, job_id: str, fence: str) -> None:
         """Requeue at once a job whose worker's process is known to be dead, as when its lease has
@@ -490,6 +498,7 @@ class Ledger:
         """
         if self._rebuild.needed():
             self._rebuild.run(wait_s=0.0)
+        self._records.removals.sweep()
         taken = self._sweeper.sweep()
         self.pieces.sweep()
         self.pauses.sweep()
@@ -559,9 +568,19 @@ class Ledger:
         if not own:
             # Before the end is settled: nobody looks for them once the open marker is gone.
             self.blobs.delete_under(layout.attempt(tenant, job_id, claim.fence))
+        if end is not None and own:
+            return self._settled(claim, end)
         if end is not None:
             self._endings.settle(tenant, job_id, end)
-        return own
+        return False
+
+    def _settled(self, claim: Claim, end: End) -> bool:
+        """Settle an end of this attempt; False where the job was deleted before it was written."""
+        tenant, job_id = claim.request.tenant, claim.request.id
+        if self._endings.settle(tenant, job_id, end) == "gone" and self._deleted(claim):
+            erase_files(self.blobs, tenant, job_id)
+            return False
+        return True
 
     def _deleted(self, claim: Claim) -> bool:
         return self._endings.deleted(claim.request.tenant, claim.request.id)

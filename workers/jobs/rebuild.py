@@ -35,7 +35,7 @@ from workers.errors import (
     StoreUnavailable,
     TransientError,
 )
-from workers.jobs.finish import Endings
+from workers.jobs.finish import Endings, n_others
 from workers.jobs.pauses import Pauses
 from workers.jobs.pieces import Pieces
 from workers.kinds.registry import kind_of
@@ -216,6 +216,10 @@ class Rebuild:
             created = create(idempotency_s=0.0)
         if end is not None:
             self._endings.settle(tenant, job_id, end, quiet=True)
+            if n_others(end) > 0:
+                # Redis may have lost that an attempt may store more, or what it has stored.
+                with suppress(StoreFull):
+                    self._records.leave(tenant, job_id)
         if self._endings.deleted(tenant, job_id):
             # It was deleted meanwhile, before there was a record to drop.
             self._records.drop(job_id)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from models.errors import UsageError
-from workers.errors import AlreadyThere, OverLimit, StoreUnavailable, TransientError
+from workers.errors import AlreadyThere, OverLimit, StoreFull, StoreUnavailable, TransientError
 from workers.jobs.finish import Endings
 from workers.jobs.interrupted import SUBMISSION_S
 from workers.jobs.rebuild import age_s
@@ -187,7 +187,7 @@ class Intake:
             write_end(self._blobs, request.tenant, bare_end(request.id, "rejected"))
             self._blobs.delete(layout.open_marker(request.tenant, request.id))
             # A sweep removes what is stored of it; where Redis is away, the next rebuild.
-            self._leave(request)
+            self._leave(request, noted=True)
         except TransientError as error:
             _log.error("job %s was refused but may still run: %s", request.id, error)
 
@@ -199,10 +199,15 @@ class Intake:
         except TransientError:
             self._leave(request)
 
-    def _leave(self, request: Request) -> None:
-        """Let a sweep remove what is stored of this submission."""
+    def _leave(self, request: Request, *, noted: bool = False) -> None:
+        """Let a sweep remove what is stored of this submission. noted : also where Redis has no
+        room to remember it."""
         with suppress(TransientError):
-            self._records.leave(request.tenant, request.id)
+            try:
+                self._records.leave(request.tenant, request.id)
+            except StoreFull:
+                if noted:
+                    self._records.removals.note(request.tenant, request.id)
 
 
 def _refusal(created: Created) -> UsageError | OverLimit:

@@ -13,10 +13,11 @@ import hmac
 import secrets
 import threading
 
-from workers.errors import AlreadyThere, Damaged, Missing
+from workers.errors import AlreadyThere, Damaged, Missing, StoreFull
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
+from workers.stores.objects.witnesses import note_made, was_made
 
 _CONTEXT = b"umbel webhook signing key 1\n"
 _DIGITS = 64
@@ -48,14 +49,20 @@ class WebhookKeys:
         """The secret of the service, created now if there is none yet."""
         key = layout.WEBHOOK_ROOT
         try:
-            return require_secret(self._blobs.get(key))
+            stored = self._blobs.get(key)
         except Missing:
-            pass
-        secret = secrets.token_hex(32)
-        with contextlib.suppress(AlreadyThere):
-            self._blobs.put(key, (secret + _check(secret)).encode(), create=True)
-        # The stored one, whichever process was first.
-        return require_secret(self._blobs.get(key))
+            if was_made(self._blobs, key):
+                # Another one would sign what receivers then refuse.
+                raise Damaged(key, "it is not there") from None
+            secret = secrets.token_hex(32)
+            with contextlib.suppress(AlreadyThere):
+                self._blobs.put(key, (secret + _check(secret)).encode(), create=True)
+            # The stored one, whichever process was first.
+            stored = self._blobs.get(key)
+        require_secret(stored)
+        with contextlib.suppress(StoreFull):
+            note_made(self._blobs, key, stored)
+        return stored
 
 
 def require_secret(stored: bytes) -> bytes:

@@ -32,28 +32,44 @@ def erase_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
     drop_and_remove(
         lambda: records.drop(job_id),
         lambda: erase_files(blobs, tenant, job_id),
+        lambda: records.removals.note(tenant, job_id),
         lambda: release(records.client),
     )
+
+
+def forget_job(blobs: Blobs, records: Records, tenant: str, job_id: str) -> None:
+    """Complete in Redis what `erase_job` did in the store, or remove a refused submission; and what
+    an attempt has stored since. Raises StoreFull where Redis still refuses."""
+    blobs.delete(layout.job(tenant, job_id, REQUEST))
+    records.drop(job_id)
+    erase_files(blobs, tenant, job_id)
 
 
 def drop_and_remove(
     drop: Callable[[], object],
     remove: Callable[[], None],
+    note: Callable[[], None],
     make_room: Callable[[], object] = lambda: None,
 ) -> None:
     """Take something out of Redis, then out of the store.
 
-    Where Redis has no room even for that, the store comes first, Redis's reserve is given up
-    (`make_room`), and Redis gets a few seconds to find the room.
+    Where Redis has no room even for that, `note` says in the store that it is gone (see
+    `Removals`), and Redis's reserve is given up (`make_room`), so that it soon finds the room.
+    Where the store has no room for the note, it is repeated after the removal has made some, and
+    else Redis gets a few seconds.
 
-    Raises StoreFull if it finds none; what is in the store is gone by then.
+    Raises StoreFull if neither has any; what is in the store is gone by then.
     """
     try:
         drop()
     except StoreFull:
+        noted = _done(note)
         remove()
+        noted = noted or _done(note)
         with suppress(TransientError):
             make_room()
+        if noted:
+            return
         until = time.monotonic() + ROOM_S
         while True:
             with suppress(StoreFull):
@@ -64,6 +80,14 @@ def drop_and_remove(
                 return
             time.sleep(_PAUSE_S)
     remove()
+
+
+def _done(note: Callable[[], None]) -> bool:
+    try:
+        note()
+    except StoreFull:
+        return False
+    return True
 
 
 def counted_later(count: Callable[[], object]) -> None:

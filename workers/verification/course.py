@@ -20,9 +20,10 @@ from workers.model import now
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.digests import digest_of
 from workers.stores.objects.format import UnreadableMark, require_readable
-from workers.stores.objects.layout import QUARANTINE, VERIFICATION
+from workers.stores.objects.layout import FORMAT_MARK, QUARANTINE, VERIFICATION, WITNESSES
 from workers.stores.objects.quarantine import mark, marks, unmark
 from workers.stores.objects.seals import read_model, sealed, unsealed
+from workers.stores.objects.witnesses import WITNESSED
 from workers.verification import folders
 from workers.verification.reading import Finding, Pace, Reader
 
@@ -139,6 +140,8 @@ def verify(
     kept = {each.key for each in findings if each.what != "foreign"}
     if quarantine:
         for each in findings:
+            if (each.key, each.what) == (FORMAT_MARK, "lost"):
+                continue  # The next start writes it again.
             if each.key in kept and each.key not in marked and not each.key.startswith(QUARANTINE):
                 mark(blobs, each.key, each.why, each.owner)
     freed = sorted(marked.keys() - kept)
@@ -167,9 +170,11 @@ def folder_of(key: str) -> str:
         return "/".join([root, *parts[1:3]]) if whole else f"foreign/{parts[0]}"
     if root == "audit" and len(parts) == 3:
         return f"audit/{parts[1]}"
+    if key in WITNESSED:
+        return WITNESSES.removesuffix("/")
     if root in ("service", "quarantine") and len(parts) > 1:
         return f"{root}/{parts[1]}" if root == "service" else root
-    if root == "uninspected" and len(parts) == 3:
+    if root in ("uninspected", "removals") and len(parts) == 3:
         return ""
     return f"foreign/{parts[0]}"
 
@@ -202,6 +207,8 @@ def _prefixes(folder: str) -> list[str]:
     root, _, rest = folder.partition("/")
     if root == "jobs":
         return [folder, f"attempts/{rest}", f"open/{rest}"]
+    if f"{folder}/" == WITNESSES:
+        return [folder, *WITNESSED]
     return [rest] if root == "foreign" else [folder]
 
 

@@ -26,6 +26,7 @@ from workers.model import Annotation, Delivery, End, Pause, Request, sibling
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import END, REQUEST
 from workers.stores.objects.quarantine import Mark
+from workers.stores.objects.witnesses import WITNESSED, Witness, witness_of
 from workers.verification.reading import Reader
 from workers.work.job import RUNS
 
@@ -34,6 +35,9 @@ _REQUEST, _END, _DELIVERY = TypeAdapter(Request), TypeAdapter(End), TypeAdapter(
 _ANNOTATION, _CHANGE, _MARK = TypeAdapter(Annotation), TypeAdapter(Change), TypeAdapter(Mark)
 _MOVE, _PAUSE = TypeAdapter(Move), TypeAdapter(Pause)
 _KEY, _SHARE, _UPLOAD = TypeAdapter(Key), TypeAdapter(Share), TypeAdapter(Upload)
+_WITNESS = TypeAdapter(Witness)
+_OWNERS = {layout.FORMAT_MARK: "the store", layout.WEBHOOK_ROOT: "signatures of webhooks"}
+_WITNESSES = {witness_of(key): key for key in WITNESSED}
 _NUMBER = re.compile(r"[0-9]+")
 _PART = re.compile(r"([0-9]+)\.([^./]+)\.([0-9]+)\.([0-9a-f]{64})")
 _TREE_FILES = (results.TREE, results.LEAF_OF_POINT)
@@ -228,9 +232,12 @@ def check_upload(reader: Reader, folder: str, keys: Iterable[str]) -> None:
 
 def check_service(reader: Reader, folder: str, keys: Iterable[str]) -> None:
     """folder : `service/<kind>` with what lies below, or one object."""
+    keys = [*keys]
     for key in sorted(keys):
         parts = key.split("/")
-        if parts[1] == "keys" and len(parts) == 4:
+        if parts[1] == "made" and key in _WITNESSES:
+            _witnessed(reader, key, _WITNESSES[key])
+        elif parts[1] == "keys" and len(parts) == 4:
             _key(reader, key, parts[2], parts[3])
         elif parts[1] == "key-uses" and len(parts) == 3:
             stored = reader.bytes(key)
@@ -271,6 +278,13 @@ def check_service(reader: Reader, folder: str, keys: Iterable[str]) -> None:
     for key_id in sorted(key_ids):
         if layout.key(key_id, "key.json") not in keys:
             reader.lost(layout.key(key_id, "key.json"), f"key {key_id}")
+
+
+def _witnessed(reader: Reader, key: str, made: str) -> None:
+    """Compare an object with its witness, which notices its loss; changes show in the object."""
+    witness = reader.sealed(key, made, _WITNESS)
+    if witness is not None and reader.bytes(made) is None:
+        reader.lost(made, _OWNERS[made], witness[0].sha256)
 
 
 def _key(reader: Reader, key: str, key_id: str, name: str) -> None:

@@ -20,6 +20,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.job_files import attempt_files
 from workers.stores.redis.events import Events
 from workers.stores.redis.records import CANCEL_S, Due, Records
+from workers.stores.removals import Removals
 from workers.telemetry.job_counts import counters
 
 
@@ -404,7 +405,8 @@ def test_the_reason_of_a_failure_survives_the_process_that_records_it(
     assembly: Assembly, settings: WorkerSettings
 ) -> None:
     """It is killed between the record and the terminal object; a sweeper completes the work."""
-    ledger, records = assembly.ledger, Records(assembly.redis, settings)
+    records = Records(assembly.redis, settings, Removals(assembly.blobs))
+    ledger = assembly.ledger
     job = request()
     ledger.submit(job)
     for _ in range(settings.max_attempts - 1):

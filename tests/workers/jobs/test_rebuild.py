@@ -15,7 +15,7 @@ from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import Assembly, assemble
-from workers.errors import StoreUnavailable
+from workers.errors import Damaged, StoreUnavailable, problem
 from workers.model import new_id, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
@@ -347,3 +347,107 @@ def test_a_stale_marker_of_an_ended_job_is_removed(assembly: Assembly, tmp_path:
     ledger.rebuild()
     assert blobs.size(layout.open_marker("ada", over.id)) is None
     assert blobs.size(layout.open_marker("ada", waiting.id)) == 0
+
+
+def test_dead_letters_outlive_redis(assembly: Assembly, settings: WorkerSettings) -> None:
+    """A job that an attempt failed, one that ran out of attempts with a reason, and one whose
+    worker was lost each time."""
+    ledger = assembly.ledger
+    away = problem("unavailable", "Away", 503, "The store was away.")
+    jobs = [request(), request(), request()]
+    for job in jobs:
+        ledger.submit(job)
+        for attempt in range(settings.max_attempts):
+            claim = ledger.claim(job.id, "w")
+            assert claim is not None
+            if job is jobs[0] and attempt == 1:
+                assert ledger.finish(claim, end(claim, "failed", error=away))
+                break
+            ledger.give_back(claim, spend=True, retry=away, why=away if job is jobs[1] else None)
+    fields = ("status", "error", "given_up", "attempt", "finished_at")
+
+    def shown() -> list[list[Any]]:
+        records = [ledger.get("ada", job.id) for job in jobs]
+        return [[getattr(record, name) for name in fields] for record in records]
+
+    before = shown()
+    assert [row[0] for row in before] == ["failed"] * 3
+    assert [len(row[2]) for row in before] == [1, 3, 3]
+    reasons = {
+        reason: [each.id for each in ledger.page("ada", reason=reason)[0]]
+        for reason in ("unavailable", "worker-lost")
+    }
+    assert sum(map(len, reasons.values())) == 3
+    assembly.redis.flushall()
+    ledger.rebuild()
+    assert shown() == before
+    for reason, ids in reasons.items():
+        assert [each.id for each in ledger.page("ada", reason=reason)[0]] == ids
+
+
+@pytest.mark.parametrize("when", ["before the loss", "after the rebuild"])
+@pytest.mark.parametrize("status", ["succeeded", "cancelled"])
+def test_late_files_go_although_redis_was_lost(
+    when: str,
+    status: str,
+    assembly: Assembly,
+    settings: WorkerSettings,
+    lapse: Callable[[str], None],
+    tmp_path: Path,
+) -> None:
+    """An attempt that was given up stores after the end of its job, and its worker dies."""
+    ledger, job = assembly.ledger, request()
+    ledger.submit(job)
+    late = ledger.claim(job.id, "late")
+    assert late is not None
+    if status == "succeeded":
+        lapse(job.id)
+        ledger.sweep()
+        claim = ledger.claim(job.id, "w")
+        assert claim is not None
+        assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
+    else:
+        ledger.cancel("ada", job.id)
+        assembly.ledger._endings.conclude("ada", job.id, "cancelled")
+    held = everything(assembly)
+
+    def store() -> None:
+        assembly.blobs.put(layout.attempt("ada", job.id, late.fence, "tree.arrow"), b"late")
+
+    if when == "before the loss":
+        store()
+    assembly.redis.flushall()
+    ledger.rebuild()
+    if when == "after the rebuild":
+        store()
+    assert everything(assembly) > held
+    key = f"{settings.key_prefix}left_at"
+    assert assembly.redis.zcard(key) == 1
+    assembly.redis.zadd(key, {f"ada/{job.id}": 1})
+    assembly.redis.delete(f"{settings.key_prefix}only:interrupted")
+    ledger.sweep()
+    assert everything(assembly) == held
+
+
+@pytest.mark.parametrize("name", ["request.json", "end.json"])
+def test_a_job_that_is_left_out_says_why_and_can_be_removed(
+    name: str, assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    ledger, jobs = assembly.ledger, [request(), request()]
+    for job in jobs:
+        ledger.submit(job)
+        claim = ledger.claim(job.id, "w")
+        assert claim is not None
+        assert ledger.finish(claim, end(claim), result_folder(tmp_path / job.id))
+    key = layout.job("ada", jobs[0].id, name)
+    whole = assembly.blobs.get(key)
+    assembly.blobs.put(key, whole.replace(b"a", b"b", 1))
+    assembly.redis.flushall()
+    ledger.rebuild()
+    with pytest.raises(Damaged, match=name):
+        ledger.get("ada", jobs[0].id)
+    assert ledger.get("bob", jobs[0].id) is None
+    assert [each.id for each in ledger.page("ada")[0]] == [jobs[1].id]
+    assert ledger.delete("ada", jobs[0].id)
+    assert ledger.get("ada", jobs[0].id) is None
+    assert not [each for each in everything(assembly) if jobs[0].id in each]

@@ -21,6 +21,7 @@ from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.bucket import BucketBlobs
 from workers.stores.objects.layout import BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK, is_ping
 from workers.stores.objects.local import LocalBlobs
+from workers.stores.objects.witnesses import witness_of
 
 
 class Acting:
@@ -40,7 +41,7 @@ class Acting:
 
 
 def contents(blobs: Blobs) -> dict[str, bytes]:
-    marks = {BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK}
+    marks = {BACKUP_MARK, BACKUP_OBJECTS, FORMAT_MARK, witness_of(FORMAT_MARK)}
     return {key: blobs.get(key) for key in blobs.keys("") if key not in marks and not is_ping(key)}
 
 

@@ -35,6 +35,8 @@ def test_a_job_goes_though_redis_has_no_room_until_its_files_are_gone(
     monkeypatch.setattr(Scripts, "__call__", full)
     assert assembly.ledger.delete("ada", job_id)
     assert assembly.ledger.get("ada", job_id) is None
+    assembly.ledger.sweep()
+    assert assembly.ledger.get("ada", job_id) is None
     assert not [key for key in assembly.blobs.keys("") if job_id in key]
 
 
@@ -48,9 +50,23 @@ def test_what_redis_has_no_room_to_forget_is_gone_from_the_store(
         steps.append("drop")
         raise StoreFull("no room")
 
+    def note() -> None:
+        steps.append("note")
+        raise StoreFull("no room here either")
+
     with pytest.raises(StoreFull):
-        drop_and_remove(drop, lambda: steps.append("remove"))
-    assert steps[:2] == ["drop", "remove"]
+        drop_and_remove(drop, lambda: steps.append("remove"), note)
+    assert steps[:4] == ["drop", "note", "remove", "note"]
+
+
+def test_a_note_stands_for_what_redis_has_no_room_to_forget() -> None:
+    steps: list[str] = []
+
+    def drop() -> None:
+        raise StoreFull("no room")
+
+    drop_and_remove(drop, lambda: steps.append("remove"), lambda: steps.append("note"))
+    assert steps == ["note", "remove"]
 
 
 def test_a_folder_goes_without_room_for_another_name(
@@ -77,11 +93,15 @@ def test_redis_gets_the_room_that_was_kept_for_removals(valkey: Server) -> None:
         if (valkey.folder / reserve.NAME).exists():
             raise StoreFull("no room")
 
+    def full() -> None:
+        raise StoreFull("no room for a note")
+
     client = valkey.client()
-    drop_and_remove(drop, lambda: steps.append("remove"), lambda: reserve.release(client))
+    drop_and_remove(drop, lambda: steps.append("remove"), full, lambda: reserve.release(client))
     assert steps == ["reserved", "drop", "remove", "drop"]
     assert not reserve.release(client)
-    drop_and_remove(drop, lambda: steps.append("remove"), lambda: reserve.release(client))
+    drop_and_remove(drop, lambda: steps.append("remove"), full, lambda: reserve.release(client))
+    assert steps[-2:] == ["drop", "remove"]
 
 
 def test_what_cannot_be_counted_after_a_removal_is_counted_later(

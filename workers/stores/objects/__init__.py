@@ -10,7 +10,7 @@ Start with `blobs`, the interface, and `layout`, which names every object.
 - `bucket`: a bucket; `clouds`: the clients of the three kinds.
 - `cache`, `streams`: downloads kept on the local disk, uploads of unknown length.
 - `layout`: the keys of all objects.
-- `seals`: the digest that a small object carries of itself.
+- `seals`, `witnesses`: the digest that a small object carries of itself; what shows its loss.
 - `digests`: the digests kept of large ones; `quarantine`: what is damaged.
 - `job_files`: a job's request, files and end.
 - `format`: which versions may work on the store.

@@ -16,6 +16,7 @@ from workers.errors import AlreadyThere, Damaged, FatalError, Missing, Transient
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.layout import FORMAT_MARK
 from workers.stores.objects.seals import read_sealed, sealed
+from workers.stores.objects.witnesses import note_made, witness_of
 
 FORMAT = 1
 
@@ -48,9 +49,12 @@ def open_store(blobs: Blobs) -> None:
         _require_readable(mark)
         if mark is None or _format_of(mark) < FORMAT:
             written = {"format": FORMAT, "version": version("umbel")}
+            content = sealed(FORMAT_MARK, json.dumps(written).encode())
             with suppress(AlreadyThere):
-                content = sealed(FORMAT_MARK, json.dumps(written).encode())
                 blobs.put(FORMAT_MARK, content, create=mark is None)
+            note_made(blobs, FORMAT_MARK, content, again=True)
+        elif blobs.size(witness_of(FORMAT_MARK)) is None:
+            note_made(blobs, FORMAT_MARK, blobs.get(FORMAT_MARK))
     except TransientError as error:
         _log.warning("the store's format is checked later: %s", error)
 

@@ -18,6 +18,8 @@ jobs/<tenant>/<job>/editions/<ed>/to.<number>  the changes up to that number, to
                                      changed since (create-only; the highest number counts)
 uninspected/<tenant>/<ds>            id and time, until the job that opens a dataset was submitted
 open/<tenant>/<job>                  an empty marker while the job has not ended
+removals/<tenant>/<ds, job or tr>    an empty note while Redis, which refuses writes, still has
+                                     what was removed
 attempts/<tenant>/<job>/<fence>/...  the files of one attempt
 pieces/<tenant>/<job>.<fence>/<number>.<token>  a piece of an attempt's fit, computed by a helper
 pieces/<tenant>/<job>.<fence>/shared.<number>   the arrays that the pieces from this number on share
@@ -36,6 +38,7 @@ service/alias-webhooks/<tenant>/<alias>/<number>  the result of that move's webh
 service/alias-webhooks-open/<tenant>/<alias>/<number>  an empty marker while that move is made, and
                                      while its webhook is to be sent
 service/format                       the format of the store, and the version that wrote it
+service/made/<name>                  the SHA-256 of one of the two before, which shows its loss
 service/backup                       only in a backup: what it has, once it is whole
 audit/<day>/<process>.<number>       changes and refused sign-ins of that day, as one process wrote
                                      them (create-only)
@@ -49,6 +52,7 @@ from __future__ import annotations
 PIECES = "pieces/"
 CHECKPOINTS = "checkpoints/"
 UNINSPECTED = "uninspected/"
+REMOVALS = "removals/"
 WEBHOOK_ROOT = "service/webhook-secret"
 KEYS = "service/keys/"
 SHARES = "service/shares/"
@@ -57,6 +61,7 @@ ALIASES = "service/aliases/"
 MOVE_WEBHOOKS = "service/alias-webhooks/"
 OPEN_MOVES = "service/alias-webhooks-open/"
 FORMAT_MARK = "service/format"
+WITNESSES = "service/made/"
 AUDIT = "audit/"
 PING = "ping"
 PINGS = 64
@@ -135,6 +140,10 @@ def open_marker(tenant: str, job_id: str) -> str:
 
 def uninspected(tenant: str, dataset_id: str) -> str:
     return f"{UNINSPECTED}{tenant}/{dataset_id}"
+
+
+def removal(tenant: str, own_id: str) -> str:
+    return f"{REMOVALS}{tenant}/{own_id}"
 
 
 def attempts(tenant: str, job_id: str) -> str:

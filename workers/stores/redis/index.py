@@ -16,6 +16,7 @@ from workers.settings import WorkerSettings
 from workers.stores.reach import Reach
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.pages import Listing, listing_of, rarest
+from workers.stores.removals import Removals
 
 _SEARCHED = ("id", "name", "description", "method", "role")
 """The facts in which words are looked for, beside the tags."""
@@ -28,9 +29,14 @@ class Index:
     """
 
     def __init__(
-        self, client: redis.Redis, settings: WorkerSettings, name: Literal["dataset", "tree"]
+        self,
+        client: redis.Redis,
+        settings: WorkerSettings,
+        name: Literal["dataset", "tree"],
+        removals: Removals,
     ) -> None:
         self._client = client
+        self._removals = removals
         self._prefix = settings.key_prefix
         self._name = name
         self._scripts = Scripts(client, settings.key_prefix)
@@ -87,10 +93,12 @@ class Index:
         to another tenant."""
         fields = ["tenant", "facts", "annotation"]
         with translated():
-            whose, facts, annotation = cast(
-                "list[str | None]", self._client.hmget(self._key(own_id), fields)
-            )
-        return _annotated(facts, annotation) if whose == tenant else None
+            pipe = self._client.pipeline(transaction=False)
+            pipe.hmget(self._key(own_id), fields)
+            whose, facts, annotation = self._removals.execute(pipe)[0]
+        if whose != tenant or self._removals.hides(own_id):
+            return None
+        return _annotated(facts, annotation)
 
     def with_content(self, tenant: str, digest: str, most: int) -> list[str]:
         """The facts of the newest entries with this content that are not being removed."""
@@ -137,10 +145,14 @@ class Index:
             pipe = self._client.pipeline(transaction=False)
             for own_id in ids:
                 pipe.hmget(self._key(own_id), "group", "facts", "annotation")
-            rows = cast("list[list[str | None]]", pipe.execute())
-            return [filters.member(*row) for row in rows]
+            rows = cast("list[list[str | None]]", self._removals.execute(pipe))
+            return [
+                None if self._removals.hides(own_id) else filters.member(*row)
+                for own_id, row in zip(ids, rows, strict=True)
+            ]
 
-        return listing_of(self._client, key, read, whole=not filters.of_facts)
+        whole = not (filters.of_facts or self._removals.any)
+        return listing_of(self._client, key, read, whole=whole)
 
     def _key(self, own_id: str) -> str:
         return f"{self._prefix}{self._name}:{own_id}"

@@ -30,6 +30,7 @@ from workers.stores.reach import Reach
 from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.pages import Listing, listing_of, listing_of_set, rarest
 from workers.stores.redis.record_fields import given_up_of, lines_of, record_of, time_of
+from workers.stores.removals import Removals
 
 CANCEL_S = 7.0
 """A sweeper ends a cancelled job that has not ended by itself after this time."""
@@ -93,10 +94,11 @@ class Taken:
 
 
 class Records:
-    """All job records of one Redis. Threads may share it."""
+    """All job records of one Redis but those that were removed. Threads may share it."""
 
-    def __init__(self, client: redis.Redis, settings: WorkerSettings) -> None:
+    def __init__(self, client: redis.Redis, settings: WorkerSettings, removals: Removals) -> None:
         self.client = client
+        self.removals = removals
         self.prefix = settings.key_prefix
         self._settings = settings
         self._scripts = Scripts(client, settings.key_prefix)
@@ -194,8 +196,8 @@ class Records:
             pipe = self.client.pipeline(transaction=False)
             pipe.hgetall(self._key(job_id))
             pipe.hgetall(f"{self.prefix}pauses")
-            fields, pauses = cast("list[dict[str, str]]", pipe.execute())
-        return record_of(fields, pauses)
+            fields, pauses = cast("list[dict[str, str]]", self.removals.execute(pipe))
+        return None if self.removals.hides(job_id) else record_of(fields, pauses)
 
     def owner(self, job_id: str) -> tuple[str, str] | None:
         """(tenant, status) of a job."""
@@ -228,8 +230,8 @@ class Records:
             pipe = self.client.pipeline(transaction=False)
             for other in sorted((each for each in ids if each.startswith("job_")), reverse=True):
                 pipe.hgetall(self._key(other))
-            found = [record_of(fields) for fields in pipe.execute()]
-        return [record for record in found if record is not None]
+            found = [record_of(fields) for fields in self.removals.execute(pipe)]
+        return [one for one in found if one is not None and not self.removals.hides(one.id)]
 
     def count(self, request: Request, n_bytes: int) -> bool:
         """Count a job in what its tenant uses, and in what it needs; False if it was already.
@@ -281,12 +283,10 @@ class Records:
     ) -> Listing[Record]:
         """Listed jobs.
 
-        reach : what the reader reaches; None: everything of the tenant.
-
-        kind : only jobs of this kind. reason : only jobs that failed with a problem of this type.
-        tree : only jobs whose options name this tree. There is a sorted set for each status, method
-        and both, and one for each tag, and a set of what needs a tree's job; further tags, the name
-        and words are looked for in the records.
+        reach : what the reader reaches; None: everything of the tenant. kind : only jobs of this
+        kind. reason : only jobs that failed with a problem of this type. tree : only jobs whose
+        options name this tree. There are sorted sets by status, method, both, and tag, and a set of
+        what needs a tree's job; further tags, the name and words are looked for in the records.
         """
         if reach is not None:
             tags = (*tags, *reach.listed_by)
@@ -305,11 +305,11 @@ class Records:
             for job_id in job_ids:
                 pipe.hgetall(self._key(job_id))
             pipe.hgetall(f"{self.prefix}pauses")
-            *rows, pauses = cast("list[dict[str, str]]", pipe.execute())
+            *rows, pauses = cast("list[dict[str, str]]", self.removals.execute(pipe))
             return [member(record_of(fields, pauses)) for fields in rows]
 
         def member(record: Record | None) -> Record | None:
-            if record is None or not set(tags) <= set(record.tags):
+            if record is None or self.removals.hides(record.id):
                 return None
             if reach is not None and not reach.has(record.id, record.tags):
                 return None
@@ -318,7 +318,7 @@ class Records:
                 return None
             if reason is not None and (record.error or {}).get("type") != f"/problems/{reason}":
                 return None
-            if kind not in (None, record.kind):
+            if kind not in (None, record.kind) or not set(tags) <= set(record.tags):
                 return None
             if (tags or tree is not None) and (
                 status not in (None, record.status) or method not in (None, record.method)
@@ -334,7 +334,7 @@ class Records:
             needing = f"{self.prefix}needed:{sibling(tree, 'job')}"
             return listing_of_set(self.client, needing, read)
         filtered = (name, reason, kind, reach) != (None,) * 4 or tags or words
-        return listing_of(self.client, key, read, whole=not filtered)
+        return listing_of(self.client, key, read, whole=not (filtered or self.removals.any))
 
     def claim(
         self, job_id: str, fence: str, worker: str
