@@ -63,6 +63,28 @@ def test_a_comparison_from_form_to_table(
     axe(page)
 
 
+def test_differences_are_in_words(open_page: Open, service: Service, axe: Axe) -> None:
+    """Ten classes in pairs that two clusterings tell apart and one that is too coarse does not."""
+    rng = np.random.default_rng(0)
+    own = np.repeat(np.arange(10), 12)
+    points = rng.normal(size=(120, 2)) + 30.0 * np.stack([own, own % 2], axis=1)
+    runs = [
+        {"method": "kmeans", "params": {"n_clusters": 2}},
+        {"method": "hac", "params": {"linkage": "ward"}},
+    ]
+    body = {"inputs": {"features": points.tolist()}, "labels": own.tolist(), "runs": runs}
+    made = service.client.post("/v1/comparisons", json=body).json()
+    page = open_page(f"/comparisons/{made['id']}")
+    region = page.get_by_role("region", name="Beyond chance?")
+    region.wait_for()
+    text = region.inner_text()
+    assert "Agglomerative clustering, linkage: ward has the purest clusters" in text
+    assert "is less pure beyond chance: in 120 of the 120 rows that differ" in text
+    row = region.locator("tbody tr")
+    assert row.locator("td").all_inner_texts()[:2] == ["0", "10"]
+    axe(page)
+
+
 def test_an_error_of_the_service_is_shown_at_its_run(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:

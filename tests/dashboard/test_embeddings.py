@@ -101,6 +101,35 @@ def test_the_find_box_offers_a_search_by_meaning(
     page.wait_for_function("() => location.hash.includes('node=')")
 
 
+def test_a_search_by_meaning_looks_through_attached_texts(
+    open_page: Open, embedder: Service, axe: Axe
+) -> None:
+    """Leaf 3, called 14, is the shark: no name has a letter."""
+    media = {"Content-Type": "text/x-nh"}
+    made = embedder.client.post(
+        "/v1/trees", content="((11:1,12:1):1,(13:1,14:1):1);", headers=media
+    )
+    tree = made.json()["id"]
+    api = Api(embedder.client, workers=1)
+    items = api.upload(TEXTS, media="text/csv", role="items", name="tales")
+    path = f"/v1/trees/{tree}/attachments"
+    prefer = {"Prefer": "wait=20"}
+    body = {"items": items, "name": "Tales"}
+    attached = embedder.client.post(path, json=body, headers=prefer).json()
+    api.ended(attached["job"])
+    page = open_page(f"/trees/{tree}", url=embedder.url)
+    page.get_by_label("Find a node by its name").fill("a shark at sea")
+    page.get_by_text("No node has this in its name.").wait_for()
+    page.get_by_role("button", name="By meaning").click()
+    page.get_by_text("by names and Tales, the nearest in meaning first").wait_for()
+    first = page.get_by_role("option").first
+    assert "14" in first.inner_text()
+    assert "shark at sea" in first.inner_text()
+    axe(page)
+    first.click()
+    page.wait_for_function("() => location.hash.includes('node=')")
+
+
 def test_a_search_by_meaning_is_not_offered_without_an_embedder(open_page: Open, api: Api) -> None:
     newick, media = b"('red fox':1,'grey wolf':1)animals;", {"Content-Type": "text/x-nh"}
     made = api.client.post("/v1/trees", content=newick, headers=media)

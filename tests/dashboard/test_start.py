@@ -493,3 +493,60 @@ def test_from_a_table_to_its_tree_in_three_steps(
     job = service.client.get(f"/v1/jobs/{page.url.rpartition('/')[2]}").json()
     newick = service.client.get(f"/v1/trees/{job['result']['tree']}.nwk").text
     assert all(pet in newick for pet in ("ann", "bob", "cyd", "dan"))
+
+
+WIDE = "\n".join(
+    [",".join(["id", *(f"width {column}" for column in range(14)), "species"])]
+    + [",".join([f"p{row}", *["1.5"] * 14, "ab"[row % 2]]) for row in range(20)]
+).encode()
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_table_and_its_button_are_on_the_screen(
+    width: int, height: int, open_page: Open, axe: Axe
+) -> None:
+    """The first columns are seen with the button below them; the others scroll in their place, and
+    the rest of the form follows."""
+    page = open_page("/", width=width, height=height)
+    drop(page, "wide.csv", WIDE)
+    use = page.get_by_role("button", name="Use it so")
+    use.wait_for()
+    assert page.evaluate("scrollY") == 0
+    place = page.get_by_role("region", name="Columns of the table")
+    shown, confirmed = place.bounding_box(), use.bounding_box()
+    assert shown
+    assert confirmed
+    assert confirmed["y"] + confirmed["height"] <= height
+    assert shown["height"] >= height / 4
+    last = page.get_by_label("Use species as")
+    last.scroll_into_view_if_needed()
+    inside = last.bounding_box()
+    assert inside
+    assert shown["x"] <= inside["x"]
+    assert inside["x"] + inside["width"] <= shown["x"] + shown["width"]
+    axe(page)
+    use.click()
+    page.get_by_text("Ready").wait_for()
+    page.get_by_label("Search the methods").wait_for()
+
+
+def test_images_are_offered_to_methods_that_take_them(open_page: Open, axe: Axe) -> None:
+    page = open_page("/")
+    images = np.random.default_rng(0).integers(0, 255, size=(12, 28, 28)).astype(np.uint8)
+    drop(page, "digits.npy", npy(images))
+    others = page.locator(".other-methods")
+    others.get_by_text("methods for other data").click()
+    refused = others.locator(".method-card", has_text="hac").first
+    assert refused.is_disabled()
+    assert "It takes rows of numbers, not images of 28 × 28." in refused.inner_text()
+    axe(page)
+    fitting = page.locator(".family:not(.other-methods) .method-card code")
+    assert set(fitting.all_inner_texts()) == {"deepect", "treevae"}
+    # A matrix besides is something that they take.
+    drop(page, "points.npy", points())
+    page.locator(".file-card .chip.good").nth(1).wait_for()
+    others.wait_for(state="detached")
+    page.locator(".file-card").nth(1).get_by_role("button", name="Remove").click()
+    others.wait_for()
+    page.locator(".file-card").first.get_by_role("button", name="Remove").click()
+    others.wait_for(state="detached")

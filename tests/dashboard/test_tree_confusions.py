@@ -56,6 +56,27 @@ def test_the_whole_tree_is_in_the_window(open_page: Open, tree: str) -> None:
     until(page, is_within)
 
 
+def test_the_whole_matrix_is_in_the_window(open_page: Open, tree: str) -> None:
+    """Also after a node was chosen, which stands above it: then it is scrolled to in one piece."""
+    page = open_page(f"/trees/{tree}?tab=confusions", width=1440, height=900)
+    canvas = panel(page).locator(".matrix-canvas")
+
+    def is_within() -> bool:
+        box = canvas.bounding_box()
+        assert box is not None
+        return box["height"] > 300 and box["y"] >= 0 and box["y"] + box["height"] <= 890
+
+    until(page, is_within)
+    before = canvas.bounding_box()
+    panel(page).locator("tbody button").first.click()
+    page.locator(".tree-node").get_by_text("dog").first.wait_for()
+    canvas.hover()
+    after = canvas.bounding_box()
+    assert before
+    assert after
+    assert after["height"] == before["height"]
+
+
 def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe: Axe) -> None:
     page = look(f"/trees/{tree}?tab=confusions")
     region = panel(page)
@@ -71,7 +92,7 @@ def test_pairs_are_listed_shown_and_lead_to_the_tree(look: Open, tree: str, axe:
         """Four classes: two pairs of neighbours, each beside the diagonal."""
         box = canvas.bounding_box()
         assert box is not None
-        left = 168.0  # The tree and the names.
+        left = 132.0  # The tree, and about the longest name.
         side = box["width"] - left
         texts = []
         for row, column in ((0.125, 0.375), (0.375, 0.125), (0.625, 0.875), (0.875, 0.625)):

@@ -6,7 +6,13 @@ import { test } from "node:test";
 
 import { guessFile } from "../../../app/dashboard/js/forms/file_guess.js";
 import { isAbout, shortDescription } from "../../../app/dashboard/js/forms/method_picker.js";
-import { fits, fitting, labelOf, roleTitle } from "../../../app/dashboard/js/forms/roles.js";
+import {
+  fits,
+  fitting,
+  labelOf,
+  refusalOf,
+  roleTitle,
+} from "../../../app/dashboard/js/forms/roles.js";
 import { textOf, typedInput } from "../../../app/dashboard/js/forms/typed_input.js";
 
 const useOf = async (name, ...content) => (await guessFile(new File(content, name))).use;
@@ -34,6 +40,31 @@ test("trees by their names and beginnings, each with its type", async () => {
   assert.equal(await typeOf("a.txt", "[&R] (a,b);"), "text/x-nh");
   assert.equal(await typeOf("a.jplace", '{"tree": "(a{0},b{1});"}'), "application/json");
   assert.equal(await typeOf("a.hclust.json", '{"merge": []}'), "application/json");
+});
+
+test("an array of images is features, for methods that take images", async () => {
+  const shape = "(5, 28, 28)";
+  const [head] = npy([[0]]);
+  const text = new TextDecoder("latin1").decode(head).replace("(1, 1)", shape);
+  const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+  bytes[8] = bytes.length - 10;
+  assert.equal(await useOf("digits.npy", bytes), "features");
+  const images = { role: "features", format: "npy", shape: [5, 28, 28] };
+  const matrix = { role: "features", format: "npy", shape: [5, 784] };
+  assert.ok(!fits(images, "features") && fits(images, "features", true));
+  assert.ok(!fits(images, "labels", true) && fits(matrix, "features", true));
+  const role = { required: true, many: false, sparse: false, images: false, description: "" };
+  const plain = { inputs: { features: role, labels: role } };
+  const deep = { inputs: { features: { ...role, images: true } } };
+  assert.equal(refusalOf(plain, [images]), "takes rows of numbers, not images of 28 × 28");
+  assert.equal(refusalOf(deep, [images]), "");
+  // What else is at hand may serve.
+  assert.equal(refusalOf(plain, [images, matrix]), "");
+  assert.equal(refusalOf(plain, []), "");
+  assert.equal(refusalOf(plain, [images, { role: null, format: "csv", shape: null }]), "");
+  const labels = { role: "labels", format: "npy", shape: [5] };
+  const byLogits = { inputs: { logits: role } };
+  assert.equal(refusalOf(byLogits, [images, labels]), "takes logits, not images of 28 × 28");
 });
 
 test("arrays by their numbers", async () => {

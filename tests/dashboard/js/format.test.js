@@ -7,6 +7,10 @@ const table = (f, cases) => {
   for (const [value, text] of cases) assert.equal(f(value), text, String(value));
 };
 
+test("p-values to two digits", () => {
+  assert.deepEqual([2.14e-8, 0.00312, 0.5].map(format.pText), ["2.1e-8", "0.0031", "0.5"]);
+});
+
 test("numbers to four significant digits", () => {
   table(format.number, [
     [0, "0"],

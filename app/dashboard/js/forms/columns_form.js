@@ -38,7 +38,7 @@ const roleOf = (column) => ROLES.find(([role]) => role === (column.role ?? ""))?
  * @param {(column: TableColumn) => HTMLElement | string} [choose]
  */
 export function columnsTable(columns, choose = roleOf) {
-  return table({
+  const element = table({
     caption: "Columns of the table",
     columns: [
       { label: "Column", head: true, cell: ({ name }) => bdi(name || "(no name)") },
@@ -53,6 +53,8 @@ export function columnsTable(columns, choose = roleOf) {
     rows: columns,
     most: SHOWN,
   });
+  element.classList.add("folds");
+  return element;
 }
 
 /**
@@ -89,7 +91,7 @@ export function columnsForm(columns, { onkeep, onchange }) {
   return el(
     "form",
     {
-      class: "stack tight",
+      class: "stack tight columns-form",
       onsubmit: (event) => {
         event.preventDefault();
         submit();

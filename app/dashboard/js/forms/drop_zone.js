@@ -26,8 +26,10 @@ import { fetched, SAMPLE } from "./sample.js";
  * @typedef {{
  *   ondataset?: (dataset: Dataset, use: string) => unknown,
  *   onrefused?: (dataset: Dataset) => unknown,
+ *   onremoved?: (dataset: Dataset) => unknown,
  *   ontree?: (tree: TreeSummary) => unknown,
- * }} UploadHandlers called for each dataset that is ready or refused, and each tree that was imported
+ * }} UploadHandlers called for each dataset that is ready or refused, whose card was removed, and each tree
+ *   that was imported
  *
  * @typedef {{
  *   media: string,
@@ -55,14 +57,14 @@ const UNKNOWN = "application/octet-stream";
  *
  * @param {UploadHandlers & { sample?: boolean }} options `sample`: whether the sample is offered
  */
-export function dropZone({ ondataset, onrefused, ontree, sample = true }) {
+export function dropZone({ ondataset, onrefused, onremoved, ontree, sample = true }) {
   const cards = el("ul", { class: "file-cards", "aria-label": "Files" });
   const left = new AbortController(); // Aborted when the page is left.
   /** @type {Set<FileCard>} Cards of files that are not uploaded yet, with those that failed. */
   const open = new Set();
   /** The uploads of the sample. */
   let sampling = Promise.resolve();
-  const handlers = { ondataset, onrefused, ontree };
+  const handlers = { ondataset, onrefused, onremoved, ontree };
   const chooser = el("input", {
     type: "file",
     multiple: true,
@@ -209,6 +211,8 @@ class FileCard {
   isDone = false;
   /** @type {Promise<unknown>} What the card is doing. */
   work = Promise.resolve();
+  /** @type {Dataset | null} What the file became. */
+  dataset = null;
   /** @type {(() => Promise<unknown>) | null} Uploads the file as the form of the card says. */
   upload = null;
 
@@ -228,6 +232,7 @@ class FileCard {
     const next = this.element.nextElementSibling ?? this.element.previousElementSibling;
     this.element.remove();
     focusFirst(next, "button");
+    if (this.dataset) this.handlers.onremoved?.(this.dataset);
   }
 
   #removeButton(kind = "") {
@@ -509,6 +514,8 @@ class FileCard {
       ),
     );
     this.isDone = true;
+    if (this.dataset && this.dataset.id !== dataset.id) this.handlers.onremoved?.(this.dataset);
+    this.dataset = dataset;
     await this.handlers.ondataset?.(dataset, use);
   }
 

@@ -246,6 +246,10 @@ function ofArray({ descr, shape, rows }, named) {
     const use = named === "names" || named === "labels" ? named : "labels";
     return { use, why: `One ${text ? "text" : "value"} per row: ${what}.` };
   }
+  if (shape.length === 3 || shape.length === 4) {
+    const image = shape.slice(1).join(" × ");
+    return { use: "features", why: `An image of ${image} per point: ${what}.` };
+  }
   if (shape.length !== 2) return { use: named ?? "", why: `An array of ${what}.` };
   if (shape[0] === shape[1] && rows.length > 1 && zeroDiagonal(rows)) {
     return {

@@ -19,7 +19,7 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 /**
  * @typedef {import("./typed_input.js").InputValue} InputValue
  * @typedef {import("./typed_input.js").InputReading} InputReading
- * @typedef {{ required: boolean, many: boolean, description: string }} Role
+ * @typedef {{ required: boolean, many: boolean, description: string, images?: boolean }} Role
  *
  * @typedef {{
  *   control: HTMLElement,
@@ -31,6 +31,7 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
  * @typedef {{
  *   role: string,
  *   isOptional: boolean,
+ *   takesImages: boolean,
  *   initial: InputValue | undefined,
  *   datasets: Dataset[],
  *   method: string | undefined,
@@ -88,8 +89,9 @@ export function inputsForm(
   const entries = Object.entries(roles).map(([role, wanted]) => {
     const isChoice = oneOf.includes(role);
     const isOptional = isChoice || !wanted.required;
+    const takesImages = Boolean(wanted.images);
     const initial = values[role];
-    const input = inputOf(wanted.many, { role, isOptional, initial, datasets, method, refusal, onchange }); // prettier-ignore
+    const input = inputOf(wanted.many, { role, isOptional, takesImages, initial, datasets, method, refusal, onchange }); // prettier-ignore
     const row = field(roleTitle(role), input.control, {
       help: codeText(wanted.description),
       hint: needOf(role, wanted.required),
@@ -128,7 +130,7 @@ export function inputsForm(
       dataset = await inspected(/** @type {Dataset} */ (again), files.signal);
       if (dataset.problem) return dataset.problem.detail ?? dataset.problem.title ?? "";
     }
-    const wrong = refusal(dataset, role) ?? (fits(dataset, role) ? null : `It cannot be ${roleTitle(role).toLowerCase()}.`); // prettier-ignore
+    const wrong = refusal(dataset, role) ?? (fits(dataset, role, roles[role].images) ? null : `It cannot be ${roleTitle(role).toLowerCase()}.`); // prettier-ignore
     if (wrong) return wrong;
     known = [dataset, ...known];
     const isLabelledToo = "labels" in roles && role !== "labels" && fits(dataset, "labels");
@@ -276,8 +278,8 @@ function inputOf(many, options) {
  * @param {Option[]} [others]
  * @returns {Option[]}
  */
-function datasetOptions({ role, isOptional, refusal }, datasets, others = []) {
-  const fit = fitting(datasets, role).filter((dataset) => !refusal?.(dataset, role));
+function datasetOptions({ role, isOptional, takesImages, refusal }, datasets, others = []) {
+  const fit = fitting(datasets, role, takesImages).filter((dataset) => !refusal?.(dataset, role));
   return [
     ["", fit.length || isOptional ? "–" : "No uploaded dataset fits yet"],
     ...others,
@@ -394,13 +396,13 @@ async function treeOptions(wanted) {
  * @param {InputOptions} options
  * @returns {Input}
  */
-function severalDatasets({ role, initial, datasets, onchange }) {
+function severalDatasets({ role, takesImages, initial, datasets, onchange }) {
   let known = datasets;
   let chosen = initial === undefined ? [""] : [initial].flat().map(String);
   const place = el("div", { class: "stack tight", role: "group", id: unique("several") });
   const draw = () => {
     /** @type {Option[]} */
-    const options = [["", "–"], ...labelled(fitting(known, role))];
+    const options = [["", "–"], ...labelled(fitting(known, role, takesImages))];
     const isList = chosen.length > 1;
     replace(
       place,

@@ -33,12 +33,16 @@ const ORDER = Object.keys(FAMILIES);
 
 /**
  * The picker. Once a method is chosen, the list folds into it and "Change" opens it again; `choose` sets
- * the method, `unfold` shows the list.
+ * the method, `unfold` shows the list, `redraw` what fits the data now. `refusal` is why a method does not
+ * take the data at hand, or "": such methods stand at the end, with the reason.
  *
  * @param {Method[]} list
- * @param {{ onchoose: (method: Method) => unknown }} handlers
+ * @param {{
+ *   onchoose: (method: Method) => unknown,
+ *   refusal?: (method: Method) => string,
+ * }} handlers
  */
-export function methodPicker(list, { onchoose }) {
+export function methodPicker(list, { onchoose, refusal = () => "" }) {
   const search = el("input", {
     type: "search",
     placeholder: "k-means, spectral, streams…",
@@ -67,14 +71,16 @@ export function methodPicker(list, { onchoose }) {
       replace(shelf);
       return;
     }
-    const fits = list.filter((method) => isAbout(method, search.value));
+    const found = list.filter((method) => isAbout(method, search.value));
+    const fits = found.filter((method) => !refusal(method));
+    const others = found.filter((method) => refusal(method));
     const families = [...new Set(fits.map((method) => method.family))].sort(
       (a, b) => rank(a) - rank(b) || a.localeCompare(b),
     );
-    replace(status, `${plural(fits.length, "method")} found.`);
+    replace(status, `${plural(found.length, "method")} found.`);
     replace(
       shelf,
-      fits.length === 0 && el("p", { class: "quiet" }, "No method fits. Try another word."),
+      found.length === 0 && el("p", { class: "quiet" }, "No method fits. Try another word."),
       families.map((family) => {
         const [title, explanation] = FAMILIES[family] ?? [capitalized(family), ""];
         return el(
@@ -89,14 +95,28 @@ export function methodPicker(list, { onchoose }) {
           el(
             "ul",
             { class: "method-cards" },
-            fits.filter((method) => method.family === family).map(card),
+            fits.filter((method) => method.family === family).map((method) => card(method)),
           ),
         );
       }),
+      others.length > 0 &&
+        el(
+          "details",
+          { class: "family other-methods", open: search.value.trim() !== "" },
+          el("summary", {}, `${plural(others.length, "method")} for other data`),
+          el(
+            "ul",
+            { class: "method-cards" },
+            others.map((method) => card(method, refusal(method))),
+          ),
+        ),
     );
   };
-  /** @param {Method} method */
-  const card = (method) =>
+  /**
+   * @param {Method} method
+   * @param {string} [reason] why it does not take the data, if it does not
+   */
+  const card = (method, reason = "") =>
     el(
       "li",
       {},
@@ -105,10 +125,10 @@ export function methodPicker(list, { onchoose }) {
         {
           type: "button",
           class: "method-card",
-          disabled: !method.available,
+          disabled: !method.available || reason !== "",
           onclick: () => choose(method, { focus: true }),
         },
-        summary(method),
+        summary(method, reason),
       ),
     );
   /**
@@ -140,7 +160,7 @@ export function methodPicker(list, { onchoose }) {
     }
   });
   draw();
-  return Object.assign(element, { choose, unfold });
+  return Object.assign(element, { choose, unfold, redraw: draw });
 }
 
 /**
@@ -178,8 +198,11 @@ export function shortDescription({ title, description }) {
   return beginsWithName ? capitalized(plain.slice(colon + 2)) : plain;
 }
 
-/** @param {Method} method */
-function summary(method) {
+/**
+ * @param {Method} method
+ * @param {string} [reason] why it does not take the data
+ */
+function summary(method, reason = "") {
   const { title, id, one_of: oneOf, some_of: someOf, inputs, predicts, queue, paper } = method;
   const { needs, available } = method;
   const takes = oneOf.length
@@ -191,7 +214,9 @@ function summary(method) {
     "span",
     { class: "method-about" },
     el("span", { class: "method-title" }, title, " ", el("code", {}, id)),
-    el("span", { class: "method-text" }, shortDescription(method)),
+    reason
+      ? el("span", { class: "method-text" }, `It ${reason}.`)
+      : el("span", { class: "method-text" }, shortDescription(method)),
     el(
       "span",
       { class: "method-tags" },

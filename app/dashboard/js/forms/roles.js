@@ -2,7 +2,7 @@
 
 import { sentence, shape } from "../ui/format.js";
 
-/** @import { Dataset } from "../net/answers.js" */
+/** @import { Dataset, Method } from "../net/answers.js" */
 
 /** @type {Record<string, string>} */
 const TITLES = {
@@ -62,18 +62,28 @@ export const isLabelled = ({ format }) => LABELLED.has(format ?? "");
 const isColumn = (lengths) => lengths.length === 1 || (lengths.length === 2 && lengths[1] === 1);
 
 /**
+ * The height, width and channels of an image in an array of images; null for anything else.
+ *
+ * @param {Pick<Dataset, "shape">} dataset
+ */
+export const imageOf = ({ shape: lengths }) =>
+  lengths && (lengths.length === 3 || lengths.length === 4) ? lengths.slice(1) : null;
+
+/**
  * Whether a dataset can be the input `role`, as far as is known.
  *
  * @param {Pick<Dataset, "role" | "shape" | "format"> & Partial<Pick<Dataset, "columns" | "member">>} dataset
  * @param {string} role
+ * @param {boolean} [takesImages] whether the role takes arrays of images as well
  */
-export function fits(dataset, role) {
+export function fits(dataset, role, takesImages = false) {
   if (dataset.columns && !dataset.member) return hasColumnFor(dataset.columns, role);
   const isOfLabels = role === "labels" || role === "hierarchy";
   if (isLabelled(dataset)) return isOfLabels || !COLUMNS.has(role);
   if ((dataset.role === TABLE) !== (role === TABLE)) return false;
   if (dataset.role && COLUMNS.has(dataset.role) !== COLUMNS.has(role)) return false;
   if (!dataset.shape) return true;
+  if (takesImages && imageOf(dataset)) return true;
   if (!COLUMNS.has(role)) return dataset.shape.length === 2;
   const mayBeSeveral = isOfLabels && isOfLabelRole(dataset) && SEVERAL.has(dataset.format ?? "");
   return isColumn(dataset.shape) || mayBeSeveral;
@@ -100,10 +110,11 @@ const isOfLabelRole = ({ role }) => role === "labels" || role === "hierarchy";
  *
  * @param {Dataset[]} datasets
  * @param {string} role
+ * @param {boolean} [takesImages] whether the role takes arrays of images as well
  */
-export const fitting = (datasets, role) =>
+export const fitting = (datasets, role, takesImages = false) =>
   datasets
-    .filter((dataset) => fits(dataset, role))
+    .filter((dataset) => fits(dataset, role, takesImages))
     .sort((a, b) => Number(b.role === role) - Number(a.role === role));
 
 /**
@@ -113,3 +124,24 @@ export const fitting = (datasets, role) =>
  */
 export const labelOf = ({ name, id, shape: lengths, dtype, status }) =>
   `${name ?? id} · ${lengths ? `${shape(lengths)} ${dtype ?? ""}` : status}`.trim();
+
+/**
+ * Why a method does not take the images at hand, as a clause without its subject; "" where it does, or
+ * where something else is at hand that it may take.
+ *
+ * @param {Pick<Method, "inputs">} method
+ * @param {Pick<Dataset, "role" | "shape" | "format">[]} datasets what was uploaded for the run
+ */
+export function refusalOf({ inputs }, datasets) {
+  const image = datasets.map(imageOf).find(Boolean);
+  if (!image || !datasets.every((dataset) => imageOf(dataset) || isColumnOf(dataset))) return "";
+  const roles = Object.entries(inputs);
+  if (roles.some(([, { images }]) => images)) return "";
+  const takes = roles.some(([role]) => role === "features")
+    ? "rows of numbers"
+    : roles.filter(([, { required }]) => required).map(([role]) => roleTitle(role).toLowerCase()).join(", "); // prettier-ignore
+  return `takes ${takes || "other inputs"}, not images of ${shape(image)}`;
+}
+
+/** @param {Pick<Dataset, "shape">} dataset */
+const isColumnOf = ({ shape: lengths }) => Boolean(lengths && isColumn(lengths));

@@ -31,6 +31,7 @@
  *   error: ProblemDetails | null,
  *   table: ComparisonRow[] | null,
  * }} Comparison
+ * @typedef {Schemas["RunDifference"]} RunDifference
  * @typedef {Omit<Schemas["Row"], "error" | "preprocess"> & {
  *   error: ProblemDetails | null,
  *   preprocess: PreprocessStep[],

@@ -7,8 +7,29 @@ import { treeJobs } from "./tree_jobs.js";
 /** @import { Attachment, ItemColumn, ItemDetails, ItemExamples, ItemOutlier } from "./answers.js" */
 /** @import { TreeJobs } from "./tree_jobs.js" */
 
+/** The most attachments that are looked through for texts. */
+const MOST_LOOKED_AT = 10;
+
 /** @type {TreeJobs<Attachment>} */
 export const attachments = treeJobs("attachment");
+
+/**
+ * The newest attachment of a tree with a column of texts, or `shown` where that has one; null without.
+ *
+ * @param {string} tree
+ * @param {Attachment | null} shown
+ * @param {AbortSignal} signal
+ * @returns {Promise<Attachment | null>}
+ */
+export async function withTexts(tree, shown, signal) {
+  const known = await attachments.of(tree, signal);
+  const ordered = shown ? [shown, ...known.filter(({ id }) => id !== shown.id)] : known;
+  for (const attachment of ordered.slice(0, MOST_LOOKED_AT)) {
+    const columns = await itemsSource(attachment.id, signal).columns();
+    if (columns.some(({ kind }) => kind === "text")) return attachment;
+  }
+  return null;
+}
 
 /**
  * The requests about one attachment; they end with `signal` and throw the Problem of a failure.

@@ -14,6 +14,7 @@ import { download, fileName } from "../ui/downloads.js";
 import { ago, moment, number, seconds } from "../ui/format.js";
 import { problemBox, warningCount } from "../ui/notices.js";
 import { progressPanel, statusChip } from "../ui/progress.js";
+import { comparisonDifferences } from "./comparison_differences.js";
 import { comparisonPictures } from "./comparison_pictures.js";
 import { confirmDeletion } from "./deletion.js";
 
@@ -82,7 +83,7 @@ export async function mount(root, { id }) {
       accept: "text/csv",
     });
   const draw = () => {
-    const { name, status, created_at: created, table, error, best } = comparison;
+    const { name, status, created_at: created, table, error, best, differences } = comparison;
     document.title = `${name ?? "Comparison"} · Umbel`;
     replace(
       head,
@@ -120,6 +121,7 @@ export async function mount(root, { id }) {
           el("h2", { class: "notice-title" }, "Cancelled"),
         ),
       table && comparisonTable(table, best ?? {}, catalogue, small),
+      table && comparisonDifferences(differences, (run) => nameOf(table[run], table, catalogue)),
       table && picturesOf(table, catalogue),
     );
   };
@@ -219,7 +221,7 @@ function picturesOf(rows, catalogue) {
     rows
       .filter((row) => !row.error)
       .map((row) => ({
-        name: `${catalogue.methods.get(row.method)?.title ?? row.method}, ${settingsOf(row, rows, catalogue)}`,
+        name: nameOf(row, rows, catalogue),
         means: Object.fromEntries(Object.entries(row.metrics).map(([id, { mean }]) => [id, mean])),
       })),
     ids.map((id) => ({
@@ -229,6 +231,18 @@ function picturesOf(rows, catalogue) {
     })),
   );
 }
+
+/**
+ * A run as it is called beside the others.
+ *
+ * @param {ComparisonRow} row
+ * @param {ComparisonRow[]} rows
+ * @param {Catalogue} catalogue
+ */
+const nameOf = (row, rows, catalogue) =>
+  [catalogue.methods.get(row.method)?.title ?? row.method, settingsOf(row, rows, catalogue)]
+    .filter(Boolean)
+    .join(", ");
 
 /**
  * What a run was made with: its parameters that differ from the defaults or from another run

@@ -4,6 +4,7 @@ import { methods } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { dropZone } from "../forms/drop_zone.js";
 import { methodPicker } from "../forms/method_picker.js";
+import { refusalOf } from "../forms/roles.js";
 import { started } from "../net/jobs.js";
 import { Problem } from "../net/problem.js";
 import { send } from "../net/requests.js";
@@ -46,11 +47,20 @@ export async function mount(root, { params }) {
   const card = el("section", { class: "card", "aria-labelledby": "settings-title", hidden: true });
   const isNew = Object.keys(settings.inputs).length === 0;
   root.classList.add("start-page");
-  const picker = methodPicker(list, { onchoose: (method) => setMethod(method) });
+  /** @type {Dataset[]} What was uploaded for this run, or came with the address. */
+  let given = datasets.filter(({ id }) => Object.values(settings.inputs).flat().includes(id));
+  const picker = methodPicker(list, {
+    onchoose: (method) => setMethod(method),
+    refusal: (method) => refusalOf(method, given),
+  });
   const offers = el("div", { class: "stack" });
   const zone = dropZone({
     ondataset: (dataset, use) => take(dataset, use),
     onrefused: (dataset) => offerEmbedding(dataset),
+    onremoved: (dataset) => {
+      given = given.filter(({ id }) => id !== dataset.id);
+      picker.redraw();
+    },
   });
 
   replace(
@@ -104,6 +114,7 @@ export async function mount(root, { params }) {
     if (signal.aborted) return;
     offerEmbedding(dataset);
     datasets = [dataset, ...datasets.filter(({ id }) => id !== dataset.id)];
+    given = [dataset, ...given];
     picker.unfold();
     /** @type {Record<string, string>} */
     const chosen = {};

@@ -6,6 +6,7 @@ import { driftForm } from "../forms/drift_form.js";
 import { labelFile } from "../forms/file_input.js";
 import { itemsForm } from "../forms/items_form.js";
 import { namingForm } from "../forms/naming_form.js";
+import { withTexts } from "../net/attachments.js";
 import { evaluationsOf, siblingOf } from "../net/classifier_evaluations.js";
 import { connection } from "../net/connection.js";
 import { embeds } from "../net/embeddings.js";
@@ -220,6 +221,7 @@ function build(root, view, stage) {
     onchoose: goTo,
     onproblem: complain,
     embeds: () => embeds("documents", signal),
+    texts: () => withTexts(source.tree, view.items?.attachment ?? null, signal),
   });
   const keyboard = keyboardTree(view, {
     onsearch: () => search.focusField(),

@@ -36,6 +36,13 @@ export function number(value) {
 }
 
 /**
+ * "2.1e-8", "0.003": a p-value to two digits.
+ *
+ * @param {number} p
+ */
+export const pText = (p) => (p < 1e-3 ? p.toExponential(1) : number(Number(p.toPrecision(2))));
+
+/**
  * "12.3 %" of a share, to the hundredth of a percent.
  *
  * @param {number} share

@@ -2,7 +2,7 @@
 
 import { moved, wholeOf, zoomed } from "../model/matrix.js";
 import { contextOf } from "./stage.js";
-import { clip, drawnName } from "./text.js";
+import { clip, drawnName, width as widthOf } from "./text.js";
 
 /** @import { Extent, Join, Window } from "../model/matrix.js" */
 /** @import { Theme } from "./palettes.js" */
@@ -25,6 +25,8 @@ import { clip, drawnName } from "./text.js";
  */
 
 const LARGEST = 640;
+/** The least side of a square matrix that is fitted to a height, in px. */
+const SMALLEST = 160;
 const TEXT_PX = 11;
 /** The least distance of two names, in px: where rows are lower, each of several has its name. */
 const NAMED_PX = 12;
@@ -33,6 +35,8 @@ const CLICK_PX = 4;
 /** The least extent of a branch that is drawn, in px. */
 const LEAST_PX = 0.75;
 const STEP = 1.5;
+/** The most room for names, in px. */
+const NAMES_PX = 104;
 /** The greatest height of a row, and width of a column, in px. */
 const TALLEST = 28;
 const WIDEST = 96;
@@ -48,16 +52,20 @@ export class MatrixView {
   frame = { left: 0, top: 0, width: 1, height: 1, window: wholeOf({ rows: 1, columns: 1 }) };
   /** @type {Spot | null} */
   spot = null;
+  /** The longest name, in px, or the first that is as long as there is room at most. */
+  longest = 0;
   pending = 0; // The id of a requested frame.
   /** @type {{ x: number, y: number, start: Window, isMoved: boolean } | null} */
   drag = null;
 
   /**
    * @param {HTMLElement} place that gives the width
-   * @param {Handlers & { signal: AbortSignal }} options
+   * @param {Handlers & { height?: () => number, signal: AbortSignal }} options `height`: the most px of the
+   *   whole picture of a square matrix
    */
-  constructor(place, { onspot, onchoose, signal }) {
+  constructor(place, { onspot, onchoose, height = () => Infinity, signal }) {
     this.place = place;
+    this.height = height;
     this.onspot = onspot;
     this.onchoose = onchoose;
     this.element.className = "matrix-canvas";
@@ -79,6 +87,7 @@ export class MatrixView {
       this.frame.window = wholeOf(subject.extent);
     }
     Object.assign(this, { subject, theme });
+    this.longest = subject.isSquare ? longestOf(subject, theme.family) : NAMES_PX;
     // At once: a page that is printed waits for no frame.
     this.#paint();
   }
@@ -238,12 +247,12 @@ export class MatrixView {
   #layOut(subject, width) {
     const { frame } = this;
     const isWide = width >= 480;
-    const names = isWide ? 104 : 64;
+    const names = Math.min(isWide ? NAMES_PX : 64, Math.max(28, Math.ceil(this.longest) + 2 * GAP));
     const branches = isWide ? 64 : 36;
     frame.left = names + (subject.rowJoins ? branches : 0);
     frame.top = names + (subject.columnJoins ? branches : 0);
     const most = Math.max(40, width - frame.left - 1);
-    const square = Math.min(LARGEST, most);
+    const square = Math.min(LARGEST, most, Math.max(SMALLEST, this.height() - frame.top - 1));
     const { rows, columns } = subject.extent;
     frame.width = subject.isSquare ? square : Math.max(40, Math.min(most, columns * WIDEST));
     frame.height = subject.isSquare ? square : Math.max(40, Math.min(LARGEST, rows * TALLEST));
@@ -420,3 +429,17 @@ export class MatrixView {
  * }} Side of the matrix: `n` rows or columns, of which `shown` from `first` on are drawn at `start`, in
  *   px, over `length`; `depth`: the room beside them
  */
+
+/**
+ * The width of the longest name of the rows, in px; one that fills the room for names ends the search.
+ *
+ * @param {Subject} subject
+ * @param {string} family
+ */
+function longestOf({ extent, rowName }, family) {
+  let longest = 0;
+  for (let row = 0; row < extent.rows && longest < NAMES_PX; row += 1) {
+    longest = Math.max(longest, widthOf(drawnName(rowName(row)), TEXT_PX, family));
+  }
+  return longest;
+}

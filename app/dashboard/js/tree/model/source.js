@@ -108,11 +108,16 @@ export function treeSource(tree, signal, shown = () => ({ names: null, edition: 
       ),
     /**
      * @param {string} text
-     * @param {{ cursor: string | null, by?: "meaning" | null, signal: AbortSignal }} options
+     * @param {{
+     *   cursor: string | null,
+     *   by?: "meaning" | null,
+     *   items?: string | null,
+     *   signal: AbortSignal,
+     * }} options `items`: an attachment whose texts are searched by meaning
      * @returns {Promise<Hits>}
      */
-    search: (text, { cursor, by = null, signal: own }) =>
-      get(`${base}/search${query({ q: text, by, limit: 20, cursor, ...shown() })}`, {
+    search: (text, { cursor, by = null, items = null, signal: own }) =>
+      get(`${base}/search${query({ q: text, by, items, limit: 20, cursor, ...shown() })}`, {
         signal: own,
         quiet: true,
       }),

@@ -30,6 +30,8 @@ import { putNear } from "./tooltip.js";
 /** The most pairs of the list. */
 const MOST = 12;
 const OWN = "";
+/** What lies above and below the panel in a window where it has just been opened, in px. */
+const AROUND_PX = 216;
 /** @type {[suffix: string, label: string][]} */
 const FORMS = [
   ["csv", "All pairs (CSV)"],
@@ -78,6 +80,8 @@ export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
       const cell = pairs?.cellAt(row, column);
       if (cell) onchoose(cell.pair.meet);
     },
+    /** @returns {number} */
+    height: () => innerHeight - AROUND_PX - (place.getBoundingClientRect().top - element.getBoundingClientRect().top), // prettier-ignore
     signal,
   });
   place.append(matrix.element, tip);
@@ -142,12 +146,16 @@ export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
       { class: "stack tight" },
       el(
         "div",
-        { class: "row", role: "group", "aria-label": "Zoom of the matrix" },
-        button("Closer", { kind: "small", onclick: () => matrix.zoom(1 / 2) }),
-        button("Farther", { kind: "small", onclick: () => matrix.zoom(2) }),
-        button("Whole", { kind: "small", onclick: () => matrix.whole() }),
+        { class: "row matrix-bar" },
+        el(
+          "div",
+          { class: "row", role: "group", "aria-label": "Zoom of the matrix" },
+          button("Closer", { kind: "small", onclick: () => matrix.zoom(1 / 2) }),
+          button("Farther", { kind: "small", onclick: () => matrix.zoom(2) }),
+          button("Whole", { kind: "small", onclick: () => matrix.whole() }),
+        ),
+        legend,
       ),
-      legend,
       place,
       el("p", { class: "quiet" }, "Rows are classes, columns what they are taken for; grey is the class itself, the darker the more of it is right."), // prettier-ignore
     ),

@@ -5,7 +5,7 @@ import { aborted, problemOf } from "../../net/problem.js";
 import { field, optionElements } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
-import { count, distinct, moment, percent } from "../../ui/format.js";
+import { count, distinct, moment, percent, pText } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
 import { menu, saveEntries } from "../../ui/menus.js";
 import { problemBox, warningBox } from "../../ui/notices.js";
@@ -16,7 +16,6 @@ import {
   findingText,
   labelOf,
   promiseText,
-  pText,
   shareText,
 } from "./drift_words.js";
 import { foldedForm } from "./folded_form.js";

@@ -1,6 +1,6 @@
 // What moved between two samples, in words. Pure.
 
-import { capitalized, count, number, percent, plural } from "../../ui/format.js";
+import { capitalized, count, percent, plural } from "../../ui/format.js";
 
 /** @import { Drift, DriftMove, DriftResult } from "../../net/answers.js" */
 
@@ -63,13 +63,6 @@ export function shareText({ aspect, parent, parent_name: name, label }) {
   }
   return aspect === "purity" ? `labelled ${label}` : "mean probability of the leaf";
 }
-
-/**
- * "2.1e-8", "0.003": a p-value to two digits.
- *
- * @param {number} p
- */
-export const pText = (p) => (p < 1e-3 ? p.toExponential(1) : number(Number(p.toPrecision(2))));
 
 /**
  * A drift in a list of them.

@@ -2,11 +2,10 @@
 
 import { aborted, hasStatus } from "../../net/problem.js";
 import { el, replace, unique } from "../../ui/dom.js";
-import { count, number, plural } from "../../ui/format.js";
+import { count, number, plural, pText } from "../../ui/format.js";
 import { warningBox } from "../../ui/notices.js";
 import { cutText } from "../model/cut.js";
 import { layerCut } from "../model/layer_cut.js";
-import { pText } from "./drift_words.js";
 
 /** @import { Layer } from "../../net/answers.js" */
 /** @import { CutClusters } from "../model/cut.js" */

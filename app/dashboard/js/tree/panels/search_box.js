@@ -1,12 +1,12 @@
 // Search by name, or by meaning where the service has an embedder, with the path of each hit from the
 // root; choosing a hit goes there.
 
-import { aborted } from "../../net/problem.js";
+import { aborted, hasStatus } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { plural } from "../../ui/format.js";
 
-/** @import { Hit } from "../../net/answers.js" */
+/** @import { Attachment, Hit } from "../../net/answers.js" */
 /** @import { Child } from "../../ui/dom.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
@@ -21,9 +21,14 @@ const ANCESTORS = 3;
  *   onchoose: (id: number, path: number[]) => unknown,
  *   onproblem: (error: unknown) => unknown,
  *   embeds?: () => Promise<boolean>,
- * }} handlers `embeds` says whether a search by meaning is offered
+ *   texts?: () => Promise<Attachment | null>,
+ * }} handlers `embeds` says whether a search by meaning is offered, `texts` whose texts it looks through
+ *   beside the names
  */
-export function searchBox(view, { onchoose, onproblem, embeds = async () => false }) {
+export function searchBox(
+  view,
+  { onchoose, onproblem, embeds = async () => false, texts = async () => null },
+) {
   const { source, signal } = view;
   const id = unique("find");
   const field = el("input", {
@@ -56,6 +61,8 @@ export function searchBox(view, { onchoose, onproblem, embeds = async () => fals
   /** @type {Hit[]} */
   let hits = [];
   let at = -1;
+  /** @type {Attachment | null} Whose texts the search by meaning looks through. */
+  let attached = null;
   /** @type {Promise<boolean> | null} */
   let offered = null;
 
@@ -95,7 +102,8 @@ export function searchBox(view, { onchoose, onproblem, embeds = async () => fals
         onclick: () => choose(hit),
         onpointerenter: () => point(k),
       },
-      bdi(hit.name.slice(0, 200)),
+      bdi((hit.name ?? view.nameOf(hit.node) ?? `Node ${hit.node}`).slice(0, 200)),
+      hit.text && hit.text !== hit.name && el("span", { class: "find-text" }, bdi(hit.text)),
       el("span", { class: "quiet" }, way(hit)),
     );
   /**
@@ -109,6 +117,27 @@ export function searchBox(view, { onchoose, onproblem, embeds = async () => fals
       return named.slice(-ANCESTORS).map((text, k) => [k > 0 && " › ", bdi(text.slice(0, 40))]);
     }
     return above.length ? `${plural(above.length, "step")} below the root` : "the root";
+  };
+  const nearestText = () =>
+    attached
+      ? `, by names and ${attached.name ?? "items"}, the nearest in meaning first`
+      : ", the nearest in meaning first";
+  /**
+   * @param {string} text
+   * @param {string | null} cursor
+   * @param {"meaning" | null} by
+   * @param {AbortSignal} own
+   */
+  const found = async (text, cursor, by, own) => {
+    if (!by || !attached) return source.search(text, { cursor, by, signal: own });
+    try {
+      return await source.search(text, { cursor, by, items: attached.id, signal: own });
+    } catch (error) {
+      // Items are of the tree as it was made: where an edition moved nodes, names alone are searched.
+      if (!hasStatus(error, 422)) throw error;
+      attached = null;
+      return source.search(text, { cursor, by, signal: own });
+    }
   };
   /**
    * @param {string | null} [cursor]
@@ -125,11 +154,9 @@ export function searchBox(view, { onchoose, onproblem, embeds = async () => fals
     const current = new AbortController();
     request = current;
     try {
-      const answer = await source.search(text, {
-        cursor,
-        by,
-        signal: AbortSignal.any([signal, current.signal]),
-      });
+      if (by && !cursor) attached = await texts().catch(() => null);
+      if (current !== request) return;
+      const answer = await found(text, cursor, by, AbortSignal.any([signal, current.signal]));
       if (current !== request) return;
       const { items, next_cursor: next } = answer;
       hits = cursor ? [...hits, ...items] : items;
@@ -137,7 +164,7 @@ export function searchBox(view, { onchoose, onproblem, embeds = async () => fals
       replace(
         status,
         hits.length
-          ? `${plural(hits.length, "node")}${by ? ", the nearest in meaning first" : ""}${next ? " so far" : ""}`
+          ? `${plural(hits.length, "node")}${by ? nearestText() : ""}${next ? " so far" : ""}`
           : "No node has this in its name.",
       );
       const following =
