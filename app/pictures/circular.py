@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.pictures.labels import Ground, Written, groups, written
-from app.pictures.lettering import FEWEST_LETTERS, least_unit, shortened, smallest_font, width
+from app.pictures.lettering import FEWEST_LETTERS, shortened, smallest_font, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.pictured_tree import PicturedTree
 from app.pictures.strips import PITCH, WIDTH, runs
@@ -42,7 +42,7 @@ def draw(
     """
     marks = Marks(pictured.style)
     wide, px = px, px if room is None else min(px, room)
-    unit = least_unit(px, font)
+    unit = unit_of(px, font)
     if len(pictured.parent) == 1:
         return _alone(marks, pictured, wide, room, unit), room or 0.2 * px
     across, down = wide / 2, (room or px) / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.pictures.labels import groups, written
-from app.pictures.lettering import FEWEST_LETTERS, least_unit, shortened, smallest_font, width
+from app.pictures.lettering import FEWEST_LETTERS, shortened, smallest_font, unit_of, width
 from app.pictures.marks import Marks, number, points
 from app.pictures.palette import mix
 from app.pictures.pictured_tree import PicturedTree
@@ -30,7 +30,7 @@ def draw(
     font : the largest size of labels; None: in proportion to the width.
     """
     marks, style = Marks(pictured.style), pictured.style
-    unit = least_unit(px, font)
+    unit = unit_of(px, font)
     margin, least = 22 * unit, smallest_font(font)
     most = max(least, 13 * unit) if font is None else font
     depth = np.zeros(len(pictured.parent), dtype=np.int64)

@@ -11,10 +11,16 @@ from models.errors import UsageError
 FONT = "DejaVu Sans"
 SIZE = 12.5
 """The usual size of text, in units."""
+SMALL = 10.5
+"""The size of notes and axes, in units."""
+LEAST = 7.0
+"""The smallest text on a screen, in pixels."""
 FAMILY = f"'{FONT}', Verdana, sans-serif"
 
 FEWEST_LETTERS = 8
 """A name of an inner node that is cut to fewer says nothing."""
+_NARROW = 160
+"""The least width with room for text of `LEAST` pixels."""
 _LEAST_SIDE = 10
 """A figure's shortest side, in font sizes."""
 _MOST_LETTERS = 400
@@ -25,6 +31,7 @@ _SHARE = re.compile(r" \(\d[\d.]*%\)$")
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 """Marks that change the direction of letters, also of the text after them."""
 _JOINER = "\u200d"
+_UNSEEN = "\ufe0e\ufe0f"
 _TONES = "\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Advance widths of DejaVu Sans 2.37 for ASCII 32 to 126, in thousandths of the font size.
@@ -39,20 +46,16 @@ _WIDTHS = (
 
 def unit_of(px: float, font: float | None) -> float:
     """The unit of what does not grow with the data, such as text: a thousandth of the width `px`,
-    or that in which text has the size `font`.
+    on narrow screens that in which small text has `LEAST` pixels, and less only below `_NARROW`;
+    or, with a `font`, that in which text has this size.
     """
-    return px / 1000 if font is None else font / SIZE
-
-
-def least_unit(px: float, font: float | None) -> float:
-    """As `unit_of`, but so that the usual text has 6 pixels at least."""
-    return max(unit_of(px, font), 6.0 / SIZE)
+    return max(px / 1000, LEAST / SMALL * min(1, px / _NARROW)) if font is None else font / SIZE
 
 
 def smallest_font(font: float | None) -> float:
-    """The least size of labels in pixels: 6, or for print six sevenths of the size requested, which
-    are 6 points of the usual 7."""
-    return 6.0 if font is None else min(font, max(6.0, 6 / 7 * font))
+    """The least size of labels in pixels: `LEAST`, or for print six sevenths of the size requested,
+    which are 6 points of the usual 7."""
+    return LEAST if font is None else min(font, max(6.0, 6 / 7 * font))
 
 
 def require_room(px: float, height: float | None, font: float | None) -> None:
@@ -91,7 +94,7 @@ def _advance(letter: str) -> int:
     code = ord(letter)
     if 32 <= code < 127:
         return _WIDTHS[code - 32]
-    if unicodedata.combining(letter):
+    if unicodedata.combining(letter) or letter == _JOINER or letter in _UNSEEN:
         return 0
     return 1050 if unicodedata.east_asian_width(letter) in "WF" else 720
 

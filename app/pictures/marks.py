@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -23,6 +24,12 @@ def number(value: float) -> str:
 
 def points(*values: float) -> str:
     return " ".join(number(value) for value in values)
+
+
+def round_step(rough: float) -> float:
+    """One, two or five times a power of ten, whichever is nearest to `rough`; 0 for 0."""
+    base = 10.0 ** math.floor(math.log10(rough)) if rough > 0 else 0.0
+    return base * min((1, 2, 5, 10), key=lambda times: abs(times * base - rough))
 
 
 def page(wide: float, high: float, described: str, style: Style, lines: Iterable[str]) -> str:

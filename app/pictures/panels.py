@@ -7,16 +7,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.pictures.lettering import clip
+from app.pictures.lettering import LEAST, SMALL, clip, readable, width
 from app.pictures.marks import Marks, number, points
 from app.pictures.moving import Moving
 from app.pictures.timeline import shortened, ticks
 from models.arrays import Float
 
-SMALL = 10.5
 GAP = 1.28
 """Distance of lines of text, as a multiple of the font size."""
-_LEAST_FONT = 5.0
 _SMOOTH = 60
 """Bands of up to this many periods are curves that are level at each period."""
 _FULL = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180)
@@ -60,10 +58,9 @@ def bands(marks: Marks, frame: Frame, moving: Moving, colours: list[str]) -> Non
             frame.left - 8 * frame.unit, level, f"{round(100 * share)}%", SMALL * frame.unit,
             colour=own.faint, anchor="end",
         )  # fmt: skip
-    marks.text(
-        frame.left, frame.top - 10 * frame.unit, "Share of each period", SMALL * frame.unit,
-        colour=own.faint,
-    )  # fmt: skip
+    small = SMALL * frame.unit
+    caption = clip("Share of each period", small, frame.px - frame.left - 2 * small)
+    marks.text(frame.left, frame.top - 10 * frame.unit, caption, small, colour=own.faint)
     weight = np.clip(moving.weight, 0.0, 1.0)
     edge = np.zeros((len(weight), weight.shape[1] + 2))
     edge[:, 1:-1] = np.minimum(np.cumsum(weight, axis=1), 1.0)
@@ -104,7 +101,7 @@ def _names(marks: Marks, frame: Frame, names: list[str], colours: list[str], edg
     """
     own, unit = marks.style, frame.unit
     tall = frame.bottom - frame.top
-    font = min(frame.font, max(tall / (GAP * max(1, len(names) - 1)), _LEAST_FONT))
+    font = min(frame.font, max(tall / (GAP * max(1, len(names) - 1)), LEAST))
     most = int(tall / (GAP * font) + 1e-6) + 1
     kept = list(range(len(names)))
     if len(kept) > most:
@@ -117,7 +114,7 @@ def _names(marks: Marks, frame: Frame, names: list[str], colours: list[str], edg
         start, end = frame.right + 3 * unit, frame.right + 13 * unit
         marks.stroke(f"M{points(start, float(middle[band]))}L{points(end, y)}", colour, unit)
         marks.text(
-            frame.right + 18 * unit, y, clip(names[band], font, 0.2 * frame.px), font,
+            frame.right + 18 * unit, y, clip(readable(names[band]), font, 0.2 * frame.px), font,
             colour=own.legible(colour), whole=names[band],
         )  # fmt: skip
 
@@ -166,13 +163,15 @@ def turns(marks: Marks, frame: Frame, moving: Moving, colours: list[str]) -> Non
     x = _places(frame, len(moving.labels))
     step = float(x[1] - x[0])
     wide = min(0.82 * step if step > 4 * unit else step, 30 * unit)
-    size, font = min(SMALL * unit, 0.8 * frame.row), min(frame.font, 0.62 * frame.row)
+    size, font = min(SMALL * unit, 0.8 * frame.row), min(frame.font, 0.8 * frame.row)
     above = frame.rows_top - 10 * unit
     caption = f"Turn from one period to the next; a full row is {full:g}\N{DEGREE SIGN}"
-    marks.text(frame.left, above, caption, SMALL * unit, colour=own.faint)
-    marks.text(
-        frame.px - 6 * unit, above, "first to last", SMALL * unit, colour=own.faint, anchor="end"
-    )
+    small, right = SMALL * unit, frame.px - 6 * unit
+    last = clip("first to last", small, right - frame.left)
+    room = right - frame.left - width(last, small) - small
+    caption = clip(caption, small, max(0.0, room))
+    marks.text(frame.left, above, caption, small, colour=own.faint)
+    marks.text(right, above, last, small, colour=own.faint, anchor="end")
     for row, (name, colour) in enumerate(zip(moving.names, colours, strict=True)):
         base = frame.rows_top + (row + 1) * frame.row
         tall = 0.84 * frame.row
@@ -180,7 +179,7 @@ def turns(marks: Marks, frame: Frame, moving: Moving, colours: list[str]) -> Non
         marks.area(_bars(x, drift[:, row] / full * tall, base, wide), own.tint(colour, 0.12))
         y = base - 0.42 * frame.row
         marks.text(
-            frame.right + 18 * unit, y, clip(name, font, 0.2 * frame.px), font,
+            frame.right + 18 * unit, y, clip(readable(name), font, 0.2 * frame.px), font,
             colour=own.legible(colour), whole=name,
         )  # fmt: skip
         marks.text(

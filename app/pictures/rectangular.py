@@ -9,17 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from app.pictures.labels import Ground, groups, written
-from app.pictures.lettering import FEWEST_LETTERS, least_unit, shortened, smallest_font, width
-from app.pictures.marks import Marks, number, points, stroke_widths
+from app.pictures.lettering import (
+    FEWEST_LETTERS,
+    LEAST,
+    SMALL,
+    shortened,
+    smallest_font,
+    unit_of,
+    width,
+)
+from app.pictures.marks import Marks, number, points, round_step, stroke_widths
 from app.pictures.pictured_tree import PicturedTree
 from app.pictures.sheet import MM
 from app.pictures.strips import PITCH, WIDTH, runs
 
+_AXIS = 36
+"""The height of the axis, in units."""
 LABEL_ROOM = 0.36
 """The share of the width for labels."""
 _MOST_LABELLED = 400
-_LEAST_NUMBER = 5.0
-"""The smallest font of the support, in pixels."""
 _PAGE_MM = 247.0
 _LEAST_ROW = 1.2
 """Rows of fewer pixels are folded if the height is fixed."""
@@ -40,7 +48,7 @@ def draw(
     font : the largest size of labels; None: in proportion to the width.
     """
     marks = Marks(pictured.style)
-    unit = least_unit(px, font)
+    unit = unit_of(px, font)
     tips = np.flatnonzero(pictured.tip)
     span = (pictured.place.right - pictured.place.left)[tips]
     margin, strip = 22 * unit, (9 * bool(pictured.legend) + PITCH * len(pictured.strips)) * unit
@@ -55,7 +63,7 @@ def draw(
         body = max(rows_high * usual * len(tips), 90 * unit if pictured.plain else 0.0)
     else:
         margin = min(margin, 0.08 * room)
-        body = room - 1.6 * margin - (22 * max(unit, least / 10) if axis else 0.0)
+        body = room - 1.6 * margin - (_AXIS * max(unit, least / 10) if axis else 0.0)
         usual = body / len(tips) if pictured.plain else body * float(np.median(span))
     font = min(0.84 * usual, most)
     rows = tips.tolist()
@@ -91,7 +99,7 @@ def draw(
             )
     ground = Ground(end, margin + body)
     _inner_names(marks, pictured, ground, x, y, font)
-    _support(marks, pictured, ground, x, y, first, last, 0.7 * font)
+    _support(marks, pictured, ground, x, y, first, last, max(0.7 * font, least))
     for row, text, middle, half in names:
         at = margin + body * middle
         if not pictured.tip[row]:
@@ -164,7 +172,7 @@ def _support(
     font: float,
 ) -> None:
     """The support of inner nodes in percent, on their branches, where there is room for it."""
-    if pictured.support is None or font < _LEAST_NUMBER:
+    if pictured.support is None or font < LEAST:
         return
     for row in np.flatnonzero(np.isfinite(pictured.support)).tolist():
         up = int(pictured.parent[row])
@@ -215,7 +223,7 @@ def strip_bars(
         bar(marks, begin, begin + WIDTH * unit, tops, bottoms, strip.colour)
         if len(pictured.strips) > 1:
             middle, above = begin + WIDTH * unit / 2, float(tops[0]) - 6 * unit
-            marks.text(middle, above, str(place + 1), 10 * unit, anchor="middle")
+            marks.text(middle, above, str(place + 1), SMALL * unit, anchor="middle")
 
 
 def page_height(px: float, font: float | None, high: float) -> float | None:
@@ -228,8 +236,8 @@ def page_height(px: float, font: float | None, high: float) -> float | None:
 
 def row_height(n_tips: int, unit: float, least: float) -> float:
     """Pixels per leaf; up to 400 leaves have room for a label of the size `least` each."""
-    steps = ((30, 22.0), (60, 17.0), (150, 13.5), (400, 10.0), (1000, 7.5))
-    tall = next((tall for most, tall in steps if n_tips <= most), 7.2) * unit
+    steps = ((30, 22.0), (60, 17.0), (150, 13.5), (400, 10.0))
+    tall = next((tall for most, tall in steps if n_tips <= most), 8.4) * unit
     return max(tall, 1.2 * least) if n_tips <= _MOST_LABELLED else tall
 
 
@@ -241,11 +249,9 @@ def _ticks(pictured: PicturedTree) -> list[tuple[float, str]]:
     if pictured.scale != "height" or pictured.n_tips < 2 or not math.isfinite(span) or deepest <= 0:
         return []
     reach = span / deepest
-    rough = reach / 4
-    base = 10 ** math.floor(math.log10(rough)) if rough > 0 else 0.0
-    if base == 0.0:
+    step = round_step(reach / 4)
+    if step == 0.0:
         return []
-    step = base * min((1, 2, 5, 10), key=lambda m: abs(m * base - rough))
     tick = math.ceil((high - reach) / step - 1e-9)
     ticks = []
     while tick * step <= high + 1e-9 * reach:
@@ -269,9 +275,11 @@ def _axis(
     for y, text in sorted(ticks):
         x = begin + (end - begin) * y
         marks.stroke(f"M{points(x, top)}v{number(4 * unit)}", faint, 0.8 * unit)
-        wide = width(text, 10 * unit)
+        wide = width(text, SMALL * unit)
         if x - wide / 2 < free:
             continue
         free = x + wide / 2 + 5 * unit
-        marks.text(x, top + 12 * unit, text, 10 * unit, colour=faint, anchor="middle")
-    return top + 22 * unit
+        marks.text(x, top + 12 * unit, text, SMALL * unit, colour=faint, anchor="middle")
+    title = top + 27 * unit
+    marks.text((begin + end) / 2, title, "height", SMALL * unit, colour=faint, anchor="middle")
+    return top + _AXIS * unit

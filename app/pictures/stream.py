@@ -11,15 +11,15 @@ next.
 
 from __future__ import annotations
 
-from app.pictures.lettering import SIZE, clip, unit_of, width
+from app.pictures.lettering import LEAST, SIZE, SMALL, clip, readable, unit_of, width
 from app.pictures.marks import Marks, page
 from app.pictures.moving import Moving
 from app.pictures.palette import Palette, Theme, style
-from app.pictures.panels import GAP, SMALL, Frame, axis, bands, turns
+from app.pictures.panels import GAP, Frame, axis, bands, turns
 
 MOST_SHOWN = 12
 
-_LEAST_ROW = 5.0
+_LEAST_ROW = LEAST / 0.8
 """Rows of fewer pixels are left out if the height is fixed."""
 _MOST_POINTS = 500
 """If there are more periods, neighbours are drawn as one."""
@@ -95,7 +95,7 @@ def _frame(moving: Moving, px: float, unit: float, head: float, room: float | No
     caption, below, font = 20 * unit, 40 * unit, SIZE * unit
     row = (34 if n_rows <= 6 else 25) * unit
     names = [*moving.names, moving.rest]
-    widest = max(width(clip(name, font, 0.2 * px), font) for name in names)
+    widest = max(width(clip(readable(name), font, 0.2 * px), font) for name in names)
     right = px - widest - (24 + (46 if n_rows else 0)) * unit
     top = head + caption
     if room is None:

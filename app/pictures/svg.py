@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
 from app.pictures import circular, icicle, legend, rectangular
-from app.pictures.lettering import least_unit, require_room, smallest_font, wrapped
+from app.pictures.lettering import require_room, smallest_font, unit_of, wrapped
 from app.pictures.marks import LEADING, Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.pictured_tree import PicturedTree, take
@@ -130,7 +130,7 @@ Sizes = tuple[float, float | None, float | None]
 def _page(pictured: PicturedTree, sizes: Sizes, title: str | None, shape: Shape) -> str:
     """Title above, legend and note below."""
     px, height, font = sizes
-    unit, small = least_unit(px, font), smallest_font(font)
+    unit, small = unit_of(px, font), smallest_font(font)
     small = max(10.5 * unit, small)
     frame = Marks(pictured.style)
     head = 46 * unit if title else 0.0

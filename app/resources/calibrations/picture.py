@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from app.pictures.lettering import unit_of, width, wrapped
-from app.pictures.marks import Marks, number, page, points
+from app.pictures.lettering import SMALL, unit_of, width, wrapped
+from app.pictures.marks import Marks, number, page, points, round_step
 from app.pictures.palette import Palette, Theme, style
 from models.arrays import Float
 
-_SMALL = 10.5
 _TICKS = 4
+_UP, _ALONG = "Share of wrong answers", "Share of information given"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +43,28 @@ def svg(
     pixels; None: in proportion to the width."""
     own, unit = style(theme, palette), unit_of(px, font)
     marks = Marks(own)
-    size = _SMALL * unit * 1.2
+    size = SMALL * unit * 1.2
     head = 46 * unit if title else 0.0
     if title:
         marks.heading(title, px, head, unit)
     left, right = 90 * unit, px - 30 * unit
-    caption = f"Share of wrong answers by share of information given; area {curve.area:.4g}"
+    caption = f"{_UP} by {_ALONG.lower()}; area {curve.area:.4g}"
     top = head + 30 * unit
     top += marks.note(left, head + 16 * unit, wrapped(caption, size, right - left), size)
     bottom = top + 0.65 * px
-    most = float(curve.error.max()) or 1.0
+    worst = float(curve.error.max()) or 1.0
+    up_step = round_step(worst / _TICKS)
+    most = up_step * math.ceil(worst / up_step - 1e-9)
     x = left + (right - left) * np.clip(curve.coverage, 0.0, 1.0)
     y = bottom - (bottom - top) * curve.error / most
+    for tick in range(round(most / up_step) + 1):
+        high = bottom - tick * up_step / most * (bottom - top)
+        marks.stroke(f"M{points(left, high)}H{number(right)}", own.guide, 0.6 * unit)
+        text = f"{100 * tick * up_step:.6g}%"
+        marks.text(left - 8 * unit, high, text, size, colour=own.faint, anchor="end")
     for tick in range(_TICKS + 1):
         share = tick / _TICKS
-        at, high = left + share * (right - left), bottom - share * (bottom - top)
-        marks.stroke(f"M{points(left, high)}H{number(right)}", own.guide, 0.6 * unit)
-        marks.text(
-            left - 8 * unit,
-            high,
-            f"{100 * share * most:.3g}%",
-            size,
-            colour=own.faint,
-            anchor="end",
-        )
+        at = left + share * (right - left)
         marks.text(
             at,
             bottom + 16 * unit,
@@ -74,6 +73,10 @@ def svg(
             colour=own.faint,
             anchor="end" if tick == _TICKS else "middle",
         )
+    middle = (left + right) / 2, (top + bottom) / 2
+    marks.text(0.8 * size, middle[1], _UP, size, colour=own.faint, anchor="middle", turn=-90)
+    below = bottom + 16 * unit + 1.5 * size
+    marks.text(middle[0], below, _ALONG, size, colour=own.faint, anchor="middle")
     # Rows change their answers one by one, so the curve has steps.
     path = f"M{points(x[0], y[0])}" + "".join(
         f"L{points(across, up)}" for across, up in zip(x[1:], y[1:], strict=True)
@@ -86,9 +89,12 @@ def svg(
         marks.stroke(f"M{points(across, bottom)}V{number(up)}", own.text, 1.2 * unit)
         given = f"{100 * curve.coverage[curve.chosen]:.3g}% given"
         wrong = f"{100 * curve.error[curve.chosen]:.3g}% wrong"
-        # The curve rises to the right, so the text has room on its left.
+        # The curve rises to the right, so the text has room above it and on its left: where it is
+        # longer than that, above the curve at its end.
         text = f"{given}, {wrong}"
-        anchor = "end" if across - left > width(text, size) + 8 * unit else "start"
-        aside = -8 * unit if anchor == "end" else 8 * unit
-        marks.text(across + aside, up - 12 * unit, text, size, anchor=anchor)
-    return page(px, bottom + 40 * unit, title or caption, own, marks.write())
+        begin = max(left + 4 * unit, across - 8 * unit - width(text, size))
+        end = begin + width(text, size)
+        over = float(y[x <= end].min(initial=bottom)) if end > across else up
+        at = max(min(up, over) - 0.9 * size, top + 0.9 * size)
+        marks.text(begin, at, text, size, halo=True)
+    return page(px, below + 1.2 * size, title or caption, own, marks.write())

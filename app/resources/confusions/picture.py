@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.pictures import raster
-from app.pictures.lettering import clip, unit_of, width
+from app.pictures.lettering import SMALL, clip, readable, smallest_font, unit_of, width, wrapped
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Style, mix
 from models.arrays import Float
@@ -24,7 +24,6 @@ _READABLE = 0.6
 cells."""
 _RANGE = 1000.0
 """The largest share by the least that differs from smaller ones."""
-_SMALL = 10.5
 _SHADES = 64
 
 
@@ -57,14 +56,16 @@ def svg(
     head = 46 * unit if title else 0.0
     if title:
         marks.heading(title, px, head, unit)
-    margin, small = 12 * unit, _SMALL * unit
+    margin, small = 12 * unit, SMALL * unit
     most = 13 * unit if font is None else font
+    least = max(smallest_font(font), _READABLE * most)
+    shown = [readable(name) for name in matrix.names]
     side = px - 2 * margin - 2 * small
     size, room = 0.0, 0.0
     # Names take room from the cells, whose size bounds that of names.
     for _ in range(3):
-        size = max(_READABLE * most, min(most, 0.84 * (side - room) / max(1, n)))
-        wide = max((width(clip(name, size, 0.28 * px), size) for name in matrix.names), default=0)
+        size = max(least, min(most, 0.84 * (side - room) / max(1, n)))
+        wide = max((width(clip(name, size, 0.28 * px), size) for name in shown), default=0)
         room = wide + 6 * unit
     side -= room
     cell = side / max(1, n)
@@ -76,7 +77,7 @@ def svg(
         style.guide,
         0.8 * unit,
     )
-    for place, name in [*enumerate(matrix.names)][::step]:
+    for place, name in [*enumerate(shown)][::step]:
         at, text = (place + 0.5) * cell, clip(name, size, 0.28 * px)
         marks.text(left - 4 * unit, top + at, text, size, anchor="end", whole=name)
         marks.text(left + at, top - 4 * unit, text, size, turn=-90, whole=name)
@@ -88,11 +89,11 @@ def svg(
         margin, top + middle, matrix.rows, small, colour=style.faint, anchor="middle", turn=-90
     )
     bottom = top + side + 20 * unit
-    _scale(marks, matrix, style, left, bottom, min(side, 160 * unit), unit)
-    note = clip(matrix.caption, small, side)
-    marks.text(left, bottom + 20 * unit, note, small, colour=style.faint)
+    below = bottom + _scale(marks, matrix, style, margin, bottom, px - 2 * margin, unit)
+    note = wrapped(matrix.caption, small, px - 2 * margin)
+    below += marks.note(margin, below, note, small)
     described = f"{(title or matrix.rows)[:200]}, {n:,} classes"
-    return page(px, bottom + 38 * unit, described, style, marks.write())
+    return page(px, below + 18 * unit, described, style, marks.write())
 
 
 def _largest(matrix: Matrix) -> float:
@@ -136,14 +137,24 @@ def _scale(
     style: Style,
     left: float,
     y: float,
-    wide: float,
+    room: float,
     unit: float,
-) -> None:
-    """What colours mean, up to the largest share."""
-    step, high = wide / _SHADES, 8 * unit
+) -> float:
+    """What colours mean, up to the largest share, in at most `room` pixels; returns how far below
+    `y` the next line is."""
+    wide, high, size = min(room, 160 * unit), 8 * unit, SMALL * unit
+    step = wide / _SHADES
     for place, colour in enumerate(style.ramp(_SHADES)):
         box = f"M{points(left + place * step, y - high / 2)}"
         marks.area(f"{box}h{number(1.1 * step)}v{number(high)}h{number(-1.1 * step)}Z", colour)
     high_share = 100 * _largest(matrix)
-    text = f"{high_share / _RANGE:.3g}% or less to {high_share:.3g}%, by the logarithm"
-    marks.text(left + wide + 8 * unit, y, text, _SMALL * unit, colour=style.faint)
+    text = (
+        f"{high_share / _RANGE:.3g}% or less to {high_share:.3g}%, by the logarithm; "
+        "grey: taken for itself"
+    )
+    aside = left + wide + 8 * unit
+    lines = wrapped(text, size, left + room - aside)
+    if len(lines) == 1:
+        marks.note(aside, y, lines, size)
+        return 20 * unit
+    return 38 * unit + marks.note(left, y + 20 * unit, wrapped(text, size, room), size)

@@ -3,17 +3,17 @@ interval, the surest first."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.pictures.lettering import SIZE, clip, unit_of, width, wrapped
+from app.pictures.lettering import SIZE, SMALL, readable, shortened, unit_of, width, wrapped
 from app.pictures.marks import Marks, disc, discs_on_top, number, page, points
-from app.pictures.palette import Palette, Theme, style
+from app.pictures.palette import Palette, Style, Theme, style
 
 MOST_SHOWN = 60
 COLUMNS = ("aspect", "node", "name", "parent_name", "direction", "before", "after", "low", "high")
 
-_SMALL = 10.5
 _ROW = 26.0
 _MARGIN = 12.0
 _TICKS = 4
@@ -63,13 +63,13 @@ def svg(
     own, unit = style(theme, palette), unit_of(px, font)
     shown = moves.shown[:MOST_SHOWN]
     marks = Marks(own)
-    size, small, margin = SIZE * unit, _SMALL * unit, _MARGIN * unit
+    size, small, margin = SIZE * unit, SMALL * unit, _MARGIN * unit
     row = _ROW * unit
     head = 46 * unit if title else 0.0
     if title:
         marks.heading(title, px, head, unit)
     texts = [_summary(move) for move in shown]
-    labels = [clip(text, size, 0.36 * px) for text in texts]
+    labels = [_summary(move, size, 0.36 * px) for move in shown]
     left = 2 * margin + max((width(text, size) for text in labels), default=0.0)
     right = (
         px
@@ -79,12 +79,16 @@ def svg(
     caption = _caption(moves, len(shown))
     lines = wrapped(caption, small, px - 2 * margin)
     top = head + 46 * unit + marks.note(margin, head + 16 * unit, lines, small)
+    if shown:
+        _key(marks, margin, top - 9 * unit, own, unit)
     bottom = top + max(len(shown), 1) * row
 
     def across(share: float) -> float:
         return left + (right - left) * min(max(share, 0.0), 1.0)
 
-    for tick in range(_TICKS + 1 if shown else 0):
+    # Every second label where all would touch.
+    step = 1 if (right - left) / _TICKS > 1.2 * width("100%", small) else 2
+    for tick in range(0, _TICKS + 1 if shown else 0, step):
         share = tick / _TICKS
         marks.stroke(f"M{points(across(share), top)}V{number(bottom)}", own.guide, 0.6 * unit)
         marks.text(
@@ -108,12 +112,25 @@ def svg(
     return page(px, bottom + margin, described, own, discs_on_top(marks))
 
 
-def _summary(move: Move) -> str:
-    name = move.name or f"node {move.node}"
-    if move.aspect == "mass":
-        of = f" of {move.parent_name}" if move.parent_name else ""
-        return f"share: {name}{of}"
-    return f"{move.aspect}: {name}"
+def _summary(move: Move, size: float = 1.0, room: float = math.inf) -> str:
+    """What moved, in `room` pixels: where it is shortened, the node and its parent each are."""
+    name, parent = readable(move.name or f"node {move.node}"), readable(move.parent_name or "")
+    what = "share" if move.aspect == "mass" else move.aspect
+    of = " of " if parent and move.aspect == "mass" else ""
+    room -= width(f"{what}: {of}", size)
+    if not of:
+        return f"{what}: {shortened(name, size, room)}"
+    own = shortened(name, size, max(room / 2, room - width(parent, size)))
+    return f"{what}: {own}{of}{shortened(parent, size, room - width(own, size))}"
+
+
+def _key(marks: Marks, x: float, y: float, own: Style, unit: float) -> None:
+    """What the colours mean."""
+    size = SMALL * unit
+    for word, colour in zip(("gained", "lost"), own.colours, strict=False):
+        marks.area(disc(x + 4.6 * unit, y, 4.6 * unit), colour)
+        marks.text(x + 13 * unit, y, word, size, colour=own.legible(colour))
+        x += 25 * unit + width(word, size)
 
 
 def _caption(moves: Moves, n_shown: int) -> str:

@@ -9,15 +9,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.pictures.lettering import clip, unit_of, width, wrapped
+from app.pictures.lettering import (
+    FEWEST_LETTERS,
+    SMALL,
+    clean,
+    clip,
+    readable,
+    shortened,
+    unit_of,
+    width,
+    wrapped,
+)
 from app.pictures.marks import LEADING, Marks, number, page, points
 from app.pictures.palette import Style
 from models.arrays import Float, Int
 from models.clusterings.graph import ClusterGraph
 
-SMALLEST_FONT = 5.0
 MOST_LINES = 20_000
-_SMALL = 10.5
 _STEPS = 12
 """Widths of lines."""
 _STRENGTHS = 5
@@ -39,7 +47,7 @@ def svg(
     head = 46 * unit if title else 12 * unit
     if title:
         marks.heading(title, px, head, unit)
-    size, small, margin = 12.5 * unit, _SMALL * unit, 14 * unit
+    size, small, margin = 12.5 * unit, SMALL * unit, 14 * unit
     names = [clip(name, size, 0.2 * px) for name in graph.levels]
     left = margin + max(width(name, size) for name in names) + 14 * unit
     wide, step = px - margin - left, 92 * unit
@@ -56,7 +64,8 @@ def svg(
             f'<circle cx="{number(at)}" cy="{number(below)}" r="{number(round_)}" '
             f'fill="{colour[node]}" stroke="{style.paper}" stroke-width="{number(unit)}"/>'
         )
-        _name(marks, label, at, below, round_, style.on(colour[node]), small)
+        pitch = wide / int((graph.level == graph.level[node]).sum())
+        _name(marks, label, (at, below, round_), pitch, style.on(colour[node]), small)
     note = (
         f"{int(graph.size[graph.level == 0].sum()):,} rows. Circles: the rows of a cluster; lines: "
         "rows in common with a cluster of the next level, the stronger the larger their share of "
@@ -74,13 +83,24 @@ def svg(
 
 
 def _name(
-    marks: Marks, label: str, x: float, y: float, radius: float, ink: str, most: float
+    marks: Marks,
+    label: str,
+    circle: tuple[float, float, float],
+    pitch: float,
+    ink: str,
+    size: float,
 ) -> None:
-    """The label inside its circle, smaller where it must be; none where it would not be legible."""
-    size = max(SMALLEST_FONT, min(most, 1.7 * radius / max(width(label, 1.0), 0.6)))
-    shown = clip(label, size, 1.7 * radius + 0.01)
-    if shown not in ("", "…"):
-        marks.text(x, y, shown, size, colour=ink, anchor="middle", whole=label)
+    """The label inside its circle where all of it fits, else below within the `pitch` of circles;
+    none where only a few of its letters fit. circle : its middle and radius."""
+    x, y, radius = circle
+    label = readable(label)
+    if width(label, size) <= 1.7 * radius and size <= 1.2 * radius:
+        marks.text(x, y, label, size, colour=ink, anchor="middle")
+        return
+    shown = shortened(label, size, pitch - 0.6 * size)
+    if shown and (shown == clean(label) or len(shown) >= FEWEST_LETTERS):
+        below = y + radius + 0.8 * size
+        marks.text(x, below, shown, size, anchor="middle", whole=label, halo=True)
 
 
 def _places(graph: ClusterGraph) -> Float:

@@ -13,7 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.pictures import raster
-from app.pictures.lettering import clip, unit_of, width, wrapped
+from app.pictures.lettering import (
+    SMALL,
+    readable,
+    shortened,
+    smallest_font,
+    unit_of,
+    width,
+    wrapped,
+)
 from app.pictures.marks import LEADING, Marks, number, page, points
 from app.pictures.palette import Style, mix
 from models.arrays import Float, Int
@@ -22,7 +30,6 @@ from models.heatmaps.heatmap import Join
 _READABLE = 0.6
 """The share of the largest font at which names stop to shrink and stand at each of several
 rows."""
-_SMALL = 10.5
 SHADES = 101
 _NARROWEST = 0.75
 """Cells between the outermost children of a node that is drawn."""
@@ -94,7 +101,11 @@ def svg(
     if title:
         marks.heading(title, px, head, unit)
     most = 13 * unit if font is None else font
-    margin, small = 12 * unit, _SMALL * unit
+    least = max(smallest_font(font), _READABLE * most)
+    margin, small = 12 * unit, SMALL * unit
+    # The longest names; those below the cells leave room for these.
+    longest = 0.26 * px
+    deepest = longest if height is None else min(longest, 0.3 * height)
     notes = [
         line
         for note in (heatmap.meaning, heatmap.caption)
@@ -118,12 +129,12 @@ def svg(
     size, across = most, most
     # Names take room from cells, whose size bounds that of names.
     for _ in range(3):
-        beside, below = _room(rows.names, size, 0.26 * px), _room(columns.names, across, 0.26 * px)
+        beside, below = _room(rows.names, size, longest), _room(columns.names, across, deepest)
         wide = px - left - margin - beside
         tall = down(below, wide)
-        size = max(_READABLE * most, min(size, 0.84 * tall / max(1, len(rows.names))))
-        across = max(_READABLE * most, min(across, 0.84 * wide / max(1, len(columns.names))))
-    beside, below = _room(rows.names, size, 0.26 * px), _room(columns.names, across, 0.26 * px)
+        size = max(least, min(size, 0.84 * tall / max(1, len(rows.names))))
+        across = max(least, min(across, 0.84 * wide / max(1, len(columns.names))))
+    beside, below = _room(rows.names, size, longest), _room(columns.names, across, deepest)
     wide = px - left - margin - beside
     tall = down(below, wide)
 
@@ -138,10 +149,10 @@ def svg(
         marks, columns, wide, branch, thin, lambda at, deep: points(left + at, top - branch + deep)
     )
     for at, name in rows.labels(size, tall):
-        text = clip(name, size, 0.26 * px)
+        text = shortened(readable(name), size, longest)
         marks.text(left + wide + 4 * unit, top + at, text, size, whole=name)
     for at, name in columns.labels(across, wide):
-        x, y, text = left + at, top + tall + 4 * unit, clip(name, across, 0.26 * px)
+        x, y, text = left + at, top + tall + 4 * unit, shortened(readable(name), across, deepest)
         marks.text(x, y, text, across, anchor="end", turn=-90, whole=name)
     bottom = top + tall + below
     _scale(marks, heatmap, style, margin, bottom + 18 * unit, unit)
@@ -151,7 +162,7 @@ def svg(
 
 
 def _room(names: Sequence[str], size: float, most: float) -> float:
-    wide = max((width(clip(name, size, most), size) for name in names), default=0.0)
+    wide = max((width(shortened(readable(name), size, most), size) for name in names), default=0.0)
     return wide + 0.6 * size if wide else 0.0
 
 
@@ -242,7 +253,7 @@ def _branches(
 
 def _scale(marks: Marks, heatmap: Heatmap, style: Style, x: float, y: float, unit: float) -> None:
     """The first value, the colours, the last value."""
-    small = _SMALL * unit
+    small = SMALL * unit
     ends = [
         f"{'≤ ' if heatmap.clipped[0] else ''}{heatmap.low:.3g}",
         f"{'≥ ' if heatmap.clipped[1] else ''}{heatmap.high:.3g}",

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.pictures import legend, raster
-from app.pictures.lettering import clip, least_unit, require_room, smallest_font
+from app.pictures.lettering import SMALL, clip, require_room, smallest_font, unit_of
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Style
 from app.resources.maps.names import Named, write
 from models.arrays import Float, Int
 
-_SMALL = 10.5
 _MOST_SIDE = 4096
 """The longest side of an image of points, in pixels."""
 
@@ -56,24 +55,29 @@ def svg(
     title: str | None = None,
     dots: float = 2.0,
 ) -> str:
-    """A picture `px` pixels wide; as high as wide, plus what stands above and below.
+    """A picture `px` pixels wide; as high as the points need, from half of the width to all of it,
+    plus what stands above and below.
 
     font : the size of texts in pixels; None: in proportion to the width. dots : pixels of an image
     of points in a pixel of the picture.
     """
     require_room(px, height, font)
-    unit, small = least_unit(px, font), smallest_font(font)
-    small = max(_SMALL * unit, small)
+    unit, small = unit_of(px, font), smallest_font(font)
+    small = max(SMALL * unit, small)
     marks = Marks(style)
     head = 46 * unit if title else 12 * unit
     if title:
         marks.heading(title, px, head, unit)
     rows = legend.rows(scatter.legend, px, unit)
     foot = (legend.ROW * len(rows) + 30) * unit
-    room = max(px, 1.0) if height is None else max(height - head - foot, 0.2 * height)
     low, high = _bounds(scatter)
     margin = 12 * unit
     span = np.maximum(high - low, 1e-12)
+    if height is None:
+        needed = (px - 2 * margin) / span[0] * span[1] + 4 * margin
+        room = float(np.clip(needed, px / 2, px))
+    else:
+        room = max(height - head - foot, 0.2 * height)
     scale = float(min((px - 2 * margin) / span[0], (room - 2 * margin) / span[1]))
     middle = (low + high) / 2
     x = px / 2 + scale * (scatter.xy[:, 0] - middle[0])

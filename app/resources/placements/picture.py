@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.pictures.lettering import SIZE, clip, unit_of, width, wrapped
+from app.pictures.lettering import SIZE, SMALL, clip, readable, unit_of, width, wrapped
 from app.pictures.marks import Marks, disc, discs_on_top, number, page, points
 from app.pictures.palette import Palette, Theme, style
 
@@ -16,7 +16,6 @@ COLUMNS = (
     *("beside", "fit", "best_fit", "p_value", "odd"),
 )
 
-_SMALL = 10.5
 _ROW = 24.0
 _MARGIN = 12.0
 _TICKS = (-0.5, 0.0, 0.5, 1.0)
@@ -66,7 +65,7 @@ def svg(
     own, unit = style(theme, palette), unit_of(px, font)
     shown = [each for each in odds.shown if each.fit is not None]
     marks = Marks(own)
-    size, small, margin = SIZE * unit, _SMALL * unit, _MARGIN * unit
+    size, small, margin = SIZE * unit, SMALL * unit, _MARGIN * unit
     row = _ROW * unit
     head = 46 * unit if title else 0.0
     if title:
@@ -106,15 +105,15 @@ def svg(
 
 
 def _hangs(odd: Odd) -> str:
-    name = odd.name or "?"
+    name = readable(odd.name or "?")
     whole = name if odd.what == "class" else f"{name} ({odd.n_classes} classes)"
-    return f"{whole}, under {odd.under_name or '?'}"
+    return f"{whole}, under {readable(odd.under_name or '?')}"
 
 
 def _fits(odd: Odd) -> str:
-    beside = ", ".join(odd.beside[:2])
+    beside = ", ".join(map(readable, odd.beside[:2]))
     sure = "" if odd.p_value is None else f" (p = {odd.p_value:.1g})"
-    place = odd.place_name or "?"
+    place = readable(odd.place_name or "?")
     return f"{place}{sure}" if place == beside or not beside else f"{place}{sure}: {beside}"
 
 

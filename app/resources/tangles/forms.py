@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from app.http.forms import Chunks, Form
 from app.http.json_parts import ITEMS, json_object, slices
 from app.http.picture_forms import picture_forms
@@ -14,6 +16,7 @@ from app.pictures.sheet import Sheet
 from app.resources.tangles.pairs import PairedTrees, moved_leaves
 from app.resources.tangles.schemas import TangleQuery
 from models.arrays import Int
+from models.tree.cluster_names import called
 from models.tree.tangle import links, tangle, visible_ends
 from models.tree.tree import Tree
 from models.tree.window import fold, scene
@@ -32,7 +35,7 @@ class TangleExport:
 
     facts : of the whole tangle. left, right : the nodes that are shown. triples : an end of the
     left, one of the right and how many points they share, those with most points first. moved :
-    the leaves that moved, the farthest first.
+    the leaves that moved, the farthest first. trees : the left and the right.
     """
 
     facts: dict[str, Any]
@@ -42,6 +45,7 @@ class TangleExport:
     moved: list[dict[str, Any]]
     query: TangleQuery
     sheet: Sheet
+    trees: tuple[Tree, Tree]
 
     @classmethod
     def of(cls, left: Tree, right: Tree, query: TangleQuery, sheet: Sheet) -> TangleExport:
@@ -81,7 +85,7 @@ class TangleExport:
             "warnings": [*pair.warnings, *found.warnings],
         }
         sides = (_laid_out(left, most, order.left), _laid_out(right, most, order.right))
-        return cls(facts, *sides, list(triples), moved, query, sheet)
+        return cls(facts, *sides, list(triples), moved, query, sheet, (left, right))
 
 
 def _ends(move: dict[str, Any], left: Int, right: Int) -> list[int]:
@@ -125,6 +129,16 @@ def _csv(export: TangleExport) -> Chunks:
 _NOWHERE: dict[str, Any] = {"node": None, "name": None, "names": []}
 
 
+def _named(tree: Tree, nodes: Nodes) -> Nodes:
+    """The nodes, those without a name called after what is below them."""
+    rows = np.array([node["id"] for node in nodes], dtype=np.int64)
+    names = called(tree, rows, np.array([node["n_leaves"] for node in nodes], dtype=np.int64))
+    return [
+        {**node, "name": name if node["name"] is None else node["name"]}
+        for node, name in zip(nodes, names, strict=True)
+    ]
+
+
 def _drawn(export: TangleExport) -> str:
     from app.resources.tangles import picture
 
@@ -136,8 +150,9 @@ def _drawn(export: TangleExport) -> str:
     if facts["links_left_out"]:
         caption += f"; {facts['links_left_out']:,} thin links left out"
     moved = {(left, right) for left, right in (move["ends"] for move in export.moved)}
+    left, right = map(_named, export.trees, (export.left, export.right))
     return picture.svg(
-        picture.Facing(export.left, export.right, export.triples, caption, moved),
+        picture.Facing(left, right, export.triples, caption, moved),
         style(query.theme, query.palette),
         px=sheet.width,
         height=sheet.height,

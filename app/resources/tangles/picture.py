@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from app.pictures.lettering import clip, unit_of, width
+from app.pictures.labels import spaced
+from app.pictures.lettering import SMALL, clip, readable, shortened, smallest_font, unit_of, width
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Style
 
-SMALLEST_FONT = 5.0
 _CLUSTERS = 8
-_SMALL = 10.5
 _STEPS = 12
 """Widths of links."""
 
@@ -65,11 +64,10 @@ def svg(
     longest = max(map(len, tips))
     body = 1.2 * most * longest if height is None else max(height - head - foot, 0.2 * height)
     body = max(body, 90 * unit) if height is None else body
-    size = min(most, 0.84 * body / longest)
-    size = size if size >= SMALLEST_FONT else 0.0
-    names = [[_name(node) for node in side] for side in tips]
-    wide = max((width(clip(n, size, 0.2 * px), size) for side in names for n in side), default=0.0)
-    label = wide + 8 * unit if size else 0.0
+    size = max(smallest_font(font), min(most, 0.84 * body / longest))
+    names = [[shortened(_name(node), size, 0.2 * px) for node in side] for side in tips]
+    wide = max((width(n, size) for side in names for n in side), default=0.0)
+    label = wide + 8 * unit
     margin = 14 * unit
     tree = 0.3 * (px - 2 * margin - 2 * label)
     colour = _colours(facing.left, style)
@@ -80,16 +78,19 @@ def svg(
     ):
         edge = begin + way * tree
         own = colour if side == "left" else dict.fromkeys((n["id"] for n in nodes), style.ink)
-        y = {node["id"]: head + body * node["x"] for node in nodes}
+        y = {at: head + body * share for at, share in _places(nodes).items()}
         x = {node["id"]: begin + way * tree * node["y"] for node in nodes}
         _branches(marks, nodes, x, y, own, unit)
-        for node in _tips(nodes):
+        tip = _tips(nodes)
+        rows = [y[node["id"]] for node in tip]
+        written = set(spaced(rows, [node["n_leaves"] for node in tip], 1.15 * size))
+        for place, node in enumerate(tip):
             at = node["id"]
             ends[side][at] = y[at]
             if abs(x[at] - edge) > unit:
                 marks.stroke(f"M{points(x[at], y[at])}H{number(edge)}", style.guide, 0.5 * unit)
-            if size:
-                text = clip(_name(node), size, 0.2 * px)
+            if place in written:
+                text = shortened(_name(node), size, 0.2 * px)
                 anchor = "start" if way > 0 else "end"
                 ink = style.legible(own[at]) if own[at] != style.ink else style.text
                 marks.text(
@@ -100,10 +101,8 @@ def svg(
     thickest = min(9 * unit, 0.6 * body / longest)
     lines = _links(facing, ends, colour, begin, end, thickest, style.ink)
     tall = head + body + foot
-    caption = clip(facing.caption, _SMALL * unit, 0.96 * px)
-    marks.text(
-        px / 2, tall - 12 * unit, caption, _SMALL * unit, colour=style.faint, anchor="middle"
-    )
+    caption = clip(facing.caption, SMALL * unit, 0.96 * px)
+    marks.text(px / 2, tall - 12 * unit, caption, SMALL * unit, colour=style.faint, anchor="middle")
     described = f"{(title or 'Two trees')[:200]}, {len(tips[0]):,} and {len(tips[1]):,} ends"
     return page(px, tall, described, style, (*lines, *marks.write()))
 
@@ -113,11 +112,26 @@ def _tips(nodes: Sequence[Node]) -> list[Node]:
     return [node for node in nodes if node["id"] not in parents]
 
 
+def _places(nodes: Sequence[Node]) -> dict[int, float]:
+    """Where each node is, from 0 to 1: the ends evenly, the others midway between their outermost
+    children."""
+    tips = _tips(nodes)
+    place = {node["id"]: (row + 0.5) / len(tips) for row, node in enumerate(tips)}
+    below: dict[int, list[float]] = {}
+    for node in reversed(nodes):
+        at = node["id"]
+        if at not in place:
+            place[at] = (min(below[at]) + max(below[at])) / 2
+        below.setdefault(node["parent"], []).append(place[at])
+    return place
+
+
 def _name(node: Node) -> str:
-    name, n_leaves = node["name"], node["n_leaves"]
+    name, n_leaves = readable(node["name"] or ""), node["n_leaves"]
     if n_leaves > 1:
-        return f"{name} ({n_leaves:,})" if name else f"{n_leaves:,} leaves"
-    return str(node["id"]) if name is None else str(name)
+        count = f" ({n_leaves:,})"
+        return name.removesuffix(count) + count if name else f"{n_leaves:,} leaves"
+    return str(node["id"]) if node["name"] is None else name
 
 
 def _branches(

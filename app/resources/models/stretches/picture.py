@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.pictures.lettering import SIZE, clip, unit_of, width, wrapped
+from app.pictures.lettering import SIZE, SMALL, clip, unit_of, width, wrapped
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Palette, Theme, style
 
 MOST_SHOWN = 60
 
-_SMALL = 10.5
 _ROW = 22.0
 _MARGIN = 12.0
 
@@ -52,8 +51,8 @@ def svg(
     written = [f"{value:.3g}" for value in values]
     left = 2 * margin + max((width(text, size) for text in shown), default=0.0)
     most = px - margin - left - max((width(text, size) for text in written), default=0.0) - margin
-    lines = wrapped(bars.caption, _SMALL * unit, px - left - margin)
-    top = head + 30 * unit + marks.note(left, head + 16 * unit, lines, _SMALL * unit)
+    lines = wrapped(bars.caption, SMALL * unit, px - left - margin)
+    top = head + 30 * unit + marks.note(left, head + 16 * unit, lines, SMALL * unit)
     full = max(values, default=0.0) or 1.0
     for place, (value, name, short, text) in enumerate(
         zip(values, names, shown, written, strict=True)

@@ -33,7 +33,7 @@ def test_each_share_is_a_cell(px: int) -> None:
     written = texts(picture)
     assert written.count("</svg>") == 2
     assert any(text.startswith("ccc") and text.endswith("…") for text in written)
-    assert "0.03% or less to 30%, by the logarithm" in written
+    assert "0.03% or less to 30%, by the logarithm; grey: taken for itself" in written
 
 
 def test_many_cells_are_one_image_and_some_of_their_names_are_written(

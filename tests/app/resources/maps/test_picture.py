@@ -55,7 +55,7 @@ def test_one_point_and_the_disc() -> None:
 
 def test_many_points_are_pixels_of_their_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raster, "MOST_MARKS", 3)
-    picture = svg(scatter(), OWN, px=200, dots=2)
+    picture = svg(scatter(XY * [1, 2]), OWN, px=200, dots=2)
     assert not dots(picture)
     data = re.search(r'href="data:image/png;base64,([^"]+)"', picture)
     assert data is not None
@@ -68,7 +68,7 @@ def test_many_points_are_pixels_of_their_colours(monkeypatch: pytest.MonkeyPatch
     rows, columns = np.nonzero(image[..., 3])
     assert columns.min() < 40
     assert columns.max() > 360
-    assert rows.max() - rows.min() == pytest.approx((columns.max() - columns.min()) / 2, abs=6)
+    assert rows.max() - rows.min() == pytest.approx(columns.max() - columns.min(), abs=6)
 
 
 def mapped(n: int) -> Named:
