@@ -8,23 +8,22 @@ sparse into dense. float32 stays float32, everything else becomes float64.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from models.arrays import Arrays, Float, Matrix
 from models.errors import UsageError
 from models.parameters import Whole
 from models.preprocess import documents as counted
+from models.preprocess.contract import BaseStep, Blocks, real, require_sums
 from models.preprocess.documents import Stemming, StopWords, numbered, reader, vocabulary
-
-Blocks: TypeAlias = "Callable[[], Iterable[Matrix]]"
-"""Yields all rows from the first to the last, in blocks, each time it is called."""
+from models.preprocess.series import FFT
 
 MOST_COLUMNS = 8192
 """Number of columns up to which pca and svd compute second moments of rows read in blocks."""
@@ -35,26 +34,7 @@ MOST_NAMED = 20
 _MEDIAN_VALUES = 1 << 24
 
 
-class _Step(BaseModel):
-    """keeps_columns : whether each column keeps its meaning and its place."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-    keeps_columns: ClassVar[bool] = True
-
-    @abstractmethod
-    def fit(self, blocks: Blocks, seed: int) -> tuple[Arrays, tuple[str, ...]]:
-        """What it learns from all rows, and warnings."""
-
-    @abstractmethod
-    def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
-        """The prepared rows; the argument is not changed."""
-
-    def n_columns(self, before: int) -> int:
-        """Number of columns after the step, out of `before`."""
-        return before
-
-
-class Words(_Step):
+class Words(BaseStep):
     """Counts of words of the input `documents`, as features: a row a document, a column a word.
 
     The first step, and only on documents.
@@ -102,7 +82,7 @@ def _documents(blocks: Iterable[Any]) -> list[str]:
     )
 
 
-class Missing(_Step):
+class Missing(BaseStep):
     """Empty values (NaN) replaced by a number of their column, learned from the values of the fit,
     or left out of distances.
 
@@ -156,7 +136,7 @@ class Missing(_Step):
 
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
         assert not isinstance(rows, sp.csr_array)
-        rows = _real(rows)
+        rows = real(rows)
         here = empty_values(rows)
         if self.fill == "pairwise" or not here.any():
             return rows
@@ -248,7 +228,7 @@ def _medians(blocks: Blocks, n_rows: int) -> Float:
     return np.array(medians)
 
 
-class Tfidf(_Step):
+class Tfidf(BaseStep):
     """Term weights of counts in the SMART notation.
 
     First letter, term frequency: n unchanged, l 1 + ln tf, b 1 where a term occurs. Second, n none,
@@ -288,7 +268,7 @@ class Tfidf(_Step):
 
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
         _require_counts(rows, 0)
-        rows = _real(rows)
+        rows = real(rows)
         idf = learned["idf"].astype(rows.dtype)
         if isinstance(rows, sp.csr_array):
             data = self._frequency(rows.data) * idf[rows.indices]
@@ -308,7 +288,7 @@ class Tfidf(_Step):
         return logs
 
 
-class Standardize(_Step):
+class Standardize(BaseStep):
     """Each column minus its mean, over its standard deviation (of the population).
 
     Sparse columns are only scaled, so that they stay sparse.
@@ -338,7 +318,7 @@ class Standardize(_Step):
             spread = spread + spread_here + apart**2 * (n * n_here / (n + n_here))
             mean = mean + apart * (n_here / (n + n_here))
             n += n_here
-        _require_sums(spread)
+        require_sums(spread)
         deviation = np.sqrt(spread / max(n, 1))
         constant = deviation <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
         deviation[constant] = 1.0
@@ -353,7 +333,7 @@ class Standardize(_Step):
         return {"mean": mean, "deviation": deviation}, tuple(notes)
 
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
-        rows = _real(rows)
+        rows = real(rows)
         scale = (1.0 / learned["deviation"]).astype(rows.dtype)
         if isinstance(rows, sp.csr_array):
             data = rows.data * scale[rows.indices]
@@ -363,7 +343,7 @@ class Standardize(_Step):
         return centred
 
 
-class L2(_Step):
+class L2(BaseStep):
     """Each row brought to Euclidean length 1; rows of zeros stay so."""
 
     step: Literal["l2"]
@@ -375,10 +355,10 @@ class L2(_Step):
         return {}, (f"l2: {empty} row(s) are all zeros and stayed so.",)
 
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
-        return _unit(_real(rows))
+        return _unit(real(rows))
 
 
-class _Projection(_Step):
+class _Projection(BaseStep):
     """It learns `explained`: the share of the variance, or of the sum of squares, that is kept."""
 
     keeps_columns: ClassVar = False
@@ -398,7 +378,7 @@ class _Projection(_Step):
         name = type(self).__name__.lower()
         if more:
             return self._by_moments(blocks, name), ()
-        rows = _real(first)
+        rows = real(first)
         n_points, n_features = rows.shape
         self._require(n_points, n_features, name)
         if isinstance(rows, sp.csr_array) and self.n >= min(rows.shape):
@@ -407,7 +387,7 @@ class _Projection(_Step):
             return self._by_lanczos(rows, seed), ()
         if n_points >= n_features:
             return self._by_moments(lambda: _in_blocks(rows), name), ()
-        _require_sums(_lengths(rows))
+        require_sums(_lengths(rows))
         mean = rows.mean(axis=0, dtype=np.float64) if self._centred else np.zeros(n_features)
         _, values, vectors = np.linalg.svd(rows - mean.astype(rows.dtype), full_matrices=False)
         return self._learned(vectors, np.square(values), mean, np.square(values).sum()), ()
@@ -425,7 +405,7 @@ class _Projection(_Step):
     def _by_lanczos(self, rows: Matrix, seed: int) -> Arrays:
         from sklearn import decomposition
 
-        _require_sums(_lengths(rows))
+        require_sums(_lengths(rows))
         if self._centred:
             pca = decomposition.PCA(self.n, svd_solver="arpack", random_state=seed).fit(rows)
             mean = np.asarray(pca.mean_, dtype=np.float64).ravel()
@@ -459,7 +439,7 @@ class _Projection(_Step):
             )
 
     def apply(self, rows: Matrix, learned: Arrays) -> Matrix:
-        rows = _real(rows)
+        rows = real(rows)
         components = learned["components"].T.astype(rows.dtype)
         mean = learned["mean"].astype(rows.dtype)
         if isinstance(rows, sp.csr_array):
@@ -496,7 +476,7 @@ class SVD(_Projection):
 
 
 Step = Annotated[
-    Words | Missing | Tfidf | Standardize | L2 | PCA | SVD, Field(discriminator="step")
+    Words | Missing | Tfidf | Standardize | L2 | PCA | SVD | FFT, Field(discriminator="step")
 ]
 """One step as a client sends it: `{"step": "pca", "n": 50}`."""
 
@@ -534,14 +514,10 @@ def _moments(blocks: Blocks, name: str, centred: bool) -> tuple[Float, Float, in
         total += wide.sum(axis=0)
         square += wide.T @ wide
         n += len(wide)
-    _require_sums(square)
+    require_sums(square)
     if not centred:
         return square / n, origin, n
     return square / n - np.outer(total, total) / n**2, origin + total / n, n
-
-
-def _real(rows: Matrix) -> Matrix:
-    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
 
 
 def _lengths(rows: Matrix) -> Float:
@@ -557,7 +533,7 @@ def _lengths(rows: Matrix) -> Float:
 
 def _unit(rows: Matrix) -> Matrix:
     length = _lengths(rows)
-    _require_sums(length)
+    require_sums(length)
     scale = np.divide(1.0, length, out=np.ones_like(length), where=length > 0)
     scale = scale.astype(rows.dtype)
     if isinstance(rows, sp.csr_array):
@@ -565,16 +541,6 @@ def _unit(rows: Matrix) -> Matrix:
         return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
     unit: Matrix = rows * scale[:, None]
     return unit
-
-
-def _require_sums(sums: npt.NDArray[Any]) -> None:
-    """Raises UsageError if sums of squares have overflowed."""
-    if not np.isfinite(sums).all():
-        raise UsageError(
-            "Input 'features' has values whose squares overflow; scale the input down.",
-            code="too-large",
-            role="features",
-        )
 
 
 def _require_counts(rows: Matrix, first_row: int) -> None:

@@ -18,7 +18,7 @@ Run: TypeAlias = str | tuple[str, Mapping[str, Any]] | Mapping[str, Any]
 ROLES = frozenset(role for facts in METHODS.values() for role in facts.inputs)
 
 
-_NEW_COLUMNS = ("pca", "svd", "words")
+_NEW_COLUMNS = ("fft", "pca", "svd", "words")
 """Steps whose columns are others than they were given."""
 
 

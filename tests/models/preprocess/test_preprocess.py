@@ -216,3 +216,55 @@ def test_squares_that_overflow_are_refused(
     values = np.random.default_rng(0).normal(size=shape) * 1e200
     with pytest.raises(UsageError, match="overflow"):
         prepared([step], kind(values))
+
+
+def magnitudes(series: Float, n: int) -> Float:
+    """Frequency by frequency, as the discrete Fourier transform is defined."""
+    length = len(series)
+    turns = np.exp(-2j * np.pi * np.outer(np.arange(n), np.arange(length)) / length)
+    return np.abs((turns * series).sum(axis=1)) / np.sqrt(length)
+
+
+@pytest.mark.parametrize(("series", "n"), [(1, None), (1, 3), (3, None), (3, 2), (15, None)])
+def test_fft_is_the_transform_of_each_series(
+    series: int, n: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "_BLOCK_BYTES", 8 * 15 * 7)
+    length = 15 // series
+    kept = n or length // 2 + 1
+    expected = np.array(
+        [
+            np.concatenate([magnitudes(one, kept) for one in row.reshape(series, length)])
+            for row in REALS
+        ]
+    )
+    step = {"step": "fft", "n": n, "series": series}
+    for features in (REALS, ArrayRows(REALS)):
+        assert prepared([step], features) == pytest.approx(expected, abs=1e-12)
+    pipeline = fit([step], REALS.astype(np.float32), 0)[0]
+    assert pipeline.n_columns == series * kept
+    assert pipeline.apply(REALS.astype(np.float32)).dtype == np.float32
+
+
+def test_a_shifted_series_has_the_same_frequencies() -> None:
+    shifted = np.stack([np.roll(row, at) for at, row in enumerate(REALS)])
+    assert prepared([{"step": "fft"}], shifted) == pytest.approx(
+        prepared([{"step": "fft"}], REALS), abs=1e-10
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "features", "message"),
+    [
+        ({"series": 4}, REALS, "cannot divide 15 columns into 4 series"),
+        ({"series": 30}, REALS, "cannot divide 15 columns into 30 series"),
+        ({"n": 9}, REALS, "15 values; at most 8"),
+        ({}, sp.csr_array(COUNTS), "not sparse ones"),
+        ({}, np.full((3, 4), 1e308), "overflow"),
+    ],
+)
+def test_rows_that_are_no_such_series_are_refused(
+    step: dict[str, Any], features: Any, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        prepared([{"step": "fft", **step}], features)

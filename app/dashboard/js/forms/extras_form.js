@@ -34,6 +34,7 @@ const STEPS = {
   l2: "Bring rows to length 1",
   pca: "Principal components",
   svd: "Truncated SVD",
+  fft: "Frequencies of series",
 };
 const MOST_STEPS = 8;
 
