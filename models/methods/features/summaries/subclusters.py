@@ -82,8 +82,8 @@ def placed(features: Array, centres: Float, crew: Crew) -> tuple[Int, float]:
 
 
 def piece(features: Array, given: Piece, threads: int, progress: Progress) -> Arrays:
-    """For each share of a piece: count, total, square of its subclusters, empty where there are more
-    than `most`; or near and total of its rows."""
+    """For each share of a piece count, total and square of its subclusters, empty where there are
+    more than `most`; or near and total of its rows."""
     shared = row_sums.shared_of(given)
 
     def summed(share: tuple[int, int]) -> Arrays:
