@@ -59,7 +59,7 @@ AT_A_TIME = 512
 """Clusters whose edges one thread measures at a time."""
 
 ORDER_ROUNDS = 8
-"""Rounds in which nodes are put in order: groups at least threefold in each, some thousand nodes."""
+"""Rounds in which nodes are put in order; groups are at least twice as large after each."""
 
 STEP = 2_000
 """Merges between two reports of progress, at least."""
@@ -142,10 +142,10 @@ class _Rounds:
     """The clusters of a graph of n nodes and E edges, and the merges so far.
 
     halves : (2 E,) of type `loops.HALF`. head, tail : (n,) the first and last half in each
-    cluster's list. link : (n,) what a cluster has become. number : (n,) its number in the merges. size, spread :
-    (n,), centre : (n, D), as in `graph_linkage.Clusters`. least : (n,) lower bounds. heap, place,
-    level : by `least`. changed, measured : (n,) the number of merges at that time. moved,
-    noted, note : (n,), of a round.
+    cluster's list. link : (n,) what a cluster has become. number : (n,) its number in the merges.
+    size, spread : (n,), centre : (n, D), as in `graph_linkage.Clusters`. least : (n,) lower bounds.
+    heap, place, level : by `least`. changed, measured : (n,) the number of merges at that time.
+    moved, noted, note : (n,), of a round.
     merges, height : of all merges, filled up to `n_done`. seen : (n + 1,) for each thread.
     """
 

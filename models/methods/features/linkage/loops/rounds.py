@@ -2,10 +2,10 @@
 
 Clusters have a centre, a mean squared distance to it and a size, from which every length follows
 (`edges.WARD` and the linkages after it). Each has a list of half-edges: a half leads to the cluster
-`other`, or to what that has become, is `length` long as measured from here, and `follow` is the next
-one, -1 after the last. The halves of a node lie side by side at first. Lists are joined as they are
-when clusters merge; a half that leads inside, or a second one to the same cluster, is dropped when
-the list is next gone through.
+`other`, or to what that has become, is `length` long as measured from here, and `follow` is the
+next one, -1 after the last. The halves of a node lie side by side at first. Lists are joined as
+they are when clusters merge; a half that leads inside, or a second one to the same cluster, is
+dropped when the list is next gone through.
 
 Every edge is at least as long as the least that is known of one of its two ends, `least`. So the
 smallest of these in a heap bounds all edges from below. A round takes the clusters out whose least
@@ -34,7 +34,7 @@ from models.methods.features.linkage.loops.edges import MEDIAN, SPREAD, WARD, dr
 
 HALF = np.dtype([("length", np.float64), ("other", np.int32), ("follow", np.int32)])
 WIDE_HALF = np.dtype([("length", np.float64), ("other", np.int64), ("follow", np.int64)])
-"""A half, in one line of a cache; a wide one where there are more than `follow` counts otherwise."""
+"""A half, within one line of a cache; wide where `follow` would not reach all of them otherwise."""
 
 SHARE = 0.125
 """How far a cluster's edges may have moved in a round without being measured, as a part of epsilon
@@ -401,7 +401,7 @@ def merge_round(
             measured[b] = n_done if is_exact else -1
             moved[b], farthest = drifted, max(farthest, drifted)
             noted[b], note[b] = round_, min(own if not is_exact else bound, shortest)
-            # Before the least of the union changes, which would hide where the heap is out of order.
+            # Before the least of the union changes, for which the heap would be out of order.
             if place[a] >= 0:
                 n_heap = drop(a, n_heap, heap, place, level, least)
             least[b] = shortest if is_exact else max(0.0, note[b] - 2.0 * farthest)
