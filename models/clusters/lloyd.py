@@ -209,9 +209,7 @@ def sums_of(
 ) -> Sums:
     """The sums over rows [start, stop)."""
 
-    at = origin(centers)
-    kind = np.float32 if _is_single(features.dtype) else np.float64
-    near = _Nearest(at.astype(kind), (centers - at).astype(kind))
+    near = _Nearest.of(centers, features.dtype)
     step = max(1, BLOCK // max(features.shape[1], len(centers)))
     groups = [
         range(first, min(first + GROUP * step, stop), step)
@@ -241,8 +239,20 @@ def sums_of(
             return _added(all_sums(pool))
 
 
+def sums_of_rows(values: Array, centers: Float) -> Sums:
+    """The sums over some rows in memory, as `sums_of`."""
+    return _Nearest.of(centers, values.dtype).sums(values)
+
+
 class _Nearest:
     """Sums of blocks for one set of centres, (K, D), moved to `at` already."""
+
+    @classmethod
+    def of(cls, centers: Float, dtype: np.dtype[Any]) -> _Nearest:
+        """For rows of a type."""
+        at = origin(centers)
+        kind = np.float32 if _is_single(dtype) else np.float64
+        return cls(at.astype(kind), (centers - at).astype(kind))
 
     def __init__(self, at: Array, centers: Array) -> None:
         self._at, self._centers = at, centers

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from models.clusters import lloyd
+from models.methods.partitions.means import batch_rows
 from models.methods.partitions.mixtures import gaussian_rows, multinomial_rows, topic_rows
 from tests.contract.contract_kit import EXAMPLES, House
 from umbel.testing import ROLES, Checkpoints, Example
@@ -35,6 +36,7 @@ class TestCheckpoints(House, Checkpoints):
 
     @pytest.fixture(autouse=True)
     def by_rows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(batch_rows, "WHOLE", 1)
         for module in (lloyd, gaussian_rows, multinomial_rows, topic_rows):
             monkeypatch.setattr(module, "WHOLE", 1)
             monkeypatch.setattr(module, "SAMPLE", 1)

@@ -11,5 +11,6 @@ What they are made of:
 - `linkage`: agglomeration of matrices and of graphs, for `hac`.
 - `growing`: which leaf is split next, and how, for `hkm`, `hsc` and `bisecting_kmeans`.
 - `density`: the condensed tree of `hdbscan`, and new rows in it.
+- `summaries`: rows summed up in subclusters, which add up, for `birch`.
 - `boxes`: the tree of bounding boxes that `perch` grows.
 """

@@ -10,6 +10,10 @@ left out.
 With `n_clusters`, subclusters are grouped by ward linkage of their centres, as in scikit-learn, and
 the tree has the levels root, clusters, subclusters.
 
+More than 16.8 million values are summed up in at most 16 shares of the rows, a tree for each, and
+one tree takes up the subclusters of all (`summaries.subclusters`): by a crew, with the same tree
+for any number of workers and threads, which is another one than that of the rows in a row.
+
 The tree depends on the order of the points, which is the order of the rows. Points are centred
 first, which keeps the radii of data far from the origin from being lost to rounding.
 
@@ -41,36 +45,23 @@ from pydantic import Field
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from models.arrays import Array, Float, Int, row_blocks
+from models.arrays import Array, Arrays, Float, Int, row_blocks
 from models.clusters.kmeans import SMALLEST_VARIANCE, squared_distances
 from models.errors import UsageError
 from models.inputs.checks import refuse_clusters, require_points, require_squares, require_width
 from models.inputs.data import Data, require_finite
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.features.summaries import subclusters
 from models.node_names.by_input import POINT_NAMES, by_points
 from models.numerics.agglomeration import merged_points
 from models.numerics.rows import log_softmax
 from models.parameters import Params
 from models.running.budget import Cost
-from models.running.progress import Progress
+from models.running.progress import Piece, Progress
 from models.tree.build import from_parents, levels_below
 from models.tree.parents import places
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary, paths
-
-
-def nearest_centre(points: Array, centres: Float) -> tuple[Int, float]:
-    """(n_points,) the nearest centre of each point, and the sum of the squared distances.
-
-    O(N L D) time, without an (N, L) matrix.
-    """
-    nearest = np.empty(len(points), dtype=np.int64)
-    total = 0.0
-    for block in row_blocks(len(points), max(len(centres), points.shape[1]), 1 << 20):
-        squared = squared_distances(points[block], centres)
-        nearest[block] = squared.argmin(axis=1)
-        total += float(squared[np.arange(len(squared)), nearest[block]].sum())
-    return nearest, total
 
 
 def model_of(centres: Float, total: float, shape: tuple[int, ...]) -> Model:
@@ -126,7 +117,6 @@ def _falling(mass: Float, start: Int) -> Float:
 
 
 FIRST_THRESHOLD = 0.1
-BATCH = 1000
 RAISE_FACTOR = 1.5
 N_REFINEMENTS = 3
 
@@ -183,11 +173,13 @@ class Birch(Method[BirchParams]):
         if len(shapes.get("features", ())) != 2:
             return 0
         n_points, n_features = shapes["features"]
-        n_leaves = min(n_points, params.max_leaves + BATCH)
+        n_leaves = min(n_points, params.max_leaves + subclusters.BATCH)
         # A node has room for all its centres, about half of it used; a subcluster has two vectors.
         tree = n_leaves * (8 * n_features * (2 * 2 + 2) + 2000)
         pairs = 8 * n_leaves * n_leaves // 2 if params.n_clusters else 0
-        return tree + pairs + 16 * n_points
+        shares = subclusters.SHARES * 8 * n_leaves * (n_features + 2)
+        joined = 2 * shares if subclusters.is_large((n_points, n_features)) else 0
+        return tree + pairs + 16 * n_points + joined
 
     def _check(self, data: Data, params: BirchParams) -> None:
         features = require_points(data)
@@ -208,7 +200,7 @@ class Birch(Method[BirchParams]):
     def _fit(self, data: Data, params: BirchParams, run: Run) -> Fitted:
         features = data.dense("features")
         mean = features.mean(axis=0, dtype=np.float64)
-        grown, threshold, notes = _grow(features, mean, params, run.progress)
+        grown, threshold, notes = _grow(features, mean, params, run)
         run.progress(0.8, "placing points")
         parent, leaf, sums = _nodes(grown)
         centres = sums.centre[leaf - 1]
@@ -222,7 +214,7 @@ class Birch(Method[BirchParams]):
             parent = np.concatenate([[-1], np.zeros_like(within, dtype=np.int64), group + 1])
             leaf = np.arange(len(group)) + 1 + params.n_clusters
         centres = centres + mean
-        near, total = nearest_centre(features, centres)
+        near, total = subclusters.placed(features, centres, run.crew)
         name = np.full(len(parent), None, dtype=object)
         name[leaf] = [str(number) for number in range(len(leaf))]
         tree = contract_unary(
@@ -247,26 +239,38 @@ class Birch(Method[BirchParams]):
             warnings=notes,
         )
 
+    def _piece(
+        self, data: Data, params: BirchParams, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        return subclusters.piece(data.dense("features"), piece, threads, progress)
+
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the nearest subcluster; a node's probability is the mass of those under it."""
         return place(model, tree, data)
 
 
 def _grow(
-    features: Array, mean: Float, params: BirchParams, progress: Progress
+    features: Array, mean: Float, params: BirchParams, run: Run
 ) -> tuple[Any, float, tuple[str, ...]]:
     """scikit-learn's tree within `max_leaves`, its threshold, and warnings."""
+    bounds = params.branching, params.max_leaves
+
+    def grown_by(threshold: float) -> Any:
+        if subclusters.is_large(features.shape):
+            return subclusters.joined(features, mean, threshold, *bounds, run.crew, run.progress)
+        return subclusters.grown(features, mean, threshold, *bounds, run.progress)
+
     first = low = high = params.threshold or _first_threshold(features, mean)
-    grown = _grown(features, mean, first, params, progress)
+    grown = grown_by(first)
     while grown is None:
         low, high = high, high * RAISE_FACTOR
-        grown = _grown(features, mean, high, params, progress)
+        grown = grown_by(high)
     if high == first:
         return grown, first, ()
     # The number of subclusters can fall steeply: of a few thresholds, the lowest that suffices.
     for _ in range(N_REFINEMENTS):
         middle = float(np.sqrt(low * high))
-        finer = _grown(features, mean, middle, params, progress)
+        finer = grown_by(middle)
         if finer is None:
             low = middle
         else:
@@ -276,30 +280,6 @@ def _grow(
         f"subclusters; the threshold was raised to {high:.4g}.",
     )
     return grown, high, notes if params.threshold is not None else ()
-
-
-def _grown(
-    features: Array, mean: Float, threshold: float, params: BirchParams, progress: Progress
-) -> Any:
-    """scikit-learn's estimator; None as soon as it has more than `max_leaves` subclusters."""
-    from sklearn import config_context
-    from sklearn.cluster import Birch as ScikitBirch
-
-    grown = ScikitBirch(
-        threshold=threshold,
-        branching_factor=params.branching,
-        n_clusters=None,
-        compute_labels=False,
-    )
-    n_points = len(features)
-    for start in range(0, n_points, BATCH):
-        detail = f"{start:,} of {n_points:,} points, threshold {threshold:.4g}"
-        progress(0.05, "summing up", detail)
-        with config_context(assume_finite=True):
-            grown.partial_fit(features[start : start + BATCH] - mean)
-        if len(grown.subcluster_centers_) > params.max_leaves:
-            return None
-    return grown
 
 
 def _first_threshold(features: Array, mean: Float) -> float:

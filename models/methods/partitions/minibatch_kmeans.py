@@ -5,6 +5,10 @@ then they are moved by batches that together hold each row once a pass, until a 
 lowers the inertia of the sample. The features are read by rows. Clusters are ordered, and the soft
 assignment is made, as by `kmeans`.
 
+Dense features of more than 134 million values are passed over in shares by a crew, from checkpoints
+(`means.batch_rows`): each share of the rows moves the centres by its own batches, and after a pass
+they are averaged. Any number of workers and threads gives the same bits.
+
 The number of clusters is given, or chosen as by `kmeans` (`means.by_criterion`), with k-means on
 the sample.
 
@@ -25,7 +29,7 @@ import numpy as np
 import scipy.sparse as sp
 from pydantic import Field
 
-from models.arrays import Float, Int, Matrix
+from models.arrays import Arrays, Float, Int, Matrix
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.kmeans import KMeansEffort, nearest, seed_rows, spherical, total_inertia
 from models.clusters.placing import bytes_of_logits, empty_cluster_warnings, placed
@@ -41,12 +45,14 @@ from models.inputs.checks import (
 )
 from models.inputs.data import Data, require_finite
 from models.inputs.frames import Frame
+from models.inputs.rows import Rows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.methods.partitions.means import batch_rows
 from models.methods.partitions.means.batches import sample, shuffled
 from models.methods.partitions.means.by_criterion import choose_number, require_dense_for_gap
 from models.parameters import Seed
 from models.running.budget import Cost
-from models.running.progress import Progress, subprogress
+from models.running.progress import Piece, Progress, subprogress
 from models.running.threads import limited
 from models.tree.build import from_partition
 from models.tree.tree import Tree
@@ -120,6 +126,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     placing = "the cluster with the nearest centre"
     advice = "Ask for fewer clusters, or use a sample of the points."
     example = {"n_clusters": 3}
+    resumes = True
 
     def _memory(self, shapes: Shapes, params: MiniBatchKMeansParams) -> int:
         return bytes_of_logits(shapes, params.most)
@@ -136,9 +143,7 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
         require_distinct(features, params.fewest, params.count_parameter)
 
     def _fit(self, data: Data, params: MiniBatchKMeansParams, run: Run) -> Fitted:
-        given = by_rows(data)
-        frame = Frame.of(given, scaled_beyond=None)
-        features = frame.rows(given)
+        given, frame, features = _framed(data)
         run.progress(0.0, "drawing a sample")
         least = SAMPLE if params.choose is None else CHOICE_SAMPLE
         n_rows = max(least, 3 * params.batch_size, 10 * params.most)
@@ -165,7 +170,20 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
                 )
         start = 0.05 if params.choose is None else 0.5
         passes = subprogress(run.progress, start, 0.9)
-        centers, n_iter, settled = _refine(features, centers, drawn, params, run.rng, passes)
+        if batch_rows.in_shares(features):
+            assert isinstance(features, Rows)
+            assert isinstance(drawn, np.ndarray)
+            effort_of_pass = batch_rows.Effort(
+                max(params.batch_size, len(centers)),
+                params.max_iter,
+                params.tol,
+                params.reassignment_ratio,
+            )
+            centers, n_iter, settled = batch_rows.refined(
+                features, centers, drawn, effort_of_pass, run, passes
+            )
+        else:
+            centers, n_iter, settled = _refine(features, centers, drawn, params, run.rng, passes)
         run.progress(0.9, "assigning points")
         partition = spherical(given, frame.back(centers))
         if not settled:
@@ -202,10 +220,29 @@ class MiniBatchKMeans(Method[MiniBatchKMeansParams]):
     def _logits(self, model: Model, data: Data) -> Float:
         return self._placed(model, data)[1]
 
+    def _piece(
+        self,
+        data: Data,
+        params: MiniBatchKMeansParams,
+        piece: Piece,
+        progress: Progress,
+        threads: int,
+    ) -> Arrays:
+        features = _framed(data)[2]
+        assert isinstance(features, Rows)
+        return batch_rows.piece(features, piece, threads, progress)
+
     def _placed(self, model: Model, data: Data) -> tuple[Int, Float]:
         features = by_rows(data)
         require_width(features, model.arrays["centers"].shape[1])
         return nearest(model, features)
+
+
+def _framed(data: Data) -> tuple[Points, Frame, Points]:
+    """The features as given, their frame, and in it."""
+    given = by_rows(data)
+    frame = Frame.of(given, scaled_beyond=None)
+    return given, frame, frame.rows(given)
 
 
 def _seeds(drawn: Matrix, params: MiniBatchKMeansParams, rng: np.random.Generator) -> Float:

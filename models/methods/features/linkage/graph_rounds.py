@@ -58,6 +58,9 @@ ROUND_EDGE_BYTES = 40
 AT_A_TIME = 512
 """Clusters whose edges one thread measures at a time."""
 
+ORDER_ROUNDS = 8
+"""Rounds in which nodes are put in order; groups are at least twice as large after each."""
+
 STEP = 2_000
 """Merges between two reports of progress, at least."""
 
@@ -78,7 +81,8 @@ def agglomerate_nearly(
     """
     assert rule in BY_CENTRE
     early, node, size = equal_points(graph)
-    state = _Rounds.start(graph, rule, points[graph.first].astype(np.float64), size)
+    order = _order(graph)
+    state = _Rounds.start(graph, rule, points, size, order)
     saved = None if checkpoint is None else checkpoint.load()
     state.fill(None if saved is None or "rounds_merges" not in saved else saved)
     n_rounds, reported = 0, -STEP
@@ -92,7 +96,9 @@ def agglomerate_nearly(
             n_rounds += 1
             if checkpoint is not None:
                 checkpoint.save(state.arrays())
-    return all_merges(graph, early, node, state.merges, state.height)
+    inner = state.merges >= graph.n_nodes
+    late = np.where(inner, state.merges, order[np.where(inner, 0, state.merges)])
+    return all_merges(graph, early, node, late, state.height)
 
 
 def check_epsilon(
@@ -135,21 +141,18 @@ def slack_warnings(epsilon: float) -> tuple[str, ...]:
 class _Rounds:
     """The clusters of a graph of n nodes and E edges, and the merges so far.
 
-    ends : (2 E,) the cluster at each half of an edge. head, tail : (n,) the first and last half in
-    each cluster's list. follow : (2 E,) the next half. length : (2 E,) as measured from each side.
-    link : (n,) what a cluster has become. number : (n,) its number in the merges. size, spread :
-    (n,), centre : (n, D), as in `graph_linkage.Clusters`. least : (n,) lower bounds. heap, place,
-    level : by `least`. changed, measured : (n,) the number of merges at that time. moved,
-    noted, note : (n,), of a round.
+    halves : (2 E,) of type `loops.HALF`. head, tail : (n,) the first and last half in each
+    cluster's list. link : (n,) what a cluster has become. number : (n,) its number in the merges.
+    size, spread : (n,), centre : (n, D), as in `graph_linkage.Clusters`. least : (n,) lower bounds.
+    heap, place, level : by `least`. changed, measured : (n,) the number of merges at that time.
+    moved, noted, note : (n,), of a round.
     merges, height : of all merges, filled up to `n_done`. seen : (n + 1,) for each thread.
     """
 
     rule: int
-    ends: Array
+    halves: Array
     head: Array
     tail: Array
-    follow: Array
-    length: Float
     link: Array
     number: Int
     size: Float
@@ -172,7 +175,9 @@ class _Rounds:
     n_heap: int = 0
 
     @classmethod
-    def start(cls, graph: Graph, rule: GraphRule, centre: Float, size: Int) -> _Rounds:
+    def start(cls, graph: Graph, rule: GraphRule, points: Array, size: Int, order: Int) -> _Rounds:
+        """order : (n,) the nodes of the graph in the order of their numbers here. size : (n,) of
+        the nodes."""
         from models.methods.features.linkage.loops import rounds as loops
 
         n_nodes, n_edges = graph.n_nodes, graph.length.size
@@ -181,28 +186,31 @@ class _Rounds:
         if rule == "ward":
             first, second = weight[graph.ends[:, 0]], weight[graph.ends[:, 1]]
             edge *= np.sqrt(2.0 * first * second / (first + second))
-        kind = np.int32 if 2 * n_edges < 1 << 31 else np.int64
+        narrow = 2 * n_edges < 1 << 31
+        kind = np.int32 if narrow else np.int64
         head, tail = np.empty(n_nodes, kind), np.empty(n_nodes, kind)
-        follow, least = np.empty(2 * n_edges, kind), np.empty(n_nodes)
-        loops.prepare(graph.ends, edge, head, tail, follow, least)
+        halves = np.empty(2 * n_edges, loops.HALF if narrow else loops.WIDE_HALF)
+        rank, least = np.empty(n_nodes, np.int32), np.empty(n_nodes)
+        rank[order] = np.arange(n_nodes, dtype=np.int32)
+        loops.prepare(graph.ends, edge, rank, halves, head, tail, least)
+        # Lengths in single precision are bounds alone, and are measured.
+        known = graph.length.dtype == np.float64
         return cls(
             rule=GRAPH_RULES.index(rule),
-            ends=graph.ends.ravel().copy(),
+            halves=halves,
             head=head,
             tail=tail,
-            follow=follow,
-            length=np.empty(2 * n_edges),
             link=np.arange(n_nodes, dtype=np.int32),
             number=np.arange(n_nodes),
-            size=weight,
-            centre=centre,
+            size=weight[order],
+            centre=points[graph.first[order]].astype(np.float64),
             spread=np.zeros(n_nodes),
             least=least,
             heap=np.empty(n_nodes, np.int32),
             place=np.empty(n_nodes, np.int32),
             level=np.zeros(n_nodes, np.int8),
             changed=np.zeros(n_nodes, np.int32),
-            measured=np.full(n_nodes, -1, np.int32),
+            measured=np.full(n_nodes, 0 if known else -1, np.int32),
             moved=np.zeros(n_nodes),
             noted=np.zeros(n_nodes, np.int32),
             note=np.zeros(n_nodes),
@@ -236,8 +244,8 @@ class _Rounds:
             self.height[: self.n_done] = saved["rounds_height"]
             self.least[:] = saved["rounds_least"]
             loops.replay(
-                self.rule, done, self.link, self.number, self.head, self.tail, self.follow,
-                self.size, self.centre, self.spread,
+                self.rule, done, self.link, self.number, self.halves, self.head, self.tail,
+                self.changed, self.measured, self.size, self.centre, self.spread,
             )  # fmt: skip
         self.n_heap = loops.fill(self.link, self.least, self.heap, self.place, self.level)
 
@@ -258,26 +266,32 @@ class _Rounds:
             parts = [taken[share] for share in shares]
             list(pool.map(self._scan, parts, self.seen))
         bound, one, other, apart = loops.candidates(
-            epsilon, taken, self.n_heap, self.ends, self.head, self.follow, self.length, self.least,
-            self.heap, self.place,
+            epsilon, taken, self.n_heap, self.halves, self.head, self.least, self.heap, self.place,
         )  # fmt: skip
         order = np.lexsort((other, one, apart))
         self.n_done, self.n_heap = loops.merge_round(
             self.rule, epsilon, bound, self.n_done, self.n_heap, one, other, apart, order, taken,
-            self.ends, self.head, self.tail, self.follow, self.length, self.link, self.number,
-            self.changed, self.measured, self.seen[0], self.moved, self.noted, self.note, self.size,
-            self.centre, self.spread, self.least, self.heap, self.place, self.level, self.merges,
-            self.height,
+            self.halves, self.head, self.tail, self.link, self.number, self.changed, self.measured,
+            self.seen[0], self.moved, self.noted, self.note, self.size, self.centre, self.spread,
+            self.least, self.heap, self.place, self.level, self.merges, self.height,
         )  # fmt: skip
 
     def _scan(self, clusters: Array, seen: Array) -> None:
         from models.methods.features.linkage.loops import rounds as loops
 
         loops.scan(
-            self.rule, self.n_done, clusters, self.ends, self.head, self.tail, self.follow,
-            self.length, self.link, self.changed, self.measured, seen, self.size, self.centre,
-            self.spread, self.least,
+            self.rule, self.n_done, clusters, self.halves, self.head, self.tail, self.link,
+            self.changed, self.measured, seen, self.size, self.centre, self.spread, self.least,
         )  # fmt: skip
+
+
+def _order(graph: Graph) -> Int:
+    """The nodes of a graph, those that merge early side by side in memory."""
+    from models.methods.features.linkage.loops import rounds as loops
+
+    order = np.empty(graph.n_nodes, dtype=np.int64)
+    loops.near_order(graph.ends, graph.length, ORDER_ROUNDS, order)
+    return order
 
 
 def _shares(n_taken: int, threads: int) -> Iterator[slice]:

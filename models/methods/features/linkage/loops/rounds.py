@@ -1,10 +1,11 @@
 """Rounds of merges along the edges of a graph, each nearly the best at its time, compiled by numba.
 
 Clusters have a centre, a mean squared distance to it and a size, from which every length follows
-(`edges.WARD` and the linkages after it). Each has a list of half-edges: half `h` is in the list of
-the cluster at place `h` of the edges' ends, and leads to the one at place `h ^ 1`, or to what that
-has become. Lists are joined as they are when clusters merge; a half that leads inside, or a second
-one to the same cluster, is dropped when the list is next gone through.
+(`edges.WARD` and the linkages after it). Each has a list of half-edges: a half leads to the cluster
+`other`, or to what that has become, is `length` long as measured from here, and `follow` is the
+next one, -1 after the last. The halves of a node lie side by side at first. Lists are joined as
+they are when clusters merge; a half that leads inside, or a second one to the same cluster, is
+dropped when the list is next gone through.
 
 Every edge is at least as long as the least that is known of one of its two ends, `least`. So the
 smallest of these in a heap bounds all edges from below. A round takes the clusters out whose least
@@ -30,6 +31,10 @@ import numpy as np
 from numba import njit
 
 from models.methods.features.linkage.loops.edges import MEDIAN, SPREAD, WARD, drop, rise, sink
+
+HALF = np.dtype([("length", np.float64), ("other", np.int32), ("follow", np.int32)])
+WIDE_HALF = np.dtype([("length", np.float64), ("other", np.int64), ("follow", np.int64)])
+"""A half, within one line of a cache; wide where `follow` would not reach all of them otherwise."""
 
 SHARE = 0.125
 """How far a cluster's edges may have moved in a round without being measured, as a part of epsilon
@@ -108,23 +113,78 @@ def _unite(linkage, a, b, size, centre, spread):
 
 
 @njit(cache=True, nogil=True)
-def prepare(ends, length, head, tail, follow, least):
-    """Fill the lists, and `least` with the shortest edge of each cluster."""
-    head[:] = -1
-    tail[:] = -1
-    least[:] = np.inf
-    for edge in range(length.size):
-        for side in range(2):
-            half, cluster = 2 * edge + side, ends[edge, side]
-            follow[half] = head[cluster]
-            if head[cluster] < 0:
-                tail[cluster] = half
-            head[cluster] = half
-            least[cluster] = min(least[cluster], length[edge])
+def near_order(ends, length, n_rounds, order):
+    """Fill `order` with all nodes, those that merge early side by side: components that join along
+    their shortest edges, in rounds as of Boruvka's, one behind the other. O(E) for each round."""
+    n = order.size
+    link, last = np.arange(n, dtype=np.int32), np.arange(n, dtype=np.int32)
+    behind, best = np.full(n, -1, dtype=np.int32), np.empty(n, dtype=np.int64)
+    for _ in range(n_rounds):
+        best[:] = -1
+        for edge in range(length.size):
+            a, b = link[ends[edge, 0]], link[ends[edge, 1]]
+            if a != b:
+                if best[a] < 0 or length[edge] < length[best[a]]:
+                    best[a] = edge
+                if best[b] < 0 or length[edge] < length[best[b]]:
+                    best[b] = edge
+        for node in range(n):
+            if best[node] < 0:
+                continue
+            a, b = _root(link, ends[best[node], 0]), _root(link, ends[best[node], 1])
+            if a != b:
+                a, b = min(a, b), max(a, b)
+                behind[last[a]] = b
+                last[a] = last[b]
+                link[b] = a
+        for node in range(n):
+            link[node] = _root(link, node)
+    n_filled = 0
+    for node in range(n):
+        at = node if link[node] == node else -1
+        while at >= 0:
+            order[n_filled] = at
+            n_filled += 1
+            at = behind[at]
 
 
 @njit(cache=True, nogil=True)
-def replay(linkage, merges, link, number, head, tail, follow, size, centre, spread):
+def prepare(ends, length, rank, halves, head, tail, least):
+    """Fill the lists, and `least` with the shortest edge of each cluster.
+
+    rank : (n,) the number here of each node of the edges.
+    """
+    tail[:] = 0
+    for edge in range(length.size):
+        tail[rank[ends[edge, 0]]] += 1
+        tail[rank[ends[edge, 1]]] += 1
+    at = 0
+    for cluster in range(head.size):
+        head[cluster] = at
+        at += tail[cluster]
+        tail[cluster] = head[cluster]
+    least[:] = np.inf
+    for edge in range(length.size):
+        for side in range(2):
+            cluster = rank[ends[edge, side]]
+            half = tail[cluster]
+            halves[half].other = rank[ends[edge, 1 - side]]
+            halves[half].length = length[edge]
+            halves[half].follow = half + 1
+            tail[cluster] = half + 1
+            least[cluster] = min(least[cluster], length[edge])
+    for cluster in range(head.size):
+        if tail[cluster] == head[cluster]:
+            head[cluster], tail[cluster] = -1, -1
+        else:
+            tail[cluster] -= 1
+            halves[tail[cluster]].follow = -1
+
+
+@njit(cache=True, nogil=True)
+def replay(
+    linkage, merges, link, number, halves, head, tail, changed, measured, size, centre, spread
+):  # fmt: skip
     """Make merges of an earlier attempt again, on what `prepare` filled."""
     n_points = link.size
     slot = np.empty(n_points + len(merges), dtype=np.int64)
@@ -132,19 +192,21 @@ def replay(linkage, merges, link, number, head, tail, follow, size, centre, spre
     for merge in range(len(merges)):
         a, b = _smaller(slot[merges[merge, 0]], slot[merges[merge, 1]], size)
         _unite(linkage, a, b, size, centre, spread)
-        _append(a, b, head, tail, follow)
+        _append(a, b, halves, head, tail)
         link[a] = b
         number[b] = n_points + merge
+        changed[b] = merge + 1
+        measured[b] = -1
         slot[n_points + merge] = b
 
 
 @njit(cache=True, inline="always")
-def _append(a, b, head, tail, follow):
+def _append(a, b, halves, head, tail):
     """Put the list of a behind that of b."""
     if head[b] < 0:
         head[b], tail[b] = head[a], tail[a]
     elif head[a] >= 0:
-        follow[tail[b]] = head[a]
+        halves[tail[b]].follow = head[a]
         tail[b] = tail[a]
 
 
@@ -179,8 +241,8 @@ def take(epsilon, n_heap, least, heap, place, level, taken):
 
 @njit(cache=True, nogil=True)
 def scan(
-    linkage, clock, clusters, ends, head, tail, follow, length, link, changed, measured, seen,
-    size, centre, spread, least,
+    linkage, clock, clusters, halves, head, tail, link, changed, measured, seen, size, centre,
+    spread, least,
 ):  # fmt: skip
     """Measure the edges of clusters where they may have changed, and find the least of each.
 
@@ -192,19 +254,19 @@ def scan(
         mark, shortest, before, half = seen[n], np.inf, -1, head[cluster]
         since = measured[cluster]
         while half >= 0:
-            behind = follow[half]
-            other = _root(link, ends[half ^ 1])
-            ends[half ^ 1] = other
+            behind = halves[half].follow
+            other = _root(link, halves[half].other)
+            halves[half].other = other
             if other == cluster or seen[other] == mark:
                 if before < 0:
                     head[cluster] = behind
                 else:
-                    follow[before] = behind
+                    halves[before].follow = behind
             else:
                 seen[other] = mark
                 if changed[other] > since or changed[cluster] > since:
-                    length[half] = _apart(linkage, cluster, other, size, centre, spread)
-                shortest = min(shortest, length[half])
+                    halves[half].length = _apart(linkage, cluster, other, size, centre, spread)
+                shortest = min(shortest, halves[half].length)
                 before = half
             half = behind
         tail[cluster] = before
@@ -213,7 +275,7 @@ def scan(
 
 
 @njit(cache=True, nogil=True)
-def candidates(epsilon, taken, n_heap, ends, head, follow, length, least, heap, place):
+def candidates(epsilon, taken, n_heap, halves, head, least, heap, place):
     """The bound on all edges, and the edges within (1 + epsilon) of it: (bound, lower cluster,
     higher one, length)."""
     bound = least[heap[0]] if n_heap else np.inf
@@ -231,38 +293,38 @@ def candidates(epsilon, taken, n_heap, ends, head, follow, length, least, heap, 
                 continue
             half = head[cluster]
             while half >= 0:
-                there = ends[half ^ 1]
+                there, long = halves[half].other, halves[half].length
                 # An edge between two that were taken out is in both lists.
-                if length[half] <= most and (place[there] >= 0 or cluster < there):
+                if long <= most and (place[there] >= 0 or cluster < there):
                     if filling:
                         one[n], other[n] = min(cluster, there), max(cluster, there)
-                        apart[n] = length[half]
+                        apart[n] = long
                     n += 1
-                half = follow[half]
+                half = halves[half].follow
     return bound, one, other, apart
 
 
 @njit(cache=True)
 def _measure(
-    linkage, part, union, other_part, bound, round_, mark, ends, head, tail, follow, length, link,
-    seen, noted, note, size, centre, spread,
+    linkage, part, union, other_part, bound, round_, mark, halves, head, tail, link, seen, noted,
+    note, size, centre, spread,
 ):  # fmt: skip
     """The shortest edge of a part of the union and where it leads. The part's list loses what leads
     inside or twice to the same cluster; edges below the bound are noted at their other ends."""
     shortest, nearest, before, half = np.inf, -1, -1, head[part]
     while half >= 0:
-        behind = follow[half]
-        other = _root(link, ends[half ^ 1])
-        ends[half ^ 1] = other
+        behind = halves[half].follow
+        other = _root(link, halves[half].other)
+        halves[half].other = other
         if other in (part, other_part) or seen[other] == mark:
             if before < 0:
                 head[part] = behind
             else:
-                follow[before] = behind
+                halves[before].follow = behind
         else:
             seen[other] = mark
             apart = _apart(linkage, union, other, size, centre, spread)
-            length[half] = apart
+            halves[half].length = apart
             if apart < shortest or (apart == shortest and other < nearest):
                 shortest, nearest = apart, other
             if apart < bound and (noted[other] != round_ or apart < note[other]):
@@ -275,9 +337,9 @@ def _measure(
 
 @njit(cache=True, nogil=True)
 def merge_round(
-    linkage, epsilon, bound, n_done, n_heap, one, other, apart, order, taken, ends, head, tail,
-    follow, length, link, number, changed, measured, seen, moved, noted, note, size, centre, spread,
-    least, heap, place, level, merges, height,
+    linkage, epsilon, bound, n_done, n_heap, one, other, apart, order, taken, halves, head, tail,
+    link, number, changed, measured, seen, moved, noted, note, size, centre, spread, least, heap,
+    place, level, merges, height,
 ):  # fmt: skip
     """Merge along candidates in their order, and along an edge that a merge made shorter at once;
     returns the number of merges and of the heap.
@@ -319,29 +381,30 @@ def merge_round(
                 drifted = drift_a
             else:
                 shortest, nearest = _measure(
-                    linkage, a, b, b, bound, round_, mark, ends, head, tail, follow, length, link,
-                    seen, noted, note, size, centre, spread,
+                    linkage, a, b, b, bound, round_, mark, halves, head, tail, link, seen, noted,
+                    note, size, centre, spread,
                 )  # fmt: skip
             if stays_b:
                 drifted = max(drifted, drift_b)
             else:
                 found, there = _measure(
-                    linkage, b, b, a, bound, round_, mark, ends, head, tail, follow, length, link,
-                    seen, noted, note, size, centre, spread,
+                    linkage, b, b, a, bound, round_, mark, halves, head, tail, link, seen, noted,
+                    note, size, centre, spread,
                 )  # fmt: skip
                 if found < shortest or (found == shortest and there < nearest):
                     shortest, nearest = found, there
             is_exact = not stays_a and not stays_b
-            _append(a, b, head, tail, follow)
+            _append(a, b, halves, head, tail)
             link[a] = b
             number[b] = n_points + n_done - 1
             changed[b] = n_done
             measured[b] = n_done if is_exact else -1
             moved[b], farthest = drifted, max(farthest, drifted)
             noted[b], note[b] = round_, min(own if not is_exact else bound, shortest)
-            least[b] = shortest if is_exact else max(0.0, note[b] - 2.0 * farthest)
+            # Before the least of the union changes, for which the heap would be out of order.
             if place[a] >= 0:
                 n_heap = drop(a, n_heap, heap, place, level, least)
+            least[b] = shortest if is_exact else max(0.0, note[b] - 2.0 * farthest)
             if place[b] < 0:
                 heap[n_heap] = b
                 place[b] = n_heap

@@ -139,12 +139,14 @@ def test_a_large_group_that_takes_up_others_one_by_one() -> None:
 
 @pytest.mark.parametrize("rule", BY_CENTRE)
 def test_without_slack_the_merges_are_those_of_the_exact_order(rule: GraphRule) -> None:
-    points = clouds(4, 200, 3)
-    graph = knn(points, 6)
-    merges, height = agglomerate_nearly(graph, rule, points, 0.0, 1, silent)
-    expected, at = agglomerate(graph, rule, points, silent)
-    np.testing.assert_array_equal(np.sort(merges), np.sort(expected))
-    np.testing.assert_allclose(height, at, rtol=1e-9)
+    # Many seeds: a heap that is out of order for a moment shows in few of them.
+    for seed in range(40):
+        points = clouds(seed, 200, 3)
+        graph = knn(points, 6)
+        merges, height = agglomerate_nearly(graph, rule, points, 0.0, 1, silent)
+        expected, at = agglomerate(graph, rule, points, silent)
+        np.testing.assert_array_equal(np.sort(merges), np.sort(expected))
+        np.testing.assert_allclose(height, at, rtol=1e-9)
 
 
 @pytest.mark.parametrize("rule", BY_CENTRE)
