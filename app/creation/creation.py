@@ -126,7 +126,7 @@ class Draft:
     options: Options
     method: str | None = None
     inputs: Mapping[str, str | list[str]] = field(default_factory=dict)
-    inline: Mapping[str, bytes] = field(default_factory=dict)
+    inline: Mapping[str, bytes | memoryview] = field(default_factory=dict)
     params: Mapping[str, Any] = field(default_factory=dict)
     preprocess: tuple[Mapping[str, Any], ...] = ()
     then: MethodStep | None = None

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import mmap
 from collections.abc import Callable, Coroutine
-from typing import Any, ClassVar
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any, ClassVar
 
+from anyio import to_thread
 from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
@@ -17,12 +23,16 @@ from app.http.turns import taker
 from workers.child.json_body import body_apart
 from workers.formats import strict_json
 from workers.formats.strict_json import Bound, NotStrict
+from workers.stores.objects.streams import batches
 
 INLINE_BYTES = 64 << 10
 """Bodies up to this length are parsed on the event loop, in well under a millisecond."""
 
 APART_BYTES = 1 << 20
 """A longer body is parsed in a separate process, which also checks its inputs' long lists."""
+
+BATCH_BYTES = 1 << 20
+"""A longer body that is no JSON is kept in a file, written so much at a time."""
 
 
 class StrictRequest(Request):
@@ -130,6 +140,50 @@ async def read_bounded(request: Request, limit: int, what: str) -> bytes:
             raise too_large(what, limit)
         pieces.append(piece)
     return b"".join(pieces)
+
+
+async def read_mapped(request: Request, limit: int, what: str, folder: Path) -> memoryview:
+    """As `read_bounded`, a long body in a file in `folder` that has no name, and goes with the
+    view: a body takes no memory but its pages that are in use, which the system can take back.
+
+    Raises Refused `full` where there is no room for that file.
+    """
+    stated = content_length(request)
+    if stated is not None and stated > limit:
+        raise too_large(what, limit)
+    head, size = bytearray(), 0
+    with ExitStack() as closed:
+        file: IO[bytes] | None = None
+        async for batch in batches(request.stream(), BATCH_BYTES):
+            size += len(batch)
+            if size > limit:
+                raise too_large(what, limit)
+            if file is None and size <= BATCH_BYTES:
+                head += batch
+                continue
+            try:
+                if file is None:
+                    file = closed.enter_context(await to_thread.run_sync(_nameless, folder))
+                    await to_thread.run_sync(_add, file, bytes(head))
+                    head.clear()
+                await to_thread.run_sync(_add, file, batch)
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                raise Refused("full", f"There is no room to receive {size} bytes.") from error
+        if file is None:
+            return memoryview(bytes(head))
+        return memoryview(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ))
+
+
+def _nameless(folder: Path) -> IO[bytes]:
+    folder.mkdir(0o700, parents=True, exist_ok=True)
+    return TemporaryFile(dir=folder)
+
+
+def _add(file: IO[bytes], batch: bytes) -> None:
+    file.write(batch)
+    file.flush()
 
 
 def parse_json(body: bytes, bound: Bound | None = None) -> Any:

@@ -4,19 +4,25 @@ Cheap requests, refused ones above all, need no queue of `app.http.turns`, but a
 second fill the event loop, so that whatever others do in threads gets the interpreter late. So each
 tenant has a bucket of requests, which are not refused but wait until they are due; a tenant that is
 alone waits for nothing. Links, and addresses that are refused without a key, have buckets that hold
-always. Large documents count as several requests.
+always. Large documents count as several requests, and so does what takes the interpreter long,
+which threads share: with others there, a tenant gets about `PER_S * WORK_S` of it. Whoever has
+had more also lets the requests of others go first, so that these are as fast where the machine is
+busy and has less to share.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import coroutine
+from typing import Any
 
 from anyio.lowlevel import RunVar
 
+from app.http.presence import Presence, presence
 from app.http.problems import Refused
 from app.http.turns import AGAIN_S, Taker
 
@@ -26,10 +32,17 @@ BURST = 200.0
 """Requests that wait for nothing after a rest."""
 LONGEST_S = 10.0
 """A request that would wait longer is refused."""
-NEAR_S = 2.0
-"""For so long after its request a tenant counts as one that is there."""
 BYTES = 16 << 10
 """So much of a document counts as one request more."""
+WORK_S = 0.003
+"""So many seconds of the event loop or of a thread count as one request more."""
+MOST_WORK_S = 0.6
+"""No more than this counts for one request, so that nobody waits for long behind one large tree."""
+GIVES_WAY_S = 0.25
+"""For so long a request that was not due at once waits until others have their answers, ..."""
+_LOOK_S = 0.01
+"""... and looks so often."""
+_COUNTED_S = 0.01
 _KEPT = 10_000
 
 
@@ -48,12 +61,12 @@ class Pace:
         self,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        presence: Presence | None = None,
     ) -> None:
         self._clock = clock
+        self._presence = presence or Presence(clock)
         self._sleep = sleep
         self._buckets: dict[Taker | str, _Bucket] = {}
-        # The tenant of the last request, when it was, and when the last one of any other was.
-        self._latest, self._latest_at, self._others_at = "", -math.inf, -math.inf
 
     async def admit(self, who: Taker | str) -> None:
         """Wait until a request of `who` is due.
@@ -76,6 +89,14 @@ class Pace:
         bucket.left = bucket.left - 1 if held else max(bucket.left - 1, -1.0)
         if held and bucket.left < 0:
             await self._sleep(-bucket.left / PER_S)
+            if isinstance(who, Taker):
+                await self._give_way(who.tenant)
+
+    async def _give_way(self, tenant: str) -> None:
+        for _ in range(round(GIVES_WAY_S / _LOOK_S)):
+            if not self._presence.serves_others(tenant):
+                return
+            await self._sleep(_LOOK_S)
 
     def charge(self, who: Taker, n_bytes: int) -> None:
         """Count a document of this length; what `who` sends next waits."""
@@ -83,13 +104,17 @@ class Pace:
         floor = -PER_S if self._held(whose) else -1.0
         bucket.left = min(bucket.left, max(bucket.left - n_bytes / BYTES, floor))
 
+    def spend(self, who: Taker, seconds: float) -> None:
+        """Count the interpreter's time that a request took; what `who` sends next waits."""
+        whose, bucket = self._of(who)
+        left = bucket.left - seconds / WORK_S
+        bucket.left = left if self._held(whose) else min(bucket.left, max(left, -1.0))
+
     def _of(self, who: Taker | str) -> tuple[Taker | str, _Bucket]:
         now = self._clock()
         if isinstance(who, Taker) and not who.link:
             who = Taker(who.tenant)
-            if who.tenant != self._latest:
-                self._latest, self._others_at = who.tenant, self._latest_at
-            self._latest_at = now
+            self._presence.note(who.tenant)
         bucket = self._buckets.get(who)
         if bucket is None:
             if len(self._buckets) >= _KEPT:
@@ -103,8 +128,7 @@ class Pace:
         """Whether the bucket of `who` holds: another tenant is there, or it is no tenant's."""
         if isinstance(who, str) or who.link:
             return True
-        other = self._others_at if who.tenant == self._latest else self._latest_at
-        return self._clock() - other < NEAR_S
+        return self._presence.others(who.tenant)
 
     def _forget(self, now: float) -> None:
         """Keep nothing of those who have rested."""
@@ -123,6 +147,68 @@ def pace() -> Pace:
     try:
         return _pace.get()
     except LookupError:
-        own = Pace()
+        own = Pace(presence=presence())
         _pace.set(own)
         return own
+
+
+class Meter:
+    """What the request that is being answered has taken of the interpreter. Use it on its loop."""
+
+    def __init__(self, who: Taker) -> None:
+        self._who = who
+        self._counted = 0.0
+        self._waiting = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count seconds of the loop or of a thread, at most `MOST_WORK_S` in all."""
+        self._waiting += seconds
+        if self._waiting >= _COUNTED_S:
+            self.end()
+
+    def end(self) -> None:
+        """Count what has not been counted yet."""
+        seconds = min(self._waiting, MOST_WORK_S - self._counted)
+        self._waiting = 0.0
+        if seconds > 0:
+            self._counted += seconds
+            pace().spend(self._who, seconds)
+
+
+meter: ContextVar[Meter | None] = ContextVar("meter", default=None)
+"""The meter of the request that is being answered; None for those without a key."""
+
+
+async def metered(answer: Awaitable[None], who: Taker) -> None:
+    """Await `answer`, and count the time that its steps take on the event loop as that of `who`;
+    `app.http.streaming.in_turn` adds that of threads."""
+    own, number = Meter(who), presence().begin(who.tenant)
+    meter.set(own)
+    try:
+        await _steps(answer.__await__(), own)
+    finally:
+        presence().end(number)
+        own.end()
+
+
+@coroutine
+def _steps(answer: Generator[Any, Any, None], own: Meter) -> Generator[Any, Any, None]:
+    """As `yield from answer`, with a clock; no exception stays in its frame."""
+    value: Any = None
+    thrown: BaseException | None = None
+    while True:
+        began = time.thread_time()
+        try:
+            awaited = answer.send(value) if thrown is None else answer.throw(thrown)
+        except StopIteration:
+            return
+        finally:
+            thrown = None
+            own.add(time.thread_time() - began)
+        try:
+            value = yield awaited
+        except GeneratorExit:
+            answer.close()
+            raise
+        except BaseException as error:
+            thrown = error

@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.http.addresses import host_of, path_of
 from app.http.aliased import aliased_path, at_its_place, may_have_alias
 from app.http.keyring import Access, Keyring, unauthenticated
-from app.http.pacing import pace
+from app.http.pacing import metered, pace
 from app.http.problems import Refused, respond
 from app.http.sharing import SharedLinks, opens
 from app.http.sign_in.people import People
@@ -107,8 +107,11 @@ class Gate:
         if access is not None and access.share is not None:
             send = _for_one_reader(send)
         if access is not None:
-            taker.set(_caller_of(access))
-        elif path_of(scope) not in OPEN:
+            who = _caller_of(access)
+            taker.set(who)
+            await metered(self.app(scope, receive, send), who)
+            return
+        if path_of(scope) not in OPEN:
             send = _paced(scope, send)
         await self.app(scope, receive, send)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -18,6 +19,7 @@ from anyio.lowlevel import RunVar
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from app.http.pacing import meter
 from app.http.turns import Queue, queue, require_client, taker
 from workers.artifacts.trees import TreeRecord
 
@@ -56,7 +58,23 @@ async def in_turn(function: Callable[[], _T], turn: Turn, *, patient: bool = Fal
     patient : as in `FairQueue.turn`, which says what is raised.
     """
     async with queue(turn.at).turn(taker.get(), patient=patient):
-        return await to_thread.run_sync(function, limiter=_limiter())
+        own = meter.get()
+        if own is None:
+            return await to_thread.run_sync(function, limiter=_limiter())
+        took = [0.0]
+        try:
+            return await to_thread.run_sync(_timed, function, took, limiter=_limiter())
+        finally:
+            own.add(took[0])
+
+
+def _timed(function: Callable[[], _T], took: list[float]) -> _T:
+    """The result of `function`, with the thread's seconds in `took`."""
+    began = time.thread_time()
+    try:
+        return function()
+    finally:
+        took[0] = time.thread_time() - began
 
 
 def _limiter() -> CapacityLimiter:

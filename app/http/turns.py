@@ -21,6 +21,7 @@ from typing import Literal
 from anyio.lowlevel import RunVar
 from starlette.requests import ClientDisconnect
 
+from app.http.presence import presence
 from app.http.problems import Refused
 
 LONGEST_WAIT_S = 30.0
@@ -56,7 +57,8 @@ def require_client() -> None:
 class Room:
     """How much of a kind of work is done at a time: in all, for a tenant, and for a link.
 
-    waiting, waiting_link : how many more of a tenant and of a link may wait.
+    waiting, waiting_link : how many more of a tenant and of a link may wait. beside : for a tenant
+    while another one is there; None: as many as otherwise.
     """
 
     in_all: int
@@ -64,6 +66,7 @@ class Room:
     link: int
     waiting: int = 32
     waiting_link: int = 16
+    beside: int | None = None
 
 
 Queue = Literal["small", "export", "look", "draw", "render", "json", "parse", "file", "stream"]
@@ -74,7 +77,7 @@ ROOMS: dict[Queue, Room] = {
     "look": Room(2, 1, 1),
     "draw": Room(2, 1, 1),
     "parse": Room(2, 1, 1, 256, 64),
-    "small": Room(8, 4, 2, 256, 64),
+    "small": Room(8, 4, 2, 256, 64, beside=1),
     # Processes.
     "render": Room(3, 2, 1),
     "json": Room(3, 2, 1),
@@ -83,9 +86,9 @@ ROOMS: dict[Queue, Room] = {
     "stream": Room(64, 32, 8),
 }
 """`export`, `look`: whole large trees being written, and views of parts of them. `draw`: pictures.
-`small`: the same of small trees. `render`: PNG and PDF. `json`: large documents being opened,
-`parse`: shorter ones. `file`: stored files being read. `stream`: long responses that a client is
-reading."""
+`small`: the same of small trees, and lists. `render`: PNG and PDF. `json`: large documents being
+opened, `parse`: shorter ones. `file`: stored files being read. `stream`: long responses that a
+client is reading."""
 
 
 class FairQueue:
@@ -166,10 +169,13 @@ class FairQueue:
             raise _busy(f"{of_tenant} requests of your tenant wait already")
 
     def _may_run(self, who: Taker) -> bool:
+        room, most = self._room, self._room.tenant
+        if room.beside is not None and presence().others(who.tenant):
+            most = room.beside
         return (
-            self._n_running < self._room.in_all
-            and self._running[who.tenant] < self._room.tenant
-            and (not who.link or self._running[who] < self._room.link)
+            self._n_running < room.in_all
+            and self._running[who.tenant] < most
+            and (not who.link or self._running[who] < room.link)
         )
 
     def _start(self, who: Taker) -> None:

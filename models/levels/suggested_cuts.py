@@ -197,8 +197,11 @@ def usable(tree: Tree) -> set[int]:
     most = min(MOST_CLUSTERS, most_clusters(tree))
     if most < 2:
         return set()
+    return _usable(tree, nested_cuts(tree, most).nodes)
+
+
+def _usable(tree: Tree, cuts: Mapping[int, Int]) -> set[int]:
     allowed = MOST_SHARE * tree.size[0]
-    cuts = nested_cuts(tree, most).nodes
     return {k for k, nodes in cuts.items() if tree.size[nodes].max() <= allowed}
 
 
@@ -251,7 +254,7 @@ class _Heights:
         n = most_clusters(self.tree)
         most = min(MOST_CLUSTERS, n)
         cuts = nested_cuts(self.tree, most).nodes if most > 1 else {}
-        allowed, count = usable(self.tree), leaf_counts(self.tree)
+        allowed, count = _usable(self.tree, cuts), leaf_counts(self.tree)
         compared = np.array(
             [
                 k in allowed and k <= _compared(n) and count[cuts[k]].max() <= n - 2

@@ -358,15 +358,19 @@ def nested_cuts(tree: Tree, most: int) -> NestedCuts:
     n_noise = np.bincount(tree.parent[1:], is_noise[1:], tree.n_nodes).astype(np.int64)
     n_clusters, opened = 1, set[int]()
     nodes, coarser = {}, {}
+    # How far each path is open, and its first closed node: it only ever goes down.
+    steps, closed = [0] * len(paths), np.zeros(len(paths), dtype=np.int64)
     for node in above[np.argsort(-height, kind="stable")].tolist():
         opened.add(node)
+        for place in np.flatnonzero(closed == node).tolist():
+            path = paths[place]
+            while path[steps[place]] in opened:
+                steps[place] += 1
+            closed[place] = path[steps[place]]
         n_clusters += int(tree.n_children[node] - n_noise[node]) - 1
         if n_clusters < 2 or tree.n_children[node] < 2:
             continue
-        closed = np.array(
-            [next((v for v in path if v not in opened), path[-1]) for path in paths], dtype=np.int64
-        )
         nodes[n_clusters] = np.unique(closed[~is_noise[closed]])
-        place = np.searchsorted(nodes[n_clusters], closed)
-        coarser[n_clusters] = np.where(is_noise[closed], -1, place)
+        number = np.searchsorted(nodes[n_clusters], closed)
+        coarser[n_clusters] = np.where(is_noise[closed], -1, number)
     return NestedCuts(rows_at(tree, cover), nodes, coarser)

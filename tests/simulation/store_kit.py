@@ -29,10 +29,10 @@ class MemoryBlobs:
     def put(self, key: str, data: bytes, *, create: bool = False) -> None:
         self._call(f"put {key}", lambda: self._put(key, data, create=create))
 
-    def put_all(self, objects: Mapping[str, bytes]) -> None:
+    def put_all(self, objects: Mapping[str, bytes | memoryview]) -> None:
         for key, data in objects.items():
             try:
-                self.put(key, data, create=True)
+                self.put(key, bytes(data), create=True)
             except AlreadyThere:  # It was written twice, as `BucketBlobs` may.
                 if self.get(key) != data:
                     raise

@@ -153,7 +153,10 @@ class Ledger:
         self.inspections = Inspections(blobs, records, datasets, self._interrupted, self.submit)
 
     def submit(
-        self, request: Request, inline: Mapping[str, bytes] | None = None, limits: str = ""
+        self,
+        request: Request,
+        inline: Mapping[str, bytes | memoryview] | None = None,
+        limits: str = "",
     ) -> Record:
         """The record of a job that is accepted now.
 

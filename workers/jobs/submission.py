@@ -59,7 +59,9 @@ class Intake:
         self._receiver_of = receiver_of
         self._message = message
 
-    def submit(self, request: Request, inline: Mapping[str, bytes], limits: str) -> Record:
+    def submit(
+        self, request: Request, inline: Mapping[str, bytes | memoryview], limits: str
+    ) -> Record:
         """See `Ledger.submit`."""
         began = time.monotonic()
         first = self._first(request)
@@ -124,12 +126,12 @@ class Intake:
             limits=limits,
         )
 
-    def _write(self, request: Request, inline: Mapping[str, bytes]) -> None:
+    def _write(self, request: Request, inline: Mapping[str, bytes | memoryview]) -> None:
         tenant, job_id = request.tenant, request.id
         digests = {role: hashlib.sha256(value).hexdigest() for role, value in inline.items()}
         content = request.model_copy(update={"inline_sha256": digests}).model_dump_json().encode()
         key = layout.job(tenant, job_id, REQUEST)
-        objects = {key: sealed(key, content)}
+        objects: dict[str, bytes | memoryview] = {key: sealed(key, content)}
         for role, value in inline.items():
             objects[layout.inline(tenant, job_id, role)] = value
         objects[layout.open_marker(tenant, job_id)] = b""

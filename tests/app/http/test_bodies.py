@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
+import mmap
 from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.requests import Request
 
 from app.http import bodies
+from app.http.problems import Refused
 from tests.app.conftest import Api, Working, problem_of
 from tests.app.tree_kit import fit
 from workers.formats import strict_json
@@ -111,3 +118,43 @@ def test_long_labels_beside_the_inputs_stay_out_of_this_process(
     assert len(long) in parsed_here
     assert apart.status_code == here.status_code == 200, (apart.text, here.text)
     assert apart.json()["metrics"] == here.json()["metrics"]
+
+
+@pytest.mark.parametrize("n_pieces", [0, 1, 4, 5, 19])
+def test_a_long_body_lies_in_a_file_without_a_name(
+    n_pieces: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "BATCH_BYTES", 4)
+    pieces = [bytes([65 + number]) for number in range(n_pieces)]
+
+    def received(limit: int, folder: Path) -> bytes:
+        waiting = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces]
+        waiting.append({"type": "http.request", "body": b"", "more_body": False})
+
+        async def receive() -> dict[str, Any]:
+            return waiting.pop(0)
+
+        async def read() -> bytes:
+            request = Request({"type": "http", "method": "POST", "headers": []}, receive)
+            view = await bodies.read_mapped(request, limit, "An uploaded tree", folder)
+            assert list(tmp_path.rglob("*")) == ([folder] if folder.exists() else [])
+            assert isinstance(view.obj, mmap.mmap) == (n_pieces > 4)
+            assert sha256(view).digest() == sha256(b"".join(pieces)).digest()
+            return bytes(view)
+
+        return asyncio.run(read())
+
+    assert received(n_pieces, tmp_path / "scratch") == b"".join(pieces)
+    if n_pieces:
+        with pytest.raises(Refused) as refused:
+            received(n_pieces - 1, tmp_path / "scratch")
+        assert refused.value.status_code == 413
+    if n_pieces > 4:
+
+        def full(file: Any, batch: bytes) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(bodies, "_add", full)
+        with pytest.raises(Refused) as refused:
+            received(n_pieces, tmp_path / "scratch")
+        assert refused.value.status_code == 507

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import time
+import weakref
 from collections.abc import Coroutine
 from typing import Any
 
@@ -10,8 +13,20 @@ import numpy as np
 import pytest
 
 from app.http import pacing, security
-from app.http.pacing import BURST, BYTES, LONGEST_S, NEAR_S, PER_S, Pace
+from app.http.pacing import (
+    BURST,
+    BYTES,
+    GIVES_WAY_S,
+    LONGEST_S,
+    MOST_WORK_S,
+    PER_S,
+    WORK_S,
+    Pace,
+    metered,
+)
+from app.http.presence import NEAR_S, SHORT_S, Presence
 from app.http.problems import MOST_ERRORS, Refused
+from app.http.streaming import Turn, in_turn
 from app.http.turns import Taker
 from tests.app.conftest import Api, Start, problem_of
 
@@ -190,3 +205,120 @@ def test_who_is_there_is_what_the_definition_says() -> None:
         for each in ("ada", "bea", "cy"):
             there = any(now - at < NEAR_S for name, at in sent.items() if name != each)
             assert own._held(Taker(each)) == there
+
+
+def test_what_a_request_takes_of_the_interpreter_counts_as_several() -> None:
+    async def work() -> None:
+        clock = Clock()
+        pace = clock.pace()
+        await pace.admit(B)
+        pace.spend(A, BURST * WORK_S)
+        await pace.admit(A)
+        assert clock.waited == [pytest.approx(1 / PER_S)]
+        # Whoever was alone owes nothing for it.
+        clock.now += NEAR_S + 0.01
+        pace.spend(A, 1000.0)
+        await pace.admit(B)
+        await pace.admit(A)
+        assert clock.waited[-1] <= 2 / PER_S
+
+    run(work())
+
+
+def test_who_has_had_more_lets_others_go_first() -> None:
+    async def work() -> None:
+        clock = Clock()
+        presence = Presence(clock)
+        pace = Pace(clock, clock.sleep, presence)
+        await pace.admit(B)
+        number = presence.begin("b")
+        for _ in range(int(BURST)):
+            await pace.admit(A)
+        assert clock.waited == []
+        # One that is due later waits for the other tenant's, a while and not for ever.
+        await pace.admit(A)
+        assert sum(clock.waited) == pytest.approx(1 / PER_S + GIVES_WAY_S)
+        # Nor for its own, or for one that has ended, or that takes long.
+        clock.waited.clear()
+        presence.begin("a")
+        assert presence.serves_others("a")
+        presence.end(number)
+        presence.end(number)
+        await pace.admit(A)
+        assert clock.waited == [pytest.approx(2 / PER_S)]
+        presence.begin("b")
+        clock.now += SHORT_S + 0.01
+        assert not presence.serves_others("a")
+        assert not presence._open
+        assert not presence._n_open
+
+    run(work())
+
+
+def test_steps_of_a_request_and_its_threads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work on the loop and in a thread, but not what is waited for; one request counts for no more
+    than `MOST_WORK_S`."""
+    spent: list[tuple[Taker, float]] = []
+    clock = iter(range(1000))
+    monkeypatch.setattr(time, "thread_time", lambda: 0.1 * next(clock))
+    monkeypatch.setattr(Pace, "spend", lambda _, who, seconds: spent.append((who, seconds)))
+
+    async def answer() -> None:
+        await asyncio.sleep(0)
+        await in_turn(lambda: None, Turn("small", waits=True))
+
+    async def endless() -> None:
+        for _ in range(100):
+            await asyncio.sleep(0)
+
+    async def work() -> None:
+        await metered(answer(), A)
+        assert {who for who, _ in spent} == {A}
+        # A step to the first pause, one to the thread, one to the end, and the thread's own time;
+        # the clock goes on by its own readings.
+        assert sum(seconds for _, seconds in spent) == pytest.approx(0.5, abs=0.21)
+        spent.clear()
+        await metered(endless(), B)
+        assert sum(seconds for _, seconds in spent) == pytest.approx(MOST_WORK_S)
+
+    run(work())
+
+
+def test_a_counted_request_ends_as_it_would_otherwise() -> None:
+    """Results, exceptions and cancellation pass; what it held goes with it."""
+
+    class Held:
+        pass
+
+    seen: list[str] = []
+    alive: list[weakref.ref[Held]] = []
+
+    async def fails() -> None:
+        held = Held()
+        alive.append(weakref.ref(held))
+        await asyncio.sleep(0)
+        raise ValueError("no")
+
+    async def waits() -> None:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+            raise
+
+    async def work() -> None:
+        with pytest.raises(ValueError, match="no"):
+            await metered(fails(), A)
+        task = asyncio.create_task(metered(waits(), A))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert seen == ["cancelled"]
+
+    gc.disable()
+    try:
+        run(work())
+        assert [ref() for ref in alive] == [None]
+    finally:
+        gc.enable()

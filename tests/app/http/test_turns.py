@@ -10,6 +10,7 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from app.http import turns
+from app.http.presence import presence
 from app.http.problems import Refused
 from app.http.turns import FairQueue, Room, Taker
 
@@ -172,3 +173,22 @@ def test_who_waits_leaves_with_its_connection() -> None:
 def test_in_each_queue_a_tenant_and_a_link_leave_a_place() -> None:
     for room in turns.ROOMS.values():
         assert room.link <= room.tenant < room.in_all
+
+
+def test_a_tenant_has_fewer_turns_at_once_while_another_one_is_there() -> None:
+    async def work() -> None:
+        presence().note("a")
+        bench = Bench(Room(4, 3, 1, beside=1))
+        await bench.come(A, "a1", "a2", "a3", "a4")
+        assert bench.begun == ["a1", "a2", "a3"]
+        presence().note("b")
+        await bench.end("a1")
+        assert bench.begun == ["a1", "a2", "a3"]
+        await bench.come(B, "b1", "b2")
+        assert bench.begun[3:] == ["b1"]
+        await bench.end("a2", "a3")
+        assert bench.begun[4:] == ["a4"]
+        await bench.end("a4", "b1", "b2")
+        assert (bench.queue.n_running, bench.queue.n_waiting) == (0, 0)
+
+    run(work())

@@ -44,7 +44,7 @@ class Blobs(Protocol):
         """Store `data`, durable on return. With `create`, AlreadyThere if the key is taken."""
         ...
 
-    def put_all(self, objects: Mapping[str, bytes]) -> None:
+    def put_all(self, objects: Mapping[str, bytes | memoryview]) -> None:
         """Store several new objects, durable together on return; AlreadyThere if a key is taken.
 
         Cheaper than one by one. The last one is stored last; if this raises, some may be there.

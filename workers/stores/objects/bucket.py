@@ -77,12 +77,12 @@ class BucketBlobs:
         self._stream_bytes = stream_bytes
         self._link_for = timedelta(seconds=math.ceil(min(link_s, _LONGEST_LINK_S)))
 
-    def put(self, key: str, data: bytes, *, create: bool = False) -> None:
+    def put(self, key: str, data: bytes | memoryview, *, create: bool = False) -> None:
         with _translated(checked(key)):
             mode: Any = "create" if create else "overwrite"
             obstore.put(self._store, key, data, mode=mode, use_multipart=False)
 
-    def put_all(self, objects: Mapping[str, bytes]) -> None:
+    def put_all(self, objects: Mapping[str, bytes | memoryview]) -> None:
         for key, data in objects.items():
             try:
                 self.put(key, data, create=True)

@@ -19,7 +19,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from io import FileIO
@@ -56,7 +56,7 @@ class LocalBlobs:
         with _translated(key):
             self._put([(self._path(key), data)], create=create)
 
-    def put_all(self, objects: Mapping[str, bytes]) -> None:
+    def put_all(self, objects: Mapping[str, bytes | memoryview]) -> None:
         with _translated("several objects"):
             self._put([(self._path(key), data) for key, data in objects.items()], create=True)
 
@@ -239,7 +239,7 @@ class LocalBlobs:
 
     def _put(
         self,
-        objects: list[tuple[Path, bytes]],
+        objects: Sequence[tuple[Path, bytes | memoryview]],
         *,
         create: bool,
         before: tuple[Iterable[Path], Iterable[Path]] = ((), ()),

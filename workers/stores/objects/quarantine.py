@@ -76,7 +76,7 @@ class _Guarded:
     def put(self, key: str, data: bytes, *, create: bool = False) -> None:
         self._blobs.put(key, data, create=create)
 
-    def put_all(self, objects: Mapping[str, bytes]) -> None:
+    def put_all(self, objects: Mapping[str, bytes | memoryview]) -> None:
         self._blobs.put_all(objects)
 
     def put_file(self, key: str, path: Path) -> None:

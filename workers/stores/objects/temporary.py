@@ -92,7 +92,7 @@ class TemporaryFile:
         self.number = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         self._open = True
 
-    def write(self, batch: bytes) -> None:
+    def write(self, batch: bytes | memoryview) -> None:
         view = memoryview(batch)
         with self._lock:
             if not self._open:

@@ -19,7 +19,7 @@ from app.creation.fields import (
     WebhookQuery,
 )
 from app.http.addresses import address
-from app.http.bodies import read_bounded
+from app.http.bodies import read_mapped
 from app.http.etags import answer
 from app.http.problems import Refused
 from app.http.queries import ONLY_KNOWN
@@ -115,7 +115,9 @@ async def import_tree(
             f"A tree is imported as one of {', '.join(FORMATS)}, not {media or 'no type'!r}.",
         )
     settings = service.settings
-    content = await read_bounded(request, settings.max_tree_bytes, "An uploaded tree")
+    content = await read_mapped(
+        request, settings.max_tree_bytes, "An uploaded tree", settings.scratch_dir
+    )
     digest = await to_thread.run_sync(lambda: sha256(content).hexdigest())
 
     def draft() -> Draft:
