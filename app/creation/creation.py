@@ -18,6 +18,7 @@ from app.creation.allowances import limits_of
 from app.creation.fields import NewWork
 from app.creation.job_schemas import JobBody
 from app.creation.named_schemas import NamedJobBody
+from app.creation.sizes import size_of
 from app.creation.steps import check_webhook
 from app.creation.webhooks import callbacks
 from app.http import problems, waiting
@@ -309,6 +310,8 @@ async def _submitted(
     def submit() -> Record:
         check_webhook(service, new.webhook)
         draft = work.draft()
+        size = size_of(service, submission.tenant, draft.options, draft.inputs, draft.inline)
+        cost_s = kind_of(kind_name).seconds(draft.options, draft.params, size)
         with traces.span("submit", kind="producer", job_id=job_id, kind_of_job=kind_name) as step:
             request = JobRequest.model_validate(
                 {
@@ -336,7 +339,7 @@ async def _submitted(
                     "key": key_id,
                     "key_running": None if caller.key is None else caller.key.limits.running,
                     "trace": traces.traceparent(),
-                    "cost_s": draft.cost_s,
+                    "cost_s": draft.cost_s if cost_s is None else cost_s,
                     "retrying": new.retrying,
                 }
             )

@@ -15,6 +15,9 @@ from workers.artifacts.datasets import Dataset, Datasets
 from workers.errors import AlreadyThere, Missing, TransientError
 from workers.jobs.interrupted import EVERY_S, SUBMISSION_S, Interrupted
 from workers.jobs.rebuild import age_s
+from workers.kinds.inspect import InspectionOptions
+from workers.kinds.kind import Size
+from workers.kinds.registry import kind_of
 from workers.model import Record, Request, new_id, now
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -96,6 +99,7 @@ class Inspections:
 
 
 def _inspection(job_id: str, dataset: Dataset, request_id: str) -> Request:
+    kind = kind_of("inspect")
     return Request(
         id=job_id,
         tenant=dataset.tenant,
@@ -104,4 +108,5 @@ def _inspection(job_id: str, dataset: Dataset, request_id: str) -> Request:
         options={"dataset": dataset.id},
         created_at=now(),
         request_id=request_id,
+        cost_s=kind.seconds(InspectionOptions(dataset=dataset.id), {}, Size(n_bytes=dataset.bytes)),
     )

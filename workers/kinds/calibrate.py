@@ -21,7 +21,7 @@ from models.tree.cut import clusters
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
-from workers.kinds.kind import Find, NamedKind, OfTree
+from workers.kinds.kind import Find, NamedKind, OfTree, Size
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
 from workers.work.placing import fitted_of, new_rows, placing_data
@@ -56,6 +56,12 @@ class _Calibrate(NamedKind[CalibrationOptions]):
 
     def sources(self, find: Find, options: CalibrationOptions) -> list[Source]:
         return [find.tree("tree", options.tree, model=True)]
+
+    def seconds(
+        self, options: CalibrationOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """Rows are placed, and answers for each kept."""
+        return size.placing_s
 
     def run(self, job: Job, options: CalibrationOptions) -> Outcome:
         job.reading()

@@ -29,7 +29,7 @@ from models.running.progress import Piece, Progress, silent
 from workers.artifacts import results
 from workers.errors import problem_of
 from workers.kinds.fit import write_fit
-from workers.kinds.kind import Lane, NamedKind, Options, lane_by_cost
+from workers.kinds.kind import Lane, NamedKind, Options, Size, lane_by_cost
 from workers.model import MethodStep, Request, run_id
 from workers.work.crew import Crew
 from workers.work.job import OUTCOME, RUNS, Job, Outcome, Spec, with_tree
@@ -236,6 +236,12 @@ class _Compare(NamedKind[ComparisonOptions]):
             _run_request(request, number, run)
             for number, run in enumerate(self.options(request).runs)
         ]
+
+    def seconds(
+        self, options: ComparisonOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """None: `models.method.Method.seconds` of its methods."""
+        return None
 
     def run(self, job: Job, options: ComparisonOptions) -> Outcome:
         spec = job.spec

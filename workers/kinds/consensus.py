@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from models.errors import UsageError
 from models.running.progress import Progress
 from models.tree.tree import Tree
 from workers.artifacts import results
-from workers.kinds.kind import Kind, Lane, Options
+from workers.kinds.kind import Kind, Lane, Options, Size
 from workers.model import Request
 from workers.work.job import Job, Outcome, with_tree
 from workers.work.sources import tree_of
@@ -43,7 +43,14 @@ class _Consensus(Kind[ConsensusOptions]):
     Options = ConsensusOptions
 
     def lane(self, request: Request) -> Lane:
-        return "fit" if self.options(request).support == "transfer" else "quick"
+        return "fit" if self.options(request).support == "transfer" else super().lane(request)
+
+    def seconds(
+        self, options: ConsensusOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """Nodes are matched; the transfer support compares all pairs of nodes of two trees."""
+        pairs = size.n_nodes**2 / max(size.n_trees, 1)
+        return size.linear_s + (6e-10 * pairs if options.support == "transfer" else 0.0)
 
     def run(self, job: Job, options: ConsensusOptions) -> Outcome:
         job.reading()

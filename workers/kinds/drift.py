@@ -20,7 +20,7 @@ from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.strict_json import SAMPLES
 from workers.formats.table_writers import save_arrow
-from workers.kinds.kind import Find, NamedKind, OfTree
+from workers.kinds.kind import Find, NamedKind, OfTree, Size
 from workers.work.job import Job, Outcome
 from workers.work.placing import fitted_of, new_rows, placed
 from workers.work.sources import Source
@@ -51,6 +51,10 @@ class _Drift(NamedKind[DriftOptions]):
 
     def sources(self, find: Find, options: DriftOptions) -> list[Source]:
         return [find.tree("tree", options.tree, model=True)]
+
+    def seconds(self, options: DriftOptions, params: Mapping[str, Any], size: Size) -> float | None:
+        """Two samples are placed."""
+        return size.placing_s
 
     def run(self, job: Job, options: DriftOptions) -> Outcome:
         job.reading()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from models.errors import UsageError
 from models.inputs.items import ItemTable
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
-from workers.kinds.kind import Kind, Lane, Options
+from workers.kinds.kind import Kind, Lane, Options, Size
 from workers.model import Request, sibling
 from workers.settings import WorkerSettings
 from workers.work.job import Job, Outcome
@@ -35,6 +36,12 @@ class _Embed(Kind[EmbeddingOptions]):
 
     def resumes(self, request: Request) -> bool:
         return True
+
+    def seconds(
+        self, options: EmbeddingOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """An endpoint answers for each row."""
+        return 0.01 * size.n_rows + 1e-7 * size.n_bytes
 
     def run(self, job: Job, options: EmbeddingOptions) -> Outcome:
         """Leaves the items to be embedded. The embedder gets them afterwards

@@ -27,7 +27,7 @@ from models.running.progress import Progress
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.results import FittedModel
-from workers.kinds.kind import Find, Kind, OfTree
+from workers.kinds.kind import Find, Kind, OfTree, Size
 from workers.model import sibling
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
@@ -76,6 +76,13 @@ class _Evaluate(Kind[EvaluationOptions]):
         if options.against is not None:
             found.append(find.tree(_RIVAL, sibling(options.against, "tr"), model=True))
         return found
+
+    def seconds(
+        self, options: EvaluationOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """New rows are placed first; distances are measured for a sample."""
+        placed = options.model is not None or bool(options.inputs)
+        return 2 * (size.placing_s if placed else size.linear_s)
 
     def run(self, job: Job, options: EvaluationOptions) -> Outcome:
         job.reading()

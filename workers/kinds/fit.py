@@ -22,7 +22,7 @@ from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
 from workers.formats.column_roles import is_id_name
-from workers.kinds.kind import Kind, Lane, Options, lane_by_cost
+from workers.kinds.kind import Kind, Lane, Options, Size, lane_by_cost
 from workers.model import Request, sibling
 from workers.work.bare_rows import BareRows
 from workers.work.crew import Coordinator, Crew
@@ -67,6 +67,10 @@ class _Fit(Kind[FitOptions]):
 
     def resumes(self, request: Request) -> bool:
         return method(request.method).resumes
+
+    def seconds(self, options: FitOptions, params: Mapping[str, Any], size: Size) -> float | None:
+        """None: `models.method.Method.seconds` of its methods."""
+        return None
 
     def run(self, job: Job, options: FitOptions) -> Outcome:
         if job.spec.piece is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from models.heatmaps.heatmap import MEASURED, TILE, HeatmapTerms
@@ -13,7 +13,7 @@ from models.roles import role_of
 from models.running.progress import Progress, subprogress
 from workers.artifacts import results
 from workers.formats.column_roles import features
-from workers.kinds.kind import Find, NamedKind
+from workers.kinds.kind import Find, NamedKind, Size
 from workers.kinds.of_fit import OfFit
 from workers.model import Request
 from workers.work.job import Job, Outcome
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from models.heatmaps.drawing import Heatmap
 from workers.work.fit_rows import matrix_of, prepared
 from workers.work.sources import Source, of_role, tree_of
+
+_MOST_COMPARED = 20_000
+"""Nodes and points of a tree whose pairs are estimated; larger trees are drawn by clusters."""
 
 
 class _Heatmap(NamedKind[OfFit]):
@@ -33,6 +36,12 @@ class _Heatmap(NamedKind[OfFit]):
 
     def sources(self, find: Find, options: OfFit) -> list[Source]:
         return options.sources(find)
+
+    def seconds(self, options: OfFit, params: Mapping[str, Any], size: Size) -> float | None:
+        """Distances are measured for the rows or clusters that are drawn."""
+        most = min(size.n_nodes, _MOST_COMPARED)
+        pairs = most**2 if params.get("what") == "distances" else 0
+        return size.linear_s + 5e-9 * pairs
 
     def run(self, job: Job, options: OfFit) -> Outcome:
         job.reading()

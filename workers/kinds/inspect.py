@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from workers.kinds.kind import Find, Kind, Options
+from workers.kinds.kind import Find, Kind, Options, Size
 from workers.work.job import Job, Outcome
 from workers.work.remote_rows import facts_of
 from workers.work.sources import Source, of_role
@@ -25,6 +26,12 @@ class _Inspect(Kind[InspectionOptions]):
 
     def sources(self, find: Find, options: InspectionOptions) -> list[Source]:
         return [find.uninspected("dataset", options.dataset)]
+
+    def seconds(
+        self, options: InspectionOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """A file is read once."""
+        return 2e-8 * size.n_bytes
 
     def run(self, job: Job, options: InspectionOptions) -> Outcome:
         from workers.formats.catalogue import inspect

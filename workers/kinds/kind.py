@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
@@ -18,6 +19,10 @@ to be short not behind one that may be long."""
 
 LANES: tuple[Lane, ...] = get_args(Lane)
 
+QUICK_S = 10.0
+"""Work of a kind that is usually quick, and is expected to take more seconds of a processor, waits
+among fits. Estimates are rough: twice too much or too little is usual."""
+
 SHORT_S = 5.0
 """Work that is expected to take no more seconds of a processor is short."""
 
@@ -29,6 +34,31 @@ def lane_by_cost(request: Request) -> Lane:
     """
     cost_s = request.cost_s if request.queue == "cpu" else None
     return "short" if cost_s is not None and cost_s <= SHORT_S else "fit"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large the inputs of a request are, as far as that is known.
+
+    n_rows : of the longest. n_values, n_bytes : of all together, files as stored. n_nodes : nodes
+    and points of all `n_trees` trees.
+    """
+
+    n_rows: int = 0
+    n_values: int = 0
+    n_bytes: int = 0
+    n_nodes: int = 0
+    n_trees: int = 0
+
+    @property
+    def linear_s(self) -> float:
+        """The seconds of work that looks at each row, value and node a few times."""
+        return 2e-5 * self.n_rows + 1e-7 * self.n_values + 5e-6 * self.n_nodes
+
+    @property
+    def placing_s(self) -> float:
+        """The seconds of placing the rows in a tree by the nearest of its points or nodes."""
+        return self.linear_s + 1e-10 * self.n_values * self.n_nodes
 
 
 class Options(BaseModel):
@@ -100,7 +130,11 @@ class Kind(ABC, Generic[O]):
 
     def lane(self, request: Request) -> Lane:
         """The lane in which a request waits, by what it costs."""
-        return "quick"
+        return "quick" if request.cost_s is None or request.cost_s <= QUICK_S else "fit"
+
+    def seconds(self, options: O, params: Mapping[str, Any], size: Size) -> float | None:
+        """The seconds of a processor that it is expected to take; None: its methods say that."""
+        return size.linear_s
 
     def standing(self, request: Request) -> Standing:
         """How a job counts and waits."""

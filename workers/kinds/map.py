@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from models.arrays import Single
@@ -14,12 +14,15 @@ from models.preprocess.pipeline import ROLE
 from models.registry import method
 from models.running.progress import Progress
 from workers.artifacts import results
-from workers.kinds.kind import Find, Lane, NamedKind
+from workers.kinds.kind import Find, Lane, NamedKind, Size
 from workers.kinds.of_fit import OfFit
 from workers.model import Request
 from workers.work.fit_rows import matrix_of, prepared
 from workers.work.job import Job, Outcome
 from workers.work.sources import Source, of_role, tree_of
+
+_PROJECTED = ("pca", "disc")
+"""Maps that take one pass."""
 
 
 class _Map(NamedKind[OfFit]):
@@ -30,10 +33,15 @@ class _Map(NamedKind[OfFit]):
     Options = OfFit
 
     def lane(self, request: Request) -> Lane:
-        return "quick" if request.params["by"] in ("pca", "disc") else "fit"
+        return super().lane(request) if request.params["by"] in _PROJECTED else "fit"
 
     def sources(self, find: Find, options: OfFit) -> list[Source]:
         return options.sources(find)
+
+    def seconds(self, options: OfFit, params: Mapping[str, Any], size: Size) -> float | None:
+        """Neighbours are searched, and positions improved in rounds, but for a projection."""
+        rows = max(size.n_rows, size.n_nodes // 3)
+        return size.linear_s + (0.0 if params.get("by") in _PROJECTED else 2e-3 * rows)
 
     def run(self, job: Job, options: OfFit) -> Outcome:
         job.reading()

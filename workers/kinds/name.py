@@ -13,7 +13,7 @@ from models.node_names.by_input import NamingTerms
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
-from workers.kinds.kind import Find, Lane, NamedKind, OfTree
+from workers.kinds.kind import Find, Lane, NamedKind, OfTree, Size
 from workers.model import Request
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import implied
@@ -33,10 +33,16 @@ class _Name(NamedKind[NamingOptions]):
     Options = NamingOptions
 
     def lane(self, request: Request) -> Lane:
-        return "fit" if self.phrases(request) else "quick"
+        return "fit" if self.phrases(request) else super().lane(request)
 
     def sources(self, find: Find, options: NamingOptions) -> list[Source]:
         return [find.tree("tree", options.tree)]
+
+    def seconds(
+        self, options: NamingOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """Documents are read word by word."""
+        return size.linear_s + 2e-7 * size.n_bytes
 
     def run(self, job: Job, options: NamingOptions) -> Outcome:
         job.reading()

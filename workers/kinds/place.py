@@ -17,7 +17,7 @@ from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.formats.table_writers import save_arrow
-from workers.kinds.kind import Find, Lane, NamedKind
+from workers.kinds.kind import Find, Lane, NamedKind, Size
 from workers.kinds.of_fit import OfFit
 from workers.model import Request
 from workers.work.fit_rows import prepared
@@ -58,6 +58,12 @@ class _Place(NamedKind[PlacementOptions]):
 
     def sources(self, find: Find, options: PlacementOptions) -> list[Source]:
         return options.sources(find)
+
+    def seconds(
+        self, options: PlacementOptions, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """All pairs of classes are compared."""
+        return size.linear_s + 1e-7 * max(size.n_rows, size.n_nodes // 3) ** 2
 
     def run(self, job: Job, options: PlacementOptions) -> Outcome:
         job.reading()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from models.arrays import Arrays
@@ -13,7 +13,7 @@ from models.tree.cluster_names import has_names
 from models.tree.cut import CUTS, clusters
 from workers.artifacts import results
 from workers.artifacts.predictions import CalibratedAnswers, PlacedClusters, save_predictions
-from workers.kinds.kind import Find, Kind, OfTree
+from workers.kinds.kind import Find, Kind, OfTree, Size
 from workers.work.crew import Crew
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
@@ -49,6 +49,12 @@ class _Predict(Kind[PredictionTerms]):
         if options.calibration is not None:
             sources.append(find.calibration("calibration", options.calibration))
         return sources
+
+    def seconds(
+        self, options: PredictionTerms, params: Mapping[str, Any], size: Size
+    ) -> float | None:
+        """Rows are placed."""
+        return size.placing_s
 
     def run(self, job: Job, options: PredictionTerms) -> Outcome:
         job.reading()

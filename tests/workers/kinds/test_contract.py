@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -14,7 +15,7 @@ from app.main import documented_app
 from app.openapi import document
 from tests.conftest import ROOT
 from workers.kinds import registry
-from workers.kinds.kind import Kind, NamedKind, OfTree, Options
+from workers.kinds.kind import QUICK_S, SHORT_S, Kind, NamedKind, OfTree, Options, Size
 from workers.model import Request, new_id, now
 
 KINDS = {kind.name: kind for kind in registry.kinds()}
@@ -84,6 +85,45 @@ def test_what_may_take_seconds_keeps_no_place_of_quick_work() -> None:
     """Placements of 3,000 classes held all quick slots: another tenant's job of .2 s took 8 s."""
     request = _request("place", {"tree": "tr_0", **_chosen(KINDS["place"].Options)})
     assert KINDS["place"].lane(request) == "fit"
+
+
+BY_METHODS = {"fit", "compare"}
+"""Kinds whose methods say what they take (`Method.seconds`, `app.creation.steps.expected_s`)."""
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS if name not in BY_METHODS])
+@pytest.mark.parametrize("how", [{}, {"by": "umap", "what": "distances"}], ids=["", "other"])
+def test_a_kind_estimates_what_it_takes(name: str, how: dict[str, Any]) -> None:
+    """Small work is quick, more is never less, and what is very large does not wait among quick
+    work, whichever of its sizes it is that is large."""
+    kind: Kind[Any] = KINDS[name]
+    params = how if name in ("map", "heatmap") else {}
+    request = _request(name, {"tree": "tr_0", **_chosen(kind.Options)}, {"by": "pca", **params})
+
+    def seconds(n: int) -> float:
+        size = Size(n_rows=n, n_values=100 * n, n_bytes=400 * n, n_nodes=3 * n, n_trees=2)
+        found = kind.seconds(kind.options(request), request.params, size)
+        assert found is not None
+        return found
+
+    estimates = [seconds(10**power) for power in range(2, 9)]
+    assert all(less < more for less, more in itertools.pairwise(estimates))
+    assert estimates[0] <= SHORT_S
+    assert estimates[-1] > QUICK_S
+    small, large = (
+        kind.lane(request.model_copy(update={"cost_s": cost_s}))
+        for cost_s in (estimates[0], estimates[-1])
+    )
+    assert large == "fit"
+    assert small == kind.lane(request)
+
+
+def test_methods_estimate_fits_and_comparisons() -> None:
+    for name in BY_METHODS:
+        kind: Kind[Any] = KINDS[name]
+        options = kind.options(_request(name, _chosen(kind.Options)))
+        assert kind.seconds(options, {}, Size(n_rows=10)) is None
+        assert kind.lane(_request(name, _chosen(kind.Options))) == "fit"
 
 
 @pytest.mark.parametrize("name", [n for n, kind in KINDS.items() if isinstance(kind, NamedKind)])
