@@ -1,4 +1,4 @@
-"""Two hundred schedules hold; each fault that is put into the code is found."""
+"""Four hundred schedules hold; each fault that is put into the code is found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.simulation.planted_kit import PLANTED, Planted
 from tests.simulation.schedule_kit import SCENARIOS, Simulation, results_in
 from tests.workers.conftest import Server
 
-SCHEDULES = 40
+SCHEDULES = 100
 MOST = 1000
 """Within so many schedules each planted fault is found."""
 
