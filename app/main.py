@@ -49,6 +49,7 @@ from workers.errors import TransientError
 from workers.jobs.hints import message, sender
 from workers.jobs.ledger import Ledger
 from workers.stores.redis.durability import risks
+from workers.supervisor.scratch import left_by_dead
 from workers.telemetry import traces
 from workers.telemetry.store_size import StoreSize
 from workers.webhooks.sender import Sender
@@ -222,7 +223,7 @@ async def _lifespan(
     sender.start()
     await to_thread.run_sync(_warn_of_redis, parts)
     tasks = [
-        asyncio.create_task(_sweep(parts.ledger, settings.sweep_s), name="sweeper"),
+        asyncio.create_task(_sweep(parts.ledger, settings), name="sweeper"),
         asyncio.create_task(job_ends.listen(), name="job ends"),
         asyncio.create_task(keyring.watch(stored_keys), name="keys"),
         asyncio.create_task(_measure(parts, settings), name="store size"),
@@ -296,21 +297,27 @@ def _service(
     )
 
 
-async def _sweep(ledger: Ledger, every_s: float) -> None:
+async def _sweep(ledger: Ledger, settings: Settings) -> None:
     """Sweep the ledger for due jobs as long as the process lives.
 
     The first sweep rebuilds what Redis has lost, and so does the first one after a restart of
-    Redis.
+    Redis. Where workers run beside it, it also notices those that die.
     """
+
+    def sweep() -> None:
+        for job_id, fence in left_by_dead(settings.scratch_dir):
+            ledger.process_died(job_id, fence)
+        ledger.sweep()
+
     while True:
         try:
-            await to_thread.run_sync(ledger.sweep)
+            await to_thread.run_sync(sweep)
         except TransientError as error:
             _log.warning("the sweeper will try again: %s", error)
         except Exception:
             _log.exception("the sweeper will try again")
         # Many processes sweep: jitter keeps them from doing it at the same moment.
-        await asyncio.sleep(every_s * random.uniform(0.75, 1.25))
+        await asyncio.sleep(settings.sweep_s * random.uniform(0.75, 1.25))
 
 
 async def _ship(writer: AuditWriter, parts: Assembly, settings: Settings) -> None:

@@ -29,7 +29,7 @@ from workers.child.run import trial
 from workers.errors import TransientError
 from workers.jobs.hints import message, sender
 from workers.settings import WorkerSettings
-from workers.supervisor.scratch import own_scratch
+from workers.supervisor.scratch import left_by_dead, own_scratch
 from workers.supervisor.supervisor import Supervisor
 from workers.telemetry import traces
 from workers.webhooks.sender import Sender
@@ -229,6 +229,8 @@ class Worker:
         """Handle due jobs periodically, at times that differ between workers."""
         while not self._ended.wait(self._settings.sweep_s * random.uniform(0.75, 1.25)):
             try:
+                for job_id, fence in left_by_dead(self._settings.scratch_dir):
+                    self._assembly.ledger.process_died(job_id, fence)
                 self._assembly.ledger.sweep()
             except TransientError as error:
                 _log.warning("nothing swept: %s", error)

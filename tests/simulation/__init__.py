@@ -14,5 +14,5 @@ clock, and loses, repeats or delays the call, or ends the process. One seed is o
 - `schedule_kit`: one schedule from its decisions; a failing one made shorter.
 - `share_kit`: the schedules of one of several processes.
 - `planted_kit`: faults put into the code, all of which must be found.
-- `test_simulation`: two hundred schedules, and each planted fault.
+- `test_simulation`: four hundred schedules, and each planted fault.
 """

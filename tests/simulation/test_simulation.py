@@ -1,4 +1,4 @@
-"""Two hundred schedules hold; each fault that is put into the code is found."""
+"""Four hundred schedules hold; each fault that is put into the code is found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.simulation.planted_kit import PLANTED, Planted
 from tests.simulation.schedule_kit import SCENARIOS, Simulation, results_in
 from tests.workers.conftest import Server
 
-SCHEDULES = 40
+SCHEDULES = 100
 MOST = 1000
 """Within so many schedules each planted fault is found."""
 
@@ -47,12 +47,20 @@ def test_every_schedule_keeps_what_it_accepted(
 
 
 @pytest.mark.parametrize(
-    ("also", "seed"), [("uploads", 1479), ("uploads", 2107), ("uploads", 2327), ("pieces", 2406)]
+    ("also", "seed"),
+    [
+        ("uploads", 1479),
+        ("uploads", 2107),
+        ("uploads", 2327),
+        ("pieces", 2406),
+        ("uploads", 1001759),
+    ],
 )
 def test_what_a_search_has_found(also: str, seed: int, url: str, tmp_path: Path) -> None:
     """Two requests that complete an upload, one of which fails between its steps; files of an
     attempt whose job was cancelled; a removal that ended half-way; an attempt that stores after the
-    end of its job, and dies."""
+    end of its job, and dies; facts that a completion, whose write gets no answer, brings back
+    after the removal of their dataset."""
     failure = Simulation(url, results_in(tmp_path), also=(also,)).run(seed)
     assert failure is None, str(failure)
 

@@ -346,8 +346,8 @@ class Works:
         if datasets.get(tenant, first.id) is None:
             with suppress(AlreadyThere):
                 datasets.create(first, kept=True)
-            if not datasets.whole(tenant, first.id):
-                return None
+        if not datasets.whole(tenant, first.id):
+            return None
         parts.clear(upload)
         return first
 

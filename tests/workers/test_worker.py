@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -30,7 +31,7 @@ from workers.jobs.hints import message, sender
 from workers.model import Record, Request, new_id, now
 from workers.processes import FolderLock
 from workers.settings import WorkerSettings
-from workers.supervisor.scratch import own_scratch
+from workers.supervisor.scratch import left_by_dead, own_scratch
 
 LOGITS = json.dumps([[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1.0, 2.0]]).encode()
 
@@ -284,6 +285,41 @@ def test_workers_started_together_leave_each_others_folders_alone(tmp_path: Path
     assert left == [("job_a1", "f0")]
     own_scratch(tmp_path)[1].close()
     assert len(list(tmp_path.glob("w-*"))) == 1
+
+
+def test_a_dead_worker_is_noticed_by_those_beside_it(tmp_path: Path) -> None:
+    """One that is stopped holds its lock: it is not dead."""
+    assert left_by_dead(tmp_path / "nowhere") == []
+    own, lock, _ = own_scratch(tmp_path)
+    (own / "job_mine-f1").mkdir()
+    stopped = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, time; from pathlib import Path\n"
+            "from workers.supervisor.scratch import own_scratch\n"
+            "own, lock, _ = own_scratch(Path(sys.argv[1]))\n"
+            "(own / 'job_a1-f0').mkdir()\n"
+            "print(flush=True); time.sleep(600)",
+            str(tmp_path),
+        ],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert stopped.stdout is not None
+        stopped.stdout.readline()
+        os.kill(stopped.pid, signal.SIGSTOP)
+        assert left_by_dead(tmp_path) == []
+        with (tmp_path / "lock").open("r+") as door:
+            fcntl.flock(door, fcntl.LOCK_EX)
+            assert left_by_dead(tmp_path) == [], "it waits for nobody"
+    finally:
+        stopped.kill()
+        stopped.wait()
+    assert left_by_dead(tmp_path) == [("job_a1", "f0")]
+    assert left_by_dead(tmp_path) == []
+    assert (own / "job_mine-f1").exists()
+    lock.close()
 
 
 def test_a_refused_hint_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -446,8 +446,10 @@ def _ensure(service: Service, dataset: Dataset, request_id: str) -> None:
         # What fails here is repeated by its client, or another request has been answered by it.
         with suppress(AlreadyThere):
             uploads.create(service, dataset, request_id, kept=True)
-        if not service.datasets.whole(dataset.tenant, dataset.id):
-            raise not_found("dataset", dataset.id)
+    # Also where it was there: a request whose write got no answer may have brought its facts back
+    # after a removal.
+    if not service.datasets.whole(dataset.tenant, dataset.id):
+        raise not_found("dataset", dataset.id)
 
 
 def _stated_digest(sha256: str | None, content_digest: str | None) -> str | None:
