@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { chain, movedSince } from "../../../app/dashboard/js/tree/model/grown.js";
+import { chain, followed, movedSince } from "../../../app/dashboard/js/tree/model/grown.js";
 
 /** @param {string} id @param {string} [base] @param {string} [at] */
 const job = (id, base, at = id) => /** @type {any} */ ({ id, inputs: base ? { base } : {}, created_at: at }); // prettier-ignore
@@ -36,4 +36,15 @@ test("rows that are in other clusters since, among the earlier ones alone", () =
   // By hand: 0 is 1 now (two rows), 1 is 0 (one row), noise is noise; the third row has moved.
   assert.deepEqual([moved?.moved, moved?.total], [1, 5]);
   assert.equal(movedSince(cut([0, 0]), cut([0])), null);
+});
+
+test("steps are coloured by as many clusters as the result has leaves for", () => {
+  assert.deepEqual([2, 3, 8, 12, 500].map(followed), [
+    [2],
+    [3, 2],
+    [8, 6, 2],
+    [12, 6, 2],
+    [12, 6, 2],
+  ]);
+  assert.deepEqual(followed(1), []);
 });

@@ -69,3 +69,14 @@ export const clusteringOf = ({ assignments, clusters }) => ({
   assignments: assignments.map((cluster) => (cluster < 0 ? clusters.length : cluster)),
   names: [...clusters.map(({ name, node }) => name ?? `node ${node}`), "noise"],
 });
+
+/** How many clusters of the result are followed; fewer where it has no such cut. */
+const CLUSTERS = [12, 6, 2];
+
+/**
+ * The numbers of clusters that a result of so many leaves can be followed by, the best first.
+ *
+ * @param {number} leaves
+ */
+export const followed = (leaves) =>
+  [...new Set([Math.min(leaves, CLUSTERS[0]), ...CLUSTERS])].filter((k) => k > 1 && k <= leaves);

@@ -9,14 +9,13 @@ import { el, replace, unique } from "../../ui/dom.js";
 import { count, number, plural } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
 import { problemBox } from "../../ui/notices.js";
+import { followed } from "../model/grown.js";
 
 /** @import { Steps } from "../../net/answers.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
 const PICTURE_PX = 300;
 const PLAY_MS = 1200;
-/** How many clusters of the result are followed; fewer where it has no such cut. */
-const CLUSTERS = [12, 6, 2];
 
 /**
  * The panel, hidden unless the tree's fit kept steps.
@@ -38,10 +37,8 @@ export function stepsPanel(view) {
     { class: "card stack tree-steps", "aria-labelledby": title, hidden: true },
     el("h2", { id: title }, "How it was learned"),
     field("Step", time, { help: "Colours show the clusters of the result." }),
-    el("div", { class: "row" }, play),
-    text,
-    picture,
-    curve,
+    el("div", { class: "row" }, play, text),
+    el("div", { class: "step-pictures" }, picture, curve),
   );
   /** @type {ReturnType<typeof setInterval> | undefined} */
   let timer;
@@ -88,7 +85,8 @@ export function stepsPanel(view) {
       width: `${PICTURE_PX}`,
     };
     // A tree of few leaves has no such clusters.
-    for (const path of [...CLUSTERS.map((k) => `${plain}&color_by=cluster:${k}`), plain]) {
+    const { n_leaves: most } = items[items.length - 1];
+    for (const path of [...followed(most).map((k) => `${plain}&color_by=cluster:${k}`), plain]) {
       try {
         const image = await fetchedImage(path, attributes, signal);
         if (isCurrent()) replace(picture, image);
