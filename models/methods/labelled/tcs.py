@@ -234,7 +234,7 @@ class TCS(LabelledMethod[TCSParams]):
         learned = _learned(known, setting, params, effort, rest, run.checkpoint)
         why = (
             f"{known.n_clusters} known clusters are few to validate on ({ENOUGH} are needed): of "
-            f"{len(candidates)} ways the one whose new clusters agree most with all others' clusters"
+            f"{len(candidates)} ways the one whose new clusters agree most with the others'"
         )
         mean = f"(mean normalized mutual information {agreement.means[best]:.3f})."
         few = int(np.bincount(known.code).min())
