@@ -7,6 +7,7 @@
 - `choosing`: parameters of the number of clusters, candidates, and the choice by a criterion: the
   mean silhouette, the gap statistic.
 - `placing`: clusters by size, and rows placed in a partition's tree.
+- `likelihoods`: a given labelling judged by a mixture.
 - `row_weights`: the input `sample_weight`.
 - `counts`: rows of counts, rows held out, and the terms that distinguish clusters.
 """

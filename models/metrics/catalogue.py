@@ -17,6 +17,9 @@ from models.metrics.evaluation import Evaluation, Kernel, Metric, Subject
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
+LIKELIHOODS = ("found_log_likelihood", "labels_log_likelihood")
+"""What a mixture says of a labelling (`models.clusters.likelihoods`)."""
+
 
 def evaluate(
     tree: Tree,
@@ -113,6 +116,13 @@ def _choose(names: Sequence[str] | None, subject: Subject) -> list[Metric]:
 
 def _lacking(metric: Metric, subject: Subject) -> UsageError:
     """The message for a requested metric that does not apply."""
+    if metric.id in LIKELIHOODS:
+        return UsageError(
+            f"Metric {metric.id!r} needs rows in `inputs` with labels, of the fit or new ones, "
+            "and a tree by a mixture that judges labels, 'gmm' or 'vmf'.",
+            code="wrong-input",
+            metric=metric.id,
+        )
     if metric.needs == ("measured",):
         own = ", ".join(subject.measured) or "nothing"
         return UsageError(

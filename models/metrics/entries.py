@@ -420,6 +420,36 @@ def held_out_log_likelihood(subject: Subject) -> Estimate:
 
 
 @metric(
+    "Log-likelihood of the clusters found",
+    needs=("measured",),
+    looks_at="method",
+    low=None,
+    high=None,
+    better="higher",
+    source="Gopal 2014, §6.3, table 6.1",
+)
+def found_log_likelihood(subject: Subject) -> Estimate:
+    """Mean log-likelihood of a row of `inputs` in nats under the fitted mixture (`gmm`, `vmf`)."""
+    return Estimate(subject.measured["found_log_likelihood"])
+
+
+@metric(
+    "Log-likelihood of the labels",
+    needs=("measured",),
+    looks_at="method",
+    low=None,
+    high=None,
+    better="higher",
+    source="Gopal 2014, §6.3, table 6.1",
+)
+def labels_log_likelihood(subject: Subject) -> Estimate:
+    """The same under the mixture of the same shape that is likeliest if each label is a cluster; a
+    warning says what follows.
+    """
+    return Estimate(subject.measured["labels_log_likelihood"])
+
+
+@metric(
     "Explained variance",
     needs=("measured",),
     looks_at="method",

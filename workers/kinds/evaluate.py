@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from models.arrays import Int
+from models.clusters.likelihoods import JudgesLabels, Likelihoods
 from models.errors import UsageError
 from models.inputs.data import Data, Value, as_matrix, require_finite
 from models.inputs.label_sets import label_sets
@@ -21,6 +22,7 @@ from models.metrics.classification.evaluation import (
     of_rival,
 )
 from models.metrics.classification.scores import TableId
+from models.metrics.inputs import classes_of
 from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.running.progress import Progress
@@ -31,7 +33,7 @@ from workers.kinds.kind import Find, Kind, OfTree, Size
 from workers.model import sibling
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
-from workers.work.placing import NewRows, fitted_of, new_rows
+from workers.work.placing import NewRows, fitted_of, new_rows, placing_data
 from workers.work.plan import StepProgress
 from workers.work.sources import Source, of_role, reading_warnings, tree_of, values_of
 
@@ -110,7 +112,7 @@ def _evaluated(
 
     Raises UsageError as `models.metrics.catalogue.evaluate`.
     """
-    from models.metrics.catalogue import evaluate
+    from models.metrics.catalogue import LIKELIHOODS, evaluate
 
     rows = NewRows.of(sources, options.inputs) if options.inputs else None
     values = _of_tree(sources) if rows is None else rows.others
@@ -118,6 +120,8 @@ def _evaluated(
     fitted = tree_of(of_role(sources, "tree")) if rows is None else rows.fitted
     tree = fitted if rows is None else rows.tree
     progress(0.1, "measuring")
+    judged = None if rows is None else _judged(options, sources, rows, given.get("labels"))
+    of_labels = {} if judged is None else dict(zip(LIKELIHOODS, judged.values, strict=True))
     measured = evaluate(
         tree,
         **given,
@@ -127,13 +131,14 @@ def _evaluated(
         kernel=options.kernel,
         sample=options.sample,
         seed=options.seed,
-        measured=options.measured,
+        measured={**(options.measured or {}), **of_labels},
         progress=StepProgress(progress, 0, 2) if options.per_node else progress,
     )
     warnings = [
         *reading_warnings(values),
         *(() if rows is None else rows.warnings),
         *measured.warnings,
+        *(() if judged is None else judged.warnings),
     ]
     result: dict[str, Any] = {"tree": options.tree}
     if options.per_node:
@@ -157,6 +162,27 @@ def _evaluated(
         "placed": None if rows is None else rows.facts,
     }
     return {**result, "evaluation": evaluation}, tuple(warnings)
+
+
+def _judged(
+    options: EvaluationOptions, sources: Sequence[Source], rows: NewRows, labels: Any
+) -> Likelihoods | None:
+    """The likelihood of the labels beside that of the clusters; None where it is not wanted, or
+    the method judges none."""
+    from models.metrics.catalogue import LIKELIHOODS
+
+    wanted = options.metrics is None or not set(LIKELIHOODS).isdisjoint(options.metrics)
+    if labels is None or not wanted:
+        return None
+    _, model = fitted_of(sources)
+    last = model.stages[-1]
+    used = method(last.method)
+    if not isinstance(used, JudgesLabels):
+        return None
+    values = new_rows(sources, model)
+    placed = {role: value for role, value in values.items() if role in options.inputs}
+    code = classes_of(labels, rows.tree.n_points).code
+    return used.likelihoods(last.model, placing_data(model, placed), code)
 
 
 def _of_tree(sources: Sequence[Source]) -> dict[str, Value]:

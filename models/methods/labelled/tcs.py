@@ -13,7 +13,9 @@ a direction, use 'nuclear' or 'l2'.
 Rows are then multiplied by L, L'L = A, and the rows that are not labelled are clustered by a
 mixture of Gaussians. By default ('auto') regularizer and gamma are chosen by validation on known
 clusters held out (`supervision.validation`), among doing nothing, 'identity', 'l2', 'nuclear' and
-Fisher discriminants; a warning names the choice.
+Fisher discriminants; a warning names the choice. With four to six known clusters these and the
+shapes below are compared by the agreement of the new clusters that they find
+(`supervision.agreement`).
 
 The clusters have one spread in the thesis, which loses what a transformation shows where they are
 longer in one direction than in another. By default ('covariance' auto) one spread, one covariance
@@ -52,13 +54,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from models.arrays import Array, Float, Matrix
-from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Checkpoint, Paper, Run, Shapes
 from models.methods.labelled.densities import gamma as of_gamma
@@ -70,8 +70,10 @@ from models.methods.labelled.metric.descent import MetricFit, RegularizerName, h
 from models.methods.labelled.metric.fisher import discriminants, of_means
 from models.methods.labelled.metric.likelihood import ConditionalLikelihood
 from models.methods.labelled.metric.unlabelled import Likelihood, learn_by_rounds
-from models.methods.labelled.supervision.inputs import DiscoveryParams, KnownClusters
+from models.methods.labelled.supervision.agreement import agree
+from models.methods.labelled.supervision.inputs import KnownClusters
 from models.methods.labelled.supervision.method import LabelledMethod, Learned, Prepared
+from models.methods.labelled.supervision.tcs_options import TCSParams, check_options
 from models.methods.labelled.supervision.transformation import Preparation, factor, prepare
 from models.methods.labelled.supervision.validation import (
     FEWEST,
@@ -80,7 +82,6 @@ from models.methods.labelled.supervision.validation import (
     choose,
     validate,
 )
-from models.parameters import MaxIter
 from models.running.progress import Progress, silent, subprogress
 
 GAMMAS = (1.0, 1e-1, 1e-2, 1e-3)
@@ -93,79 +94,9 @@ ROUGHLY = (1e-3, 300)
 CAUTIOUS = ("identity", 1e-1)
 """What is learned where nothing can be validated; of another regularizer, with this gamma."""
 
-FORMS = {
-    "gaussian": ("full", "diagonal", "low-rank"),
-    "vmf": ("full", "diagonal"),
-    "gamma": ("full",),
-}
-WHY_FORM = {
-    "vmf": "the others are for density 'gaussian'",
-    "gamma": "the scale of a column changes nothing there",
-}
-REGULARIZERS = {"vmf": ("auto", "identity", "logdet"), "gamma": ("auto", "identity")}
-"""By density, where not all of them have a minimum."""
-
-
-class TCSParams(DiscoveryParams):
-    density: Literal["gaussian", "vmf", "gamma"] = Field(
-        "gaussian",
-        description="What a cluster's transformed rows follow: a Gaussian; a von Mises-Fisher "
-        "distribution of their directions ('vmf'; they are then clustered by directions); or a "
-        "gamma distribution of each column ('gamma', for features above 0; the logarithms are then "
-        "clustered).",
-    )
-    kappa: float = Field(
-        10.0,
-        gt=0,
-        le=1e6,
-        description="With density 'vmf': the concentration of each known cluster's directions.",
-    )
-    regularizer: Literal["auto", "identity", "l2", "nuclear", "logdet", "l1"] = Field(
-        "auto",
-        description="What holds the transformation's square A: its distance from the identity or "
-        "from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I| ('l1'). "
-        "'auto': chosen by validation on known clusters, doing nothing included; with a density "
-        "other than 'gaussian' the identity.",
-    )
-    gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
-        "auto",
-        description="Weight of the regularizer against the sum of log-likelihoods of known rows. "
-        "'auto': chosen by validation on known clusters.",
-    )
-    form: Literal["full", "diagonal", "low-rank"] = Field(
-        "full",
-        description="Whether the transformation mixes columns ('full'), stretches each by itself "
-        "('diagonal') or mixes them to 'rank' columns ('low-rank').",
-    )
-    rank: int | None = Field(
-        None, ge=1, le=100_000, description="Number of columns of form 'low-rank'."
-    )
-    covariance: Literal["auto", "spherical", "tied", "full"] = Field(
-        "auto",
-        description="The shape of the clusters of transformed rows: one spread for all "
-        "('spherical'), one covariance for all ('tied') or one for each ('full'). 'auto': chosen "
-        "by validation on known clusters, with fewer than four of them one spread. Clusters of "
-        "directions always have one spread.",
-    )
-    use_unlabeled: bool = Field(
-        False,
-        description="Whether to learn from rows without a label as well, clustered and learned "
-        "from by turns.",
-    )
-    unlabeled_weight: float = Field(
-        0.5,
-        gt=0,
-        le=1,
-        description="With 'use_unlabeled': the weight of an unlabelled row's log-likelihood after "
-        "the last rise; a known row's is 1.",
-    )
-    tol: float = Field(
-        1e-6,
-        gt=0,
-        le=1,
-        description="Learning ends when the objective can fall by this share at most.",
-    )
-    max_iter: MaxIter = 2000
+ENOUGH = 7
+"""Known clusters from which validation is better than agreement: with fewer it learns from four or
+less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +116,19 @@ class Setting:
         )
 
 
+AGREEING = (
+    Setting(None, 0.0),
+    Setting("identity", 1e-1),
+    Setting("identity", 1e-2),
+    Setting("l2", 1e-1),
+    Setting("l2", 1e-2),
+    Setting("nuclear", 1e-2),
+    Setting("fisher", 1e-1),
+    Setting("fisher", 1e-3),
+)
+"""What is compared by agreement, each with every shape of cluster."""
+
+
 class TCS(LabelledMethod[TCSParams]):
     """See the module's docstring."""
 
@@ -196,7 +140,7 @@ class TCS(LabelledMethod[TCSParams]):
 
     def _check(self, data: Data, params: TCSParams) -> None:
         super()._check(data, params)
-        _check_options(params)
+        check_options(params)
         if params.density == "gamma":
             of_gamma.require_positive(data.matrix("features"))
 
@@ -235,6 +179,8 @@ class TCS(LabelledMethod[TCSParams]):
         notes: tuple[str, ...] = ()
         curves: Mapping[str, list[tuple[int, float]]] = {}
         chosen, begin = settings[0], 0.0
+        if _by_agreement(known, params):
+            return self._agreed(prepared, params, run, progress)
         if len(settings) > 1:
             chosen, notes, curves = self._chosen(known, settings, params, run, progress)
             begin = 0.8
@@ -260,6 +206,55 @@ class TCS(LabelledMethod[TCSParams]):
             learned, curves={**curves, **learned.curves}, warnings=(*notes, *learned.warnings)
         )
         return self._shaped(learned, known, chosen, len(settings) > 1, params, run)
+
+    def _agreed(
+        self, prepared: Prepared, params: TCSParams, run: Run, progress: Progress
+    ) -> Learned:
+        """What is learned where validation has too few known clusters."""
+        known, clusterer = prepared.known, self._clusterer(params)
+        candidates: list[Candidate] = []
+        for setting in AGREEING:
+            learn = None if setting.regularizer is None else _learner(setting, params)
+            candidates += [Candidate(f"{setting.name}, {s}", learn, s) for s in SHAPES]
+        within = subprogress(progress, 0.0, 0.8)
+        agreement = agree(
+            known,
+            prepared.free,
+            params.n_clusters,
+            candidates,
+            clusterer,
+            run.rng,
+            within,
+            run.threads,
+        )
+        best = agreement.best
+        setting, covariance = AGREEING[best // len(SHAPES)], candidates[best].covariance
+        effort = Effort(params.tol, params.max_iter)
+        rest = subprogress(progress, 0.8, 1.0)
+        learned = _learned(known, setting, params, effort, rest, run.checkpoint)
+        why = (
+            f"{known.n_clusters} known clusters are few to validate on ({ENOUGH} are needed): of "
+            f"{len(candidates)} ways the one whose new clusters agree most with the others'"
+        )
+        mean = f"(mean normalized mutual information {agreement.means[best]:.3f})."
+        few = int(np.bincount(known.code).min())
+        notes = [f"Chosen by agreement: {setting.name}. {why} {mean}"]
+        if few < known.points.shape[1]:
+            notes.append(
+                f"The smallest known cluster has {few} rows in {known.points.shape[1]} columns: "
+                "what is learned from so few is worth little, and the new clusters may be no "
+                "better than without labels."
+            )
+        return replace(
+            learned,
+            covariance=covariance,
+            because=f"{why} {mean}",
+            curves={
+                **learned.curves,
+                "agreement_by_candidate": list(enumerate(agreement.means.tolist())),
+            },
+            warnings=(*notes, *learned.warnings),
+        )
 
     def _shaped(
         self,
@@ -342,6 +337,18 @@ class TCS(LabelledMethod[TCSParams]):
         clusterer = self._clusterer(params)
         choice = choose(known, candidates, cautious, clusterer, run.rng, within, run.threads)
         return settings[choice.number], choice.warnings, choice.curves
+
+
+def _by_agreement(known: KnownClusters, params: TCSParams) -> bool:
+    """Whether all is left open, and known clusters are few."""
+    is_open = (params.density, params.form, params.regularizer, params.gamma, params.covariance)
+    return (
+        is_open == ("gaussian", "full", "auto", "auto", "auto")
+        and FEWEST <= known.n_clusters < ENOUGH
+        and params.clusterer == "gmm"
+        and params.choose is None
+        and not (params.may_join or params.use_unlabeled)
+    )
 
 
 def _weaker(setting: Setting, settings: Sequence[Setting]) -> Setting:
@@ -515,51 +522,3 @@ def _local(
     assert params.rank is not None
     rng = np.random.default_rng(params.seed)
     return low_rank.fitted(known, params.rank, regularizer, gamma, effort, rng, progress)
-
-
-def _check_options(params: TCSParams) -> None:
-    """Raises UsageError for options that do not go together."""
-    density, low = params.density, params.form == "low-rank"
-    if params.form not in FORMS[density]:
-        raise _wrong(
-            "form", f"density {density!r} takes {_listed(FORMS[density])} ({WHY_FORM[density]})"
-        )
-    if params.regularizer not in REGULARIZERS.get(density, (params.regularizer,)):
-        raise _wrong(
-            "regularizer",
-            f"density {density!r} takes {_listed(REGULARIZERS[density])}: it does not depend on "
-            "the length of the transformation, so that what only shrinks it has no minimum but 0",
-        )
-    if low and params.regularizer in ("logdet", "l1"):
-        raise _wrong(
-            "regularizer",
-            "form 'low-rank' takes 'auto', 'identity', 'l2' and 'nuclear': trace - log det is "
-            "infinite there, and 'l1' has no gradient",
-        )
-    if low != (params.rank is not None):
-        raise _wrong("rank", "it is needed for form 'low-rank', and for that alone")
-    if density == "gamma" and params.clusterer != "gmm":
-        raise _wrong("clusterer", "density 'gamma' takes 'gmm', of logarithms")
-    if density == "gamma" and params.n_components not in ("auto", None):
-        raise _wrong("n_components", "density 'gamma' takes 'auto' and null: no column is cut")
-    if params.use_unlabeled:
-        if density != "gaussian" or low:
-            raise _wrong("use_unlabeled", "it needs density 'gaussian', form 'full' or 'diagonal'")
-        if params.choose is not None:
-            raise _wrong("use_unlabeled", "it needs 'n_clusters', and 'choose' null")
-        if params.n_clusters < 2:
-            raise _wrong(
-                "use_unlabeled", "it needs two new clusters or more ('n_clusters') to tell apart"
-            )
-
-
-def _listed(accepted: Sequence[str]) -> str:
-    return " or ".join(repr(name) for name in accepted)
-
-
-def _wrong(parameter: str, why: str) -> UsageError:
-    return UsageError(
-        f"Parameter {parameter!r} does not go with the others: {why}.",
-        code="wrong-parameter",
-        parameter=parameter,
-    )

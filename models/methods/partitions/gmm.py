@@ -28,10 +28,11 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from models.arrays import Arrays, Float, Matrix
+from models.arrays import Arrays, Float, Int, Matrix
 from models.clusters import row_sums
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.counts import sample_warning
+from models.clusters.likelihoods import JudgesLabels, Likelihoods
 from models.clusters.lloyd import require_usable_points
 from models.clusters.placing import (
     by_size,
@@ -52,7 +53,7 @@ from models.inputs.checks import (
 )
 from models.inputs.data import Data
 from models.inputs.frames import Frame
-from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
+from models.method import Fitted, Input, Model, Paper, Predictions, Run, Shapes
 from models.methods.partitions.mixtures import gaussian_rows
 from models.methods.partitions.mixtures.gaussian import (
     Covariance,
@@ -62,6 +63,7 @@ from models.methods.partitions.mixtures.gaussian import (
     best_mixture,
     choose_mixture,
 )
+from models.methods.partitions.mixtures.of_labels import of_labels
 from models.parameters import MaxIter, NInit, Seed
 from models.running.budget import Cost
 from models.running.progress import Piece, Progress, subprogress
@@ -104,7 +106,7 @@ class GMMParams(Count):
     seed: Seed = 0
 
 
-class GMM(Method[GMMParams]):
+class GMM(JudgesLabels[GMMParams]):
     """See the module's docstring."""
 
     title = "Gaussian mixture"
@@ -180,7 +182,7 @@ class GMM(Method[GMMParams]):
         likelihood = float(evidence.sum())
         return Fitted(
             tree=from_partition(cluster, n_clusters, names=data.leaf_names(n_clusters, "cluster")),
-            model=Model(mixture.arrays, {"covariance": params.covariance}),
+            model=Model(mixture.arrays, {"covariance": params.covariance, "added": added}),
             logits=logits,
             metrics={
                 "log_likelihood": likelihood,
@@ -214,6 +216,29 @@ class GMM(Method[GMMParams]):
         logits = Gaussians.of(model.facts["covariance"], model.arrays).log_joint(features)
         normalize(logits)
         return logits
+
+    def _likelihoods(self, model: Model, data: Data, code: Int) -> Likelihoods:
+        """Covariances of the labels get what the fit's got ('reg_covar')."""
+        features, kind = data.rows("features"), model.facts["covariance"]
+        found = Gaussians.of(kind, model.arrays)
+        require_width(features, found.means.shape[1])
+        added = float(model.facts.get("added", 1e-6))
+        own = of_labels(kind, features, code, added)
+        notes: tuple[str, ...] = ()
+        flat = int((own.least_variance() < 10.0 * added).sum())
+        if flat:
+            notes = (
+                f"{flat} covariance(s) of labels have a direction where 'reg_covar' is a tenth of "
+                "the variance or more, as of few rows or rows on a plane: the likelihood of the "
+                "labels depends on it.",
+            )
+        of_found, of_own = (
+            float(normalize(mixture.log_joint(features)).mean()) for mixture in (found, own)
+        )
+        return Likelihoods(of_found, of_own, notes)
+
+    def _n_clusters(self, model: Model) -> int:
+        return len(model.arrays["means"])
 
 
 def _best(

@@ -36,11 +36,13 @@ from dataclasses import replace
 from typing import Literal, cast
 
 import numpy as np
+import scipy.sparse as sp
 from pydantic import Field
 
-from models.arrays import Float, Mask, Matrix
+from models.arrays import Float, Int, Mask, Matrix
 from models.clusters.choosing import Choice, Count, check_count
 from models.clusters.counts import check_held_out, held_out, term_names
+from models.clusters.likelihoods import JudgesLabels, Likelihoods
 from models.clusters.placing import bytes_of_logits
 from models.inputs.checks import require_distinct
 from models.inputs.data import Data
@@ -57,8 +59,8 @@ from models.methods.sphere.mixture.method import (
     SphereMethod,
     new_rows,
 )
-from models.methods.sphere.mixture.mixture import Constraints, Mixture, pooled_kappa
-from models.methods.sphere.mixture.passes import SHARES
+from models.methods.sphere.mixture.mixture import Constraints, Mixture, maximize, pooled_kappa
+from models.methods.sphere.mixture.passes import SHARES, Sums
 from models.methods.sphere.mixture.result import (
     IDENTICAL_ROWS,
     end_warnings,
@@ -114,7 +116,7 @@ class VMFParams(Count):
     seed: Seed = 0
 
 
-class VMF(SphereMethod[VMFParams]):
+class VMF(SphereMethod[VMFParams], JudgesLabels[VMFParams]):
     """See the module's docstring."""
 
     id = "vmf"
@@ -174,6 +176,40 @@ class VMF(SphereMethod[VMFParams]):
         mixture = Mixture.of(model.arrays)
         return mixture.log_posterior(new_rows(data, mixture.means.shape[1]))
 
+    def _likelihoods(self, model: Model, data: Data, code: Int) -> Likelihoods:
+        found, facts = Mixture.of(model.arrays), model.facts
+        points = new_rows(data, found.means.shape[1])
+        constraints = Constraints(
+            facts.get("spread", "shared"),
+            facts.get("max_kappa", 1e6),
+            facts.get("equal", False),
+        )
+        size = np.bincount(code).astype(np.float64)
+        total = np.zeros((size.size, points.shape[1]))
+        for block in points.slices(size.size):
+            rows = points.block(block)
+            member = sp.csr_array(
+                (np.ones(rows.shape[0]), (code[block], np.arange(rows.shape[0]))),
+                shape=(size.size, rows.shape[0]),
+            )
+            sums = member @ rows
+            total += sums.toarray() if isinstance(sums, sp.csr_array) else sums
+        start = Mixture.at(np.eye(1, points.shape[1]).repeat(size.size, axis=0))
+        own = maximize(Sums(size, total, np.zeros(0)), start, constraints)
+        n_capped = int((own.kappa >= constraints.max_kappa).sum())
+        notes = (
+            (f"{n_capped} concentration(s) of labels reached 'max_kappa': {IDENTICAL_ROWS}.",)
+            if n_capped
+            else ()
+        )
+        of_found, of_own = (
+            float(mixture.log_posterior(points)[1].mean()) for mixture in (found, own)
+        )
+        return Likelihoods(of_found, of_own, notes)
+
+    def _n_clusters(self, model: Model) -> int:
+        return len(model.arrays["kappa"])
+
 
 def _fitted(
     data: Data,
@@ -199,7 +235,11 @@ def _fitted(
         log_weights=mixture.log_weights,
         nodes={"kappa": np.append(pooled_kappa(mixture, params.max_kappa), mixture.kappa)},
         arrays=mixture.arrays(),
-        facts={},
+        facts={
+            "spread": constraints.spread,
+            "max_kappa": constraints.max_kappa,
+            "equal": constraints.equal,
+        },
         metrics={
             "bic": constraints.bic(mixture, float(fitted.sum()), fitted.size),
             "n_iter": float(len(best.objective)),

@@ -17,7 +17,7 @@ from sklearn import metrics as sk
 
 from models.errors import Cancelled, UsageError
 from models.metrics import costs
-from models.metrics.catalogue import METRICS, evaluate
+from models.metrics.catalogue import LIKELIHOODS, METRICS, evaluate
 from models.metrics.hierarchical import upper_part
 from models.metrics.pairs import Gaussian
 from models.running.progress import silent
@@ -68,6 +68,7 @@ def test_the_catalogue_is_whole() -> None:
         *("cophenetic_agreement", "robinson_foulds"),
         *("silhouette", "davies_bouldin", "calinski_harabasz"),
         *("cophenetic_correlation", "held_out_log_likelihood", "explained_variance"),
+        *("found_log_likelihood", "labels_log_likelihood"),
     }
     assert set(FLAT) == {*LABELLED, *OF_CLUSTERS} - {"dendrogram_purity", "leaf_purity", "lhd"}
 
@@ -90,6 +91,7 @@ def test_none_is_all_that_the_inputs_allow(
     given_ = {"labels": labels, "features": features, "hierarchy": tree}
     assert list(evaluate(tree, **given_).metrics) == [m for m in METRICS if m not in MEASURED]
     measured = {"inertia": 3.0, "explained_variance": 0.5, "held_out_log_likelihood": -7.5}
+    measured |= dict.fromkeys(LIKELIHOODS, -3.0)
     assert list(evaluate(tree, **given_, measured=measured).metrics) == list(METRICS)
     names = ["nmi", "dendrogram_purity", "nmi"]
     assert list(evaluate(tree, labels=labels, metrics=names).metrics) == names[:2]

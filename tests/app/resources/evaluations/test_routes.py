@@ -439,3 +439,20 @@ def test_a_tree_without_a_model_measures_no_new_rows(
 ) -> None:
     criteria = {"inputs": {"features": [[0.0]]}, "labels": [0]}
     problem_of(evaluate(working, tree, criteria), 422, "cannot-predict")
+
+
+def test_labels_are_judged_by_a_mixture(working: Working) -> None:
+    rng = np.random.default_rng(0)
+    rows = (rng.normal(size=(20, 2)) + np.repeat([[0.0], [8.0]], 10, axis=0)).tolist()
+    tree = fit(working, "gmm", {"features": rows}, params={"n_clusters": 2})
+    body = {"inputs": {"features": rows}, "labels": [0, 1] * 10}
+    answer = evaluate(working, tree, body).json()
+    found, labels = (answer["metrics"][f"{of}_log_likelihood"] for of in ("found", "labels"))
+    assert found > labels + 0.5
+    assert "more runs will not find them" in answer["warnings"][-1]
+    names = ["labels_log_likelihood"]
+    assert evaluate(working, tree, {**body, "metrics": names}).json()["metrics"] == {
+        names[0]: labels
+    }
+    without = evaluate(working, tree, {"labels": [0, 1] * 10, "metrics": names})
+    assert "'gmm' or 'vmf'" in problem_of(without, 422, "wrong-input")["detail"]

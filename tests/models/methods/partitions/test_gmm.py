@@ -184,3 +184,46 @@ def test_covariances_that_would_not_fit_are_refused() -> None:
     with pytest.raises(UsageError, match=r"GiB.*another 'covariance'"):
         METHOD.check_size(shapes, GMMParams(n_clusters=20), 2 << 30)
     METHOD.check_size(shapes, GMMParams(n_clusters=20, covariance="diag"), 2 << 30)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_labels_are_judged_by_the_mixture_that_is_likeliest_for_them(kind: Covariance) -> None:
+    rng = np.random.default_rng(3)
+    code = np.repeat([0, 1, 2], [30, 50, 40])
+    features = rng.normal(size=(120, 3)) * [1.0, 2.0, 0.5] + 2.0 * code[:, None]
+    features[:, 1] += features[:, 0]
+    judged = METHOD.likelihoods(
+        fit(features, n_clusters=3, covariance=kind, n_init=3).model, Data({"features": features}),
+        code,
+    )  # fmt: skip
+    own = [features[code == cluster] for cluster in range(3)]
+    covariances = [np.cov(rows.T, bias=True) for rows in own]
+    pooled = sum(len(rows) * one for rows, one in zip(own, covariances, strict=True)) / 120
+    joint = []
+    for rows, covariance in zip(own, covariances, strict=True):
+        used = {
+            "full": covariance,
+            "tied": pooled,
+            "diag": np.diag(np.diag(covariance)),
+            "spherical": np.eye(3) * np.diag(covariance).mean(),
+        }[kind] + 1e-6 * np.eye(3)
+        density = multivariate_normal(rows.mean(axis=0), used)
+        joint.append(np.log(len(rows) / 120) + density.logpdf(features))
+    assert judged.labelled == pytest.approx(logsumexp(joint, axis=0).mean(), abs=1e-9)
+    fitted = fit(features, n_clusters=3, covariance=kind, n_init=3)
+    assert judged.found == pytest.approx(fitted.metrics["log_likelihood"] / 120, abs=1e-9)
+
+
+def test_a_warning_tells_what_the_likelihood_of_labels_is_worth() -> None:
+    rng = np.random.default_rng(4)
+    features = rng.normal(size=(60, 2)) + np.repeat([[0.0, 0.0], [6.0, 0.0]], 30, axis=0)
+    fitted, rows = fit(features, n_clusters=2), Data({"features": features})
+    same = METHOD.likelihoods(fitted.model, rows, fitted.tree.leaf_of_point - 1)
+    assert same.labelled == pytest.approx(same.found, abs=1e-3)
+    shuffled = METHOD.likelihoods(fitted.model, rows, rng.permutation(60) % 2)
+    assert shuffled.labelled < shuffled.found - 0.5
+    assert "more runs will not find them" in shuffled.warnings[-1]
+    few = METHOD.likelihoods(fitted.model, rows, np.arange(60) // 2)
+    assert "30 classes and the model 2 clusters" in few.warnings[0]
+    assert "covariance(s) of labels have a direction" in few.warnings[1]
+    assert "ended in a poor optimum" in few.warnings[2]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from pydantic import ValidationError
+from scipy.optimize import brentq
 from scipy.special import ive, logsumexp
 
 from models import registry
@@ -292,3 +293,34 @@ def test_runs_at_once_change_nothing(options: dict[str, Any]) -> None:
     )
     assert on_one_thread.metrics == on_three_threads.metrics
     assert (on_one_thread.logits == on_three_threads.logits).all()
+
+
+@pytest.mark.parametrize("kappa", ["shared", "own"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_labels_are_judged_by_the_mixture_that_is_likeliest_for_them(kappa: str, form: Any) -> None:
+    rng = np.random.default_rng(5)
+    code = np.repeat([0, 1], [40, 60])
+    centres = np.repeat(np.eye(4)[:2], [40, 60], axis=0)
+    rows = draw_vmf(centres, np.repeat([5.0, 20.0], [40, 60]), rng)
+    fitted = fit(form(rows), n_clusters=2, kappa=kappa)
+    judged = METHOD.likelihoods(fitted.model, Data({"features": form(rows)}), code)
+    sums = np.array([rows[code == cluster].sum(axis=0) for cluster in (0, 1)])
+    length = np.linalg.norm(sums, axis=1)
+
+    def concentration(r: float) -> float:
+        return float(brentq(lambda k: ive(2.0, k) / ive(1.0, k) - r, 1e-3, 1e4))
+
+    shared = concentration(length.sum() / 100)
+    arrays = {
+        "log_weights": np.log([0.4, 0.6]),
+        "means": sums / length[:, None],
+        "kappa": np.array(
+            [shared, shared]
+            if kappa == "shared"
+            else [concentration(length[0] / 40), concentration(length[1] / 60)]
+        ),
+    }
+    expected = logsumexp(literal_log_joint(rows, arrays), axis=1).mean()
+    assert judged.labelled == pytest.approx(expected, abs=1e-8)
+    assert judged.found == pytest.approx(fitted.metrics["log_likelihood"] / 100, abs=1e-8)
+    assert judged.found >= judged.labelled
