@@ -34,7 +34,7 @@ Cost: O((B + R) (M D + R^2)) a step for B triples and R of M nodes that they rea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -61,6 +61,9 @@ RARE = 1e-4
 
 _TINY = 1e-12
 
+_LEAST = 1e-30
+"""Added to a squared norm, whose root has no slope at 0."""
+
 
 def expected_cost(
     triples: Tensor, nodes: Tensor, temperature: float, all_reduce: AllReduce = SINGLE
@@ -77,8 +80,10 @@ def expected_cost(
             points, before = triples.detach().flatten(0, 1), nodes.detach()[order]
             order = order[reached(points, before, temperature, all_reduce)]
     ordered = nodes[order]
-    selected = _softmax(_dissimilarities(triples.flatten(0, 1), ordered), temperature)
-    steps = parent_probabilities(ordered, temperature)
+    # Points and nodes together: half the operations.
+    children = torch.cat([triples.flatten(0, 1), ordered])
+    chosen = _chosen(children, ordered, temperature)
+    selected, steps = chosen[: -len(ordered)], chosen[-len(ordered) :]
     identity = torch.eye(len(ordered), dtype=nodes.dtype, device=nodes.device)
     system = identity - steps
     above = _solved(system, selected)
@@ -141,13 +146,20 @@ def parent_probabilities(ordered: Tensor, temperature: float) -> Tensor:
 
     ordered : (M, D) nodes in order of norm. The first is the root; its row is 0.
     """
-    n_nodes = len(ordered)
-    apart = _dissimilarities(ordered, ordered)
-    late = torch.ones(n_nodes, n_nodes, dtype=torch.bool, device=ordered.device).triu()
-    late[0, 0] = False
-    probability = _softmax(apart.masked_fill(late, torch.inf), temperature)
-    child = torch.arange(n_nodes, device=ordered.device)[:, None]
-    return probability * (child > 0)
+    return _chosen(ordered, ordered, temperature)
+
+
+def _chosen(children: Tensor, ordered: Tensor, temperature: float) -> Tensor:
+    """(n, M) probabilities that children, the last M of which are the nodes, choose each node."""
+    n_points = len(children) - len(ordered)
+    apart = _dissimilarities(children, ordered)
+    late = torch.ones(apart.shape, dtype=torch.bool, device=apart.device).triu_(-n_points)
+    late[:n_points] = False
+    # The root chooses itself, and is taken out.
+    late[n_points, 0] = False
+    probability = apart.masked_fill(late, torch.inf).div(-temperature).softmax(dim=1)
+    root = torch.full((1,), n_points, device=apart.device)
+    return probability.index_fill(0, root, 0.0)
 
 
 def temperature_for(
@@ -187,30 +199,66 @@ def _solved(system: Tensor, values: Tensor) -> Tensor:
     return out
 
 
-def _softmax(apart: Tensor, temperature: float) -> Tensor:
-    return apart.div(-temperature).softmax(dim=1)
-
-
 def _dissimilarities(children: Tensor, nodes: Tensor) -> Tensor:
     """(n, m) d_cp, eq. 3, with a gradient; 2e-6 instead of 0 at the same place."""
-    ours, theirs = _squares(children), _squares(nodes)
-    near, far = _inverse_gap(ours, children), _inverse_gap(theirs, nodes)
-    apart = torch.addmm(theirs[:, 0].to(nodes.dtype), children, nodes.T, alpha=-2.0)
-    u = (apart + ours.to(nodes.dtype)).clamp(min=0) * near * far[:, 0] + _TINY
-    root = u.sqrt()
-    # arsinh r = log(1 + r + r^2 / (1 + sqrt(1 + r^2))).
-    distance = 2 * torch.log1p(root + u / (1 + (1 + u).sqrt()))
-    if float(theirs.detach().max()) > float(ours.detach().min()):
-        over = poincare.hyperbolic_norm(nodes)[:, 0] - poincare.hyperbolic_norm(children)
-        distance = distance * (1 + over.clamp(min=0))
-    return distance
+    apply: Any = _Dissimilarities.apply
+    apart: Tensor = apply(children, nodes)
+    return apart
 
 
-def _squares(points: Tensor) -> Tensor:
-    """(n, 1) |x|^2 in float64."""
-    return points.double().square().sum(dim=1, keepdim=True)
+class _Dissimilarities(torch.autograd.Function):
+    """`_dissimilarities`, whose gradient is written out: a third of the operations.
+
+    With e = |c - z|^2, g and h the gaps 1 - |.|^2 of c and z, u = e / (g h), d = 2 arsinh sqrt(u)
+    and o = max(|z| - |c|, 0), the value is d (1 + o), and
+
+        dd/du = 1 / sqrt(u (1 + u)),   du/de = 1 / (g h),   du/d|c|^2 by g = u / g,
+        de/dc = 2 (c - z),             d|c|/d|c|^2 = 1 / (sqrt(|c|^2) g), |c| the hyperbolic norm.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, children: Tensor, nodes: Tensor) -> Tensor:
+        ours, near, inner = _radial(children)
+        theirs, far, outer = _radial(nodes)
+        kind = nodes.dtype
+        u = torch.addmm(theirs[:, 0].to(kind), children, nodes.T, alpha=-2.0)
+        u.add_(ours.to(kind)).clamp_(min=0).mul_(near.to(kind)).mul_(far[:, 0].to(kind))
+        u.add_(_TINY)
+        distance = u.sqrt().asinh_().mul_(2)
+        over = (outer[:, 0] - inner).to(kind).clamp_(min=0)
+        ctx.save_for_backward(children, nodes, ours, near, theirs, far, u, distance, over)
+        return torch.addcmul(distance, distance, over)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        children, nodes, ours, near, theirs, far, u, distance, over = ctx.saved_tensors
+        kind = nodes.dtype
+        by_over = gradient * distance * (over > 0)
+        # Where u was cut off at 0 it has no slope.
+        by_u = torch.addcmul(gradient, gradient, over).mul_(u > _TINY)
+        by_u.mul_(torch.addcmul(u, u, u).rsqrt_())
+        by_gap = by_u * u
+        by_square = by_u.mul_(near.to(kind)).mul_(far[:, 0].to(kind))
+        of_children = _radial_slope(by_square.sum(1), by_gap.sum(1), -by_over.sum(1), ours, near)
+        of_nodes = _radial_slope(by_square.sum(0), by_gap.sum(0), by_over.sum(0), theirs, far)
+        return (
+            torch.addmm(of_children * children, by_square, nodes, beta=2.0, alpha=-2.0),
+            torch.addmm(of_nodes * nodes, by_square.T, children, beta=2.0, alpha=-2.0),
+        )
 
 
-def _inverse_gap(squares: Tensor, points: Tensor) -> Tensor:
-    """(n, 1) 1 / (1 - |x|^2), as in `poincare.gap`."""
-    return (1 - squares).clamp(min=poincare.margin(points)).reciprocal().to(points.dtype)
+def _radial(points: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """(n, 1) in float64: |x|^2, 1 / (1 - |x|^2) as in `poincare.gap`, and the hyperbolic norm."""
+    squares = points.double().square().sum(dim=1, keepdim=True)
+    inverse = (1 - squares).clamp_(min=poincare.margin(points)).reciprocal_()
+    norm = squares.sqrt().add_(squares).mul_(inverse).mul_(2).log1p_()
+    return squares, inverse, norm
+
+
+def _radial_slope(
+    by_square: Tensor, by_gap: Tensor, by_norm: Tensor, squares: Tensor, inverse: Tensor
+) -> Tensor:
+    """(n, 1) the slope by |x|^2, from the slopes (n,) by e, by the logarithm of 1 / (1 - |x|^2),
+    and by the hyperbolic norm."""
+    by_inverse = torch.addcmul(by_gap[:, None], by_norm[:, None], (squares + _LEAST).rsqrt_())
+    return torch.addcmul(by_square[:, None], by_inverse, inverse).to(by_square.dtype)
