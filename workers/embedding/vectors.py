@@ -95,8 +95,8 @@ def embedded(
         embedder = Embedder.of(settings) or LocalEmbedder.of(settings)
         if embedder is None:
             raise _refused(
-                "This worker has no embedder; its operator sets UMBEL_EMBEDDING_URL, or a folder by "
-                "UMBEL_EMBEDDING_MODEL."
+                "This worker has no embedder; its operator sets UMBEL_EMBEDDING_URL, or a folder "
+                "as UMBEL_EMBEDDING_MODEL."
             )
         work = _Work(settings, client, request, embedder, table, attempt)
         with closing(embedder):

@@ -7,7 +7,7 @@ is installed, its command `umbel` has the same commands beside its own.
 - `kept_arguments`, `kept_work`: the same of commands on what a service keeps
 - `aliases`: `umbel alias`; `editions`: `umbel edit` and `history`
 - `embedding`: `umbel run ... --embed` and `--map`
-- `reports`: `umbel report`; `placing`: `umbel place`
+- `reports`: `umbel report`; `placing`: `umbel place`; `exchanging`: `umbel export`, `annotations`
 - `operating`: what the operator's commands do: failed jobs, pauses, workers
 - `options`: what commands have in common; `plugged`: methods of plug-ins
 - `catalogue`: `umbel methods`; `completion`: `umbel completion`

@@ -52,6 +52,8 @@ def add_commands(commands: Commands) -> None:
     _map(commands)
     _figure(commands)
     _report(commands)
+    _export(commands)
+    _annotations(commands)
 
 
 def _added(commands: Commands, name: str, sentence: str, work: str = "") -> argparse.ArgumentParser:
@@ -381,3 +383,44 @@ def _figure(commands: Commands) -> None:
     parser = _added(commands, "figure", "make a file of a drawing of one's own")
     parser.add_argument("drawing", help=".json: the body of POST /v1/figures without form")
     parser.add_argument("out", help=".svg, .png or .pdf")
+
+
+def _export(commands: Commands) -> None:
+    sentence = "write files for iTOL, Microreact or Label Studio"
+    parser = command(commands, "export", sentence)
+    parser.add_argument("id", help="tr_... or @alias; for label-studio also md_...")
+    parser.add_argument("form", choices=("itol", "microreact", "label-studio"))
+    parser.add_argument("place", help="a folder; for label-studio a file .json, or -")
+    parser.add_argument("--cut", help="k=5, height=1.2 or level=2: the clusters of leaves")
+    parser.add_argument(
+        "--rows", help="label-studio: new rows, of which the least sure are written"
+    )
+    parser.add_argument(
+        "--texts", help="what is shown of each of them: .txt (a line each) or .json"
+    )
+    parser.add_argument(
+        "--most", type=int, default=100, help="tasks, at most; default: %(default)s"
+    )
+    _of_studio(parser)
+    service_options(parser)
+    parser.set_defaults(run=Late("export", "exchanging"))
+
+
+def _annotations(commands: Commands) -> None:
+    sentence = "labels for a fit from what Label Studio exports of such tasks"
+    parser = command(commands, "annotations", sentence)
+    parser.add_argument("file", help="the export, JSON or JSON-MIN")
+    parser.add_argument("n_rows", type=int, help="the number of rows, labelled or not")
+    parser.add_argument("out", help="a file .json of labels, null where there is none, or -")
+    _of_studio(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress and no sentences")
+    parser.set_defaults(run=Late("labelled", "exchanging"))
+
+
+def _of_studio(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--choices", default="label", help="the Choices of the interface; default: %(default)s"
+    )
+    parser.add_argument(
+        "--field", default="text", help="the object that it shows; default: %(default)s"
+    )

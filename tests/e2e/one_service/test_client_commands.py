@@ -268,3 +268,48 @@ def test_a_consensus_of_files(capsys: pytest.CaptureFixture[str], folder: Path) 
     Path("other.nwk").write_text("(x,y);")
     _, error = umbel(capsys, "consensus", files[0], "other.nwk", status=1)
     assert "different leaves" in error
+
+
+def test_files_of_other_programs(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    output, _ = umbel(capsys, "run", "gmm", "x.npy", "--n-clusters", "3", "--json")
+    facts = json.loads(output)
+    umbel(capsys, "export", facts["tree"], "itol", "itol", "--cut", "k=3")
+    umbel(capsys, "export", facts["tree"], "microreact", "micro", "--cut", "k=3", "--quiet")
+    assert {path.name for path in Path("itol").iterdir()} == {
+        "tree.nwk",
+        "labels.txt",
+        "clusters.txt",
+    }
+    with Path("micro/data.csv").open(newline="") as file:
+        leaves = list(csv.DictReader(file))
+    assert len({leaf["cluster__colour"] for leaf in leaves}) == 3
+    Path("texts.txt").write_text("\n".join(f"text {row}" for row in range(30)))
+    tasks = ("export", facts["tree"], "label-studio")
+    given = ("--rows", "x.npy", "--texts", "texts.txt", "--most", "4")
+    umbel(capsys, *tasks, "tasks.json", *given)
+    made = json.loads(Path("tasks.json").read_text())
+    assert len(made) == 4
+    row = made[0]["data"]["umbel_row"]
+    assert made[0]["data"]["text"] == f"text {row}"
+    # As JSON-MIN has it.
+    Path("export.json").write_text(json.dumps([{**made[0]["data"], "label": "rose"}]))
+    _, error = umbel(capsys, "annotations", "export.json", "30", "y.json")
+    assert "1 of 30 rows have labels" in error
+    labels = json.loads(Path("y.json").read_text())
+    assert [place for place, label in enumerate(labels) if label] == [row]
+    assert json.loads(umbel(capsys, "annotations", "export.json", "30", "-")[0]) == labels
+
+
+def test_files_of_other_programs_with_other_options(
+    capsys: pytest.CaptureFixture[str], folder: Path
+) -> None:
+    for arguments, sentence in (
+        (("export", "tr_1", "itol", "itol"), "--cut k=5"),
+        (("export", "tr_1", "itol", "itol", "--rows", "x.npy"), "takes no --rows"),
+        (("export", "tr_1", "label-studio", "t.json", "--rows", "x.npy"), "needs --texts"),
+        (("export", "tr_1", "itol", "x.npy", "--cut", "k=2"), "tr_1"),
+        (("annotations", "y.txt", "3", "y.json"), "is not a list in JSON"),
+        (("annotations", "away.json", "3", "y.json"), "cannot be read"),
+    ):
+        _, error = umbel(capsys, *arguments, status=1 if sentence == "tr_1" else 2)
+        assert sentence in error

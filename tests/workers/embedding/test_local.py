@@ -19,7 +19,7 @@ from tests.workers.embedding.onnx_kit import (
     model_folder,
     stand_ins,
 )
-from tests.workers.embedding.test_vectors import Kept, detail, rows
+from tests.workers.embedding.outcome_kit import Kept, detail, rows
 from workers.artifacts import results
 from workers.child.confinement import missing
 from workers.embedding.local import LocalEmbedder
@@ -64,7 +64,7 @@ def run(settings: WorkerSettings, folder: Path, kept: Kept) -> Outcome:
     return embedded(settings, own, request, outcome, folder, Attempt(folder.parent))
 
 
-def literal(text: str) -> np.ndarray[Any, Any]:
+def literal(text: str) -> Any:
     """The mean of the words' vectors, of length 1."""
     words = [TABLE[WORDS.index(word) if word in WORDS else 1] for word in text.split()]
     mean = np.mean(words, axis=0)

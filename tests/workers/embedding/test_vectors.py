@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-import redis
 
 from tests.workers.embedding.endpoint_kit import WIDTH, EmbeddingServer, embedding, vector
+from tests.workers.embedding.outcome_kit import Kept, detail, rows
 from workers.artifacts import results
 from workers.embedding import vectors as module
 from workers.embedding.vectors import Attempt, asks_embedder, embedded
@@ -22,41 +22,6 @@ from workers.settings import WorkerSettings
 from workers.work.job import Outcome
 
 TEXTS = ["a red fox", "a grey wolf", "a red fox", "the sea", "the deep sea"]
-
-
-class Kept:
-    """The part of Redis that keeps vectors."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, str] = {}
-        self.used: dict[str, int] = {}
-        self.fails = False
-
-    def mget(self, keys: list[str]) -> list[str | None]:
-        if self.fails:
-            raise redis.ConnectionError
-        return [self.values.get(key) for key in keys]
-
-    def incrby(self, key: str, amount: int) -> int:
-        if self.fails:
-            raise redis.ConnectionError
-        self.used[key] = self.used.get(key, 0) + amount
-        return self.used[key]
-
-    def decrby(self, key: str, amount: int) -> int:
-        return self.incrby(key, -amount)
-
-    def expire(self, key: str, seconds: int) -> None:
-        pass
-
-    def pipeline(self, transaction: bool) -> Kept:
-        return self
-
-    def set(self, key: str, text: str, ex: int) -> None:
-        self.values[key] = text
-
-    def execute(self) -> None:
-        pass
 
 
 @pytest.fixture
@@ -103,17 +68,6 @@ def run(
     outcome = Outcome(result={"dataset": "ds_x", "shape": [], "dtype": "float32"})
     lent = attempt or Attempt(folder.parent)
     return embedded(settings, own, request, outcome, folder, lent)
-
-
-def rows(folder: Path) -> Any:
-    table = pa.ipc.open_file((folder / results.EMBEDDED_TEXTS).read_bytes()).read_all()
-    return table.column("features").to_pylist()
-
-
-def detail(outcome: Outcome) -> str:
-    assert outcome.error is not None
-    assert outcome.error["type"].endswith("not-embedded")
-    return str(outcome.error["detail"])
 
 
 def test_each_text_has_its_vector_and_equal_ones_are_sent_once(
