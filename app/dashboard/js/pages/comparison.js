@@ -233,7 +233,7 @@ function picturesOf(rows, catalogue) {
 }
 
 /**
- * A run as it is called beside the others.
+ * The name of a run beside the others.
  *
  * @param {ComparisonRow} row
  * @param {ComparisonRow[]} rows
