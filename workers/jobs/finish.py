@@ -58,7 +58,7 @@ class Endings:
 
     def settle(
         self, tenant: str, job_id: str, end: End, *, quiet: bool = False
-    ) -> Literal["gone", "ended", "ok", "restored"]:
+    ) -> Literal["gone", "ended", "ok", "restored", "beside"]:
         """Bring everything else in line with an end in the store.
 
         May be called again. Returns "gone" if there is no record.

@@ -450,7 +450,7 @@ class Records:
         delivery: Delivery | None = None,
         n_bytes: int = 0,
         annotation: str = "",
-    ) -> Literal["gone", "ended", "ok", "restored"]:
+    ) -> Literal["gone", "ended", "ok", "restored", "beside"]:
         """Write `end` into the record and `tree` (facts as JSON) into the lists of trees.
 
         quiet : leave no events, for a job that ended long ago. delivery : the result of the job's
@@ -477,7 +477,7 @@ class Records:
             annotation,
             lines_of(end.given_up),
         )
-        return cast("Literal['gone', 'ended', 'ok', 'restored']", answer)
+        return cast("Literal['gone', 'ended', 'ok', 'restored', 'beside']", answer)
 
     def drop(self, job_id: str) -> bool:
         """Forget a job: record, lists, events, tree, idempotency key."""

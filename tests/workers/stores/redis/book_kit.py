@@ -294,6 +294,7 @@ class Book(Uses):
                 began = int(job.started_us) // 1000
                 self.observe(f"duration {job.method} {status}", self.now - began)
         job.fence = job.lease = job.worker = job.cancel = job.cancel_by = None
+        beside = job.attempt > attempt
         job.attempt = attempt
         job.end = {
             "started_at": started,
@@ -325,7 +326,9 @@ class Book(Uses):
         else:
             job.events = []
         self.wakes[id].append(status)
-        return "restored" if job.restored else "ok"
+        if job.restored:
+            return "restored"
+        return "beside" if beside else "ok"
 
     def drop(self, id: str, tree: str) -> Reply:
         self.index_drop("tree", tree)

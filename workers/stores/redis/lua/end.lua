@@ -4,11 +4,11 @@
 -- are kept (0: none), id of its tree or '', the tree's facts as JSON, the result of its webhook or
 -- '' (it is due now), how often that was sent, the reason of its failure, the bytes that it keeps,
 -- the annotation that its tree is made with or '', why attempts were given up, where Redis lost it.
--- Returns 'gone', 'ended' (nothing changed), 'ok', or 'restored' for 'ok' where Redis had lost the
--- record, and with it the number of earlier attempts.
+-- Returns 'gone', 'ended' (nothing changed), 'ok', or for 'ok' 'restored' where Redis had lost the
+-- record, and with it the number of earlier attempts, and 'beside' where a later attempt has begun.
 local id = ARGV[2]
 local h = redis.call('HMGET', job_key(id), 'status', 'tenant', 'hook_to', 'hook', 'method', 'started_us',
-  'lease', 'key', 'bytes', 'restored')
+  'lease', 'key', 'bytes', 'restored', 'attempt')
 local status = h[1]
 if not status then return 'gone' end
 if ended(status) then return 'ended' end
@@ -45,4 +45,5 @@ else
   redis.call('PEXPIRE', P .. 'events:' .. id, ARGV[10])
 end
 redis.call('PUBLISH', P .. 'wake:' .. id, ARGV[3])
-return h[10] and 'restored' or 'ok'
+if h[10] then return 'restored' end
+return tonumber(h[11]) > tonumber(ARGV[4]) and 'beside' or 'ok'
