@@ -189,7 +189,7 @@ PLANTED = (
     ),
     Planted(
         "a dataset goes while a job needs it",
-        seed=350,
+        seed=805,
         also=("uploads",),
         alter={"retire": ("not is_going(by) then return { 'needed', by } end", "false then end")},
     ),
