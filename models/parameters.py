@@ -45,6 +45,10 @@ Whole: TypeAlias = Annotated[int, BeforeValidator(_number)]
 """An integer with the same rule, for the members of discriminated unions."""
 
 
+Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_number)]
+"""From 1 to a million, for a field that may be null: bounds beside `| None` are no JSON Schema."""
+
+
 def _kinds(annotation: object) -> set[object]:
     """The types that values of an annotation may have, without None."""
     if get_origin(annotation) is Literal:

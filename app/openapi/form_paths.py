@@ -41,9 +41,7 @@ def _keep_json(operation: dict[str, Any], forms: dict[str, str], drawn: list[str
         if each["in"] != "query" or each["name"] not in drawn
     ]
     others = ", ".join(f"`.{suffix}`" for suffix, media in forms.items() if media != _JSON)
-    operation["description"] += (
-        f"\n\nOther forms by a suffix of the path ({others}), or by `Accept` with their types."
-    )
+    operation["description"] += f"\n\nOther forms by suffix ({others}) or by `Accept`."
 
 
 def _keep_others(

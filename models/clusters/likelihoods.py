@@ -3,9 +3,9 @@
 Both are the mean log-likelihood of a row in nats, which EM maximises: once at the parameters that a
 fit has found, once at those that are likeliest if each label is a cluster. Where the labels are
 less likely than what was found, no better optimum would bring them: the model, or its distances, do
-not see what the labels mean. Where they are likelier, a better optimum is near them. The thesis keeps
-each row in its label's cluster; here a row counts under all clusters both times, so that like is
-compared with like.
+not see what the labels mean. Where they are likelier, a better optimum is near them. The thesis
+keeps each row in its label's cluster; here a row counts under all clusters both times, so that like
+is compared with like.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §6.3, table 6.1.
 """

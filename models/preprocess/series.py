@@ -11,22 +11,19 @@ from pydantic import Field
 
 from models.arrays import Arrays, Matrix
 from models.errors import UsageError
-from models.parameters import Whole
+from models.parameters import Count, Whole
 from models.preprocess.contract import BaseStep, Blocks, real, require_sums
 
 
 class FFT(BaseStep):
-    """The magnitudes of the frequencies in each row, a series of values at equal distances: the
-    discrete Fourier transform's absolute values, from frequency 0 to half the number of values,
-    divided by its square root. A shift of a series, taken as a circle, changes none of them.
-    """
+    """The magnitudes of the frequencies of each row, a series of values at equal distances: the
+    absolute values of its discrete Fourier transform, from frequency 0 to half the number of
+    values, divided by that number's square root. Turning a series as a circle changes none."""
 
     keeps_columns: ClassVar = False
 
     step: Literal["fft"]
-    n: Whole | None = Field(
-        None, ge=1, le=1_000_000, description="Lowest frequencies kept of a series; null: all."
-    )
+    n: Count | None = Field(None, description="Lowest frequencies kept of a series; null: all.")
     series: Whole = Field(
         1,
         ge=1,

@@ -17,7 +17,7 @@ from workers.errors import AlreadyThere, Damaged, Missing, StoreFull
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
-from workers.stores.objects.witnesses import note_made, was_made
+from workers.stores.objects.witnesses import note_made, witness_of
 
 _CONTEXT = b"umbel webhook signing key 1\n"
 _DIGITS = 64
@@ -48,10 +48,12 @@ class WebhookKeys:
     def _stored_secret(self) -> bytes:
         """The secret of the service, created now if there is none yet."""
         key = layout.WEBHOOK_ROOT
+        # Before the secret: another process may make both meanwhile.
+        was_made = self._blobs.size(witness_of(key)) is not None
         try:
             stored = self._blobs.get(key)
         except Missing:
-            if was_made(self._blobs, key):
+            if was_made:
                 # Another one would sign what receivers then refuse.
                 raise Damaged(key, "it is not there") from None
             secret = secrets.token_hex(32)

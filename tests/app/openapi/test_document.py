@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -210,6 +211,12 @@ def test_lists_of_a_tree_are_documented_once(document: dict[str, Any]) -> None:
         assert "get" not in document["paths"][f"/v1/trees/{{tree_id}}/{noun}"]
         listed = followed(document, document["paths"][f"/v1/{noun}"]["get"])
         assert "tree" in {parameter["name"] for parameter in listed["parameters"]}
+
+
+def test_bounds_are_words_of_json_schema(document: dict[str, Any]) -> None:
+    """A bound of a parameter that may be null is otherwise shown under pydantic's word for it."""
+    words = set(re.findall(r'"(ge|gt|le|lt|max_length|min_length)":', json.dumps(document)))
+    assert not words
 
 
 def test_no_two_schemas_have_one_title(document: dict[str, Any]) -> None:

@@ -110,7 +110,8 @@ def test_quick_work_waits_apart_from_fits(assembly: Assembly, kind: str) -> None
         ({"cost_s": 5.1}, "fit"),
         ({"cost_s": 0.1, "queue": "gpu"}, "fit"),
         ({"cost_s": 0.1, "kind": "compare"}, "short"),
-        ({"cost_s": 900.0, "kind": "predict"}, "quick"),
+        ({"cost_s": 9.0, "kind": "predict"}, "quick"),
+        ({"cost_s": 900.0, "kind": "predict"}, "fit"),
     ],
 )
 def test_a_fit_that_is_expected_to_be_short_has_its_own_lane(

@@ -13,10 +13,10 @@ from contextlib import suppress
 
 from pydantic import BaseModel, ConfigDict
 
-from workers.errors import AlreadyThere, Missing
+from workers.errors import AlreadyThere
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.layout import FORMAT_MARK, WEBHOOK_ROOT, WITNESSES
-from workers.stores.objects.seals import read_model, sealed
+from workers.stores.objects.seals import sealed
 
 WITNESSED = (FORMAT_MARK, WEBHOOK_ROOT)
 
@@ -44,12 +44,3 @@ def note_made(blobs: Blobs, key: str, content: bytes, *, again: bool = False) ->
     data = sealed(own, Witness(sha256=digest).model_dump_json().encode())
     with suppress(AlreadyThere):
         blobs.put(own, data, create=not again)
-
-
-def was_made(blobs: Blobs, key: str) -> bool:
-    """Whether an object that is not there was made once. Damaged where its witness is."""
-    try:
-        read_model(blobs, witness_of(key), Witness)
-    except Missing:
-        return False
-    return True
