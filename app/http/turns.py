@@ -79,8 +79,8 @@ ROOMS: dict[Queue, Room] = {
     "parse": Room(2, 1, 1, 256, 64),
     "small": Room(8, 4, 2, 256, 64, beside=1),
     # Processes.
-    "render": Room(3, 2, 1),
-    "json": Room(3, 2, 1),
+    "render": Room(3, 2, 1, beside=1),
+    "json": Room(3, 2, 1, beside=1),
     # What waits for the store, and for clients.
     "file": Room(16, 8, 4, 256, 64),
     "stream": Room(64, 32, 8),
