@@ -539,17 +539,18 @@ class LabelledMethods(Generic[R]):
         kappa : With density 'vmf': the concentration of each known cluster's directions.
         regularizer : What holds the transformation's square A: its distance from the identity
             or from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I|
-            ('l1'). 'auto': chosen by validation on known clusters, doing nothing included; with
-            a density other than 'gaussian' the identity.
+            ('l1'). 'auto': chosen by validation on known clusters, or by agreement where four
+            to six are known, doing nothing included; with a density other than 'gaussian' the
+            identity.
         gamma : Weight of the regularizer against the sum of log-likelihoods of known rows.
-            'auto': chosen by validation on known clusters.
+            'auto': chosen with the regularizer.
         form : Whether the transformation mixes columns ('full'), stretches each by itself
             ('diagonal') or mixes them to 'rank' columns ('low-rank').
         rank : Number of columns of form 'low-rank'.
         covariance : The shape of the clusters of transformed rows: one spread for all
             ('spherical'), one covariance for all ('tied') or one for each ('full'). 'auto':
-            chosen by validation on known clusters, with fewer than four of them one spread.
-            Clusters of directions always have one spread.
+            chosen as the regularizer, with fewer than four known clusters one spread. Clusters
+            of directions always have one spread.
         use_unlabeled : Whether to learn from rows without a label as well, clustered and
             learned from by turns.
         unlabeled_weight : With 'use_unlabeled': the weight of an unlabelled row's log-

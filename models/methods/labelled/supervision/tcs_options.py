@@ -42,13 +42,13 @@ class TCSParams(DiscoveryParams):
         "auto",
         description="What holds the transformation's square A: its distance from the identity or "
         "from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I| ('l1'). "
-        "'auto': chosen by validation on known clusters, doing nothing included; with a density "
-        "other than 'gaussian' the identity.",
+        "'auto': chosen by validation on known clusters, or by agreement where four to six are "
+        "known, doing nothing included; with a density other than 'gaussian' the identity.",
     )
     gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
         "auto",
         description="Weight of the regularizer against the sum of log-likelihoods of known rows. "
-        "'auto': chosen by validation on known clusters.",
+        "'auto': chosen with the regularizer.",
     )
     form: Literal["full", "diagonal", "low-rank"] = Field(
         "full",
@@ -62,7 +62,7 @@ class TCSParams(DiscoveryParams):
         "auto",
         description="The shape of the clusters of transformed rows: one spread for all "
         "('spherical'), one covariance for all ('tied') or one for each ('full'). 'auto': chosen "
-        "by validation on known clusters, with fewer than four of them one spread. Clusters of "
+        "as the regularizer, with fewer than four known clusters one spread. Clusters of "
         "directions always have one spread.",
     )
     use_unlabeled: bool = Field(
