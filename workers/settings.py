@@ -284,9 +284,9 @@ class WorkerSettings(BaseSettings):
         "",
         description="Address of an endpoint of embeddings in OpenAI's form, as "
         "https://example.org/v1, that makes vectors of the texts and images of "
-        "`POST /v1/embeddings`, and of searches by meaning; none: these are refused. It gets the "
-        "texts or the images, without ids, names or other columns; of a search the question and "
-        "what it is compared with. Addresses that are not public need "
+        "`POST /v1/embeddings`, and of searches by meaning; none: models in folders, or these are "
+        "refused. It gets the texts or the images, without ids, names or other columns; of a "
+        "search the question and what it is compared with. Addresses that are not public need "
         "UMBEL_WEBHOOK_ALLOW, and workers and the API a way to it.",
     )
     embedding_key: SecretStr = Field(
@@ -295,13 +295,14 @@ class WorkerSettings(BaseSettings):
     embedding_model: str = Field(
         "",
         description="The model that texts are embedded by; without UMBEL_EMBEDDING_URL the path of "
-        "a folder on the machine of the workers with model.onnx and tokenizer.json, which a "
-        "process there runs: nothing is sent, and images and searches by meaning are refused.",
+        "a folder on the machines of workers and API with model.onnx and tokenizer.json, which a "
+        "process there runs: nothing is sent.",
     )
     embedding_image_model: str = Field(
         "",
         description="The model that images are embedded by, each sent as a `data:` address in "
-        "`input`; none: images are refused.",
+        "`input`; without UMBEL_EMBEDDING_URL the path of a folder on the machine of the workers "
+        "with model.onnx and preprocessor_config.json. None: images are refused.",
     )
     embedding_timeout_s: float = Field(60.0, gt=0, description="How long one answer may take.")
     embedding_items: int = Field(
@@ -327,9 +328,17 @@ class WorkerSettings(BaseSettings):
 
     @property
     def embedding_folder(self) -> Path | None:
-        """The folder of a model that a process of this machine runs; None: an endpoint, or none."""
-        is_folder = not self.embedding_url and self.embedding_model.startswith("/")
-        return Path(self.embedding_model) if is_folder else None
+        """The folder of a model of texts that a process of this machine runs; None: an endpoint,
+        or none."""
+        return self._folder(self.embedding_model)
+
+    @property
+    def embedding_image_folder(self) -> Path | None:
+        """As `embedding_folder`, of images."""
+        return self._folder(self.embedding_image_model)
+
+    def _folder(self, model: str) -> Path | None:
+        return Path(model) if not self.embedding_url and model.startswith("/") else None
 
     @field_validator("naming_url", "embedding_url")
     @classmethod

@@ -20,7 +20,7 @@ HEAD = 12
 MOST_BYTES = 4 << 20
 MOST_PIXELS = 16_000_000
 
-_MEDIA = {
+MEDIA = {
     "PNG": "image/png",
     "JPEG": "image/jpeg",
     "GIF": "image/gif",
@@ -31,13 +31,13 @@ _MEDIA = {
 def media_type(head: bytes) -> str | None:
     """The media type of an accepted image by its first bytes; None for all else."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return _MEDIA["PNG"]
+        return MEDIA["PNG"]
     if head.startswith(b"\xff\xd8\xff"):
-        return _MEDIA["JPEG"]
+        return MEDIA["JPEG"]
     if head.startswith((b"GIF87a", b"GIF89a")):
-        return _MEDIA["GIF"]
+        return MEDIA["GIF"]
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
-        return _MEDIA["WEBP"]
+        return MEDIA["WEBP"]
     return None
 
 
@@ -79,7 +79,7 @@ def _size(content: bytes, where: str) -> tuple[int, int]:
         with warnings.catch_warnings():
             # The number of pixels is checked here.
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(content), formats=tuple(_MEDIA)) as image:
+            with Image.open(io.BytesIO(content), formats=tuple(MEDIA)) as image:
                 return image.size
     except Image.DecompressionBombError:
         raise UsageError(

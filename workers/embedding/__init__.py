@@ -7,5 +7,6 @@ Start with `vectors`: what of a job's items the endpoint gets, and what becomes 
 - `kept`: vectors that were given before, by the hash of what they depend on.
 - `meaning`: the texts that are nearest to a question.
 - `endpoint`: one batch to an endpoint of embeddings in OpenAI's form.
-- `local`: one batch to a process of this machine; `onnx_model`: that process, and its model.
+- `local`: one batch to a process of this machine; `resident`: one that stays for searches.
+- `onnx_process`: that process; `onnx_session`, `onnx_texts`, `onnx_images`: its models.
 """

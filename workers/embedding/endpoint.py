@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from models.arrays import Single
 from workers.settings import WorkerSettings
 from workers.webhooks.addresses import Guard
 from workers.webhooks.questions import Endpoint, NotAnswered
+
+What = Literal["text", "image"]
+"""What a batch is of: each has a model."""
 
 _PATH = "/embeddings"
 _MOST_BYTES = 64 << 20
@@ -43,14 +46,18 @@ class Embedder(Endpoint):
     def close(self) -> None:
         """Nothing is held."""
 
-    def vectors(self, model: str, batch: list[str]) -> Single:
+    def vectors(self, what: What, batch: list[str], within_s: float = math.inf) -> Single:
         """(n, width) the vectors of texts, or of images as `data:` addresses.
+
+        within_s : the most seconds to wait, below the operator's.
 
         Raises NotAnswered, also for an answer with another number of vectors, vectors of several
         widths, or a value that is not a finite number of 32 bits.
         """
+        model = self.model if what == "text" else self.image_model
         body = {"model": model, "input": batch, "encoding_format": "float"}
-        return _vectors(self.answer(_PATH, body, _MOST_BYTES), len(batch))
+        own = replace(self, timeout_s=min(self.timeout_s, within_s))
+        return _vectors(own.answer(_PATH, body, _MOST_BYTES), len(batch))
 
 
 def _vectors(answer: Any, n: int) -> Single:

@@ -1,10 +1,11 @@
-"""An embedder that is a folder of the operator's: a process of this machine; nothing is sent."""
+"""Models in folders of the operator's, run by a process of this machine; nothing is sent."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
+import math
 import os
 import select
 import subprocess
@@ -18,41 +19,49 @@ from models.arrays import Single
 from umbel import floors
 from workers import processes
 from workers.child.template import SECRET
+from workers.embedding.endpoint import What
 from workers.settings import WorkerSettings
 from workers.webhooks.questions import NotAnswered
 
-_MODULE = "workers.embedding.onnx_model"
+_MODULE = "workers.embedding.onnx_process"
 _LONGEST_LINE = 1 << 16
 _WIDEST = 16_384
 
 
 class LocalEmbedder:
-    """As `Embedder`, by a process that starts with the first batch. Close it. One thread at a time.
+    """As `Embedder`, by a process that starts with the first batch. Close it. One thread at a time,
+    which lives as long as the process does.
 
-    url : changes with the files of the model, so that what is kept is of them.
+    url : changes with the files of the models, so that what is kept is of them.
     """
 
     place = "this service"
-    image_model = ""
 
-    def __init__(self, settings: WorkerSettings, folder: Path) -> None:
-        self.model = folder.name
-        self.url = _fingerprint(folder)
-        self._folder, self._timeout_s = folder, settings.embedding_timeout_s
+    def __init__(self, settings: WorkerSettings, texts: Path | None, images: Path | None) -> None:
+        self.model = "" if texts is None else texts.name
+        self.image_model = "" if images is None else images.name
+        self.url = _fingerprint(texts, images)
+        self._folders: dict[What, Path | None] = {"text": texts, "image": images}
+        self._timeout_s = self._wait_s = settings.embedding_timeout_s
         self._threads = settings.threads_per_job
         self._memory_bytes = settings.job_memory_bytes or 0
         self._process: subprocess.Popen[bytes] | None = None
+        self._runs = ""
 
     @classmethod
     def of(cls, settings: WorkerSettings) -> LocalEmbedder | None:
         """That of the settings; None without one."""
-        folder = settings.embedding_folder
-        return None if folder is None else cls(settings, folder)
+        texts, images = settings.embedding_folder, settings.embedding_image_folder
+        return None if texts is None and images is None else cls(settings, texts, images)
 
-    def vectors(self, model: str, batch: list[str]) -> Single:
-        """(n, width) the vectors of texts. Raises NotAnswered."""
-        until = time.monotonic() + self._timeout_s
-        process = self._started(until)
+    def vectors(self, what: What, batch: list[str], within_s: float = math.inf) -> Single:
+        """(n, width) the vectors of texts, or of images as `data:` addresses.
+
+        within_s : as of `Embedder`. Raises NotAnswered.
+        """
+        self._wait_s = min(self._timeout_s, within_s)
+        until = time.monotonic() + self._wait_s
+        process = self._started(what, until)
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(batch).encode() + b"\n")
@@ -76,12 +85,16 @@ class LocalEmbedder:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
 
-    def _started(self, until: float) -> subprocess.Popen[bytes]:
+    def _started(self, what: What, until: float) -> subprocess.Popen[bytes]:
+        if self._runs != what or (self._process is not None and self._process.poll() is not None):
+            self.close()
         if self._process is None:
-            inherited = os.environ.items()
+            inherited, folder = os.environ.items(), self._folders[what]
+            assert folder is not None
+            self._runs = what
             self._process = processes.spawn(
                 floors.command(
-                    _MODULE, str(self._folder), str(self._threads), str(self._memory_bytes)
+                    _MODULE, what, str(folder), str(self._threads), str(self._memory_bytes)
                 ),
                 env={name: value for name, value in inherited if not name.startswith(SECRET)},
                 stdin=subprocess.PIPE,
@@ -96,6 +109,8 @@ class LocalEmbedder:
             line += self._read(process, 1, until)
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
+            if answer.get("item") is not None:
+                raise NotAnswered(str(answer["error"]), item=answer["item"])
             raise self._failed(str(answer["error"]))
         return answer
 
@@ -105,7 +120,10 @@ class LocalEmbedder:
         while left:
             wait_s = until - time.monotonic()
             if wait_s <= 0 or not select.select([descriptor], [], [], wait_s)[0]:
-                raise self._failed(f"The model gave no vectors within {self._timeout_s:g} s.")
+                raise self._failed(
+                    f"The model gave no vectors within {self._wait_s:.3g} s.",
+                    passes=self._wait_s < self._timeout_s,
+                )
             part = os.read(descriptor, min(left, 1 << 20))
             if not part:
                 raise self._failed(
@@ -115,16 +133,20 @@ class LocalEmbedder:
             left -= len(part)
         return b"".join(parts)
 
-    def _failed(self, why: str) -> NotAnswered:
+    def _failed(self, why: str, passes: bool = False) -> NotAnswered:
         self.close()
-        return NotAnswered(why)
+        return NotAnswered(why, passes=passes)
 
 
-def _fingerprint(folder: Path) -> str:
-    """What changes when a file of the folder does: names, sizes and times."""
+def _fingerprint(*folders: Path | None) -> str:
+    """What changes when a file of the folders does: names, sizes and times."""
     facts = []
-    for path in sorted(folder.rglob("*")) if folder.is_dir() else []:
-        if path.is_file():
-            stat = path.stat()
-            facts.append(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}")
+    for folder in folders:
+        facts.append(str(folder))
+        if folder is None:
+            continue
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                stat = path.stat()
+                facts.append(f"{path.relative_to(folder)} {stat.st_size} {stat.st_mtime_ns}")
     return "file:" + hashlib.sha256("\n".join(facts).encode()).hexdigest()

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from models.arrays import Single
 from models.errors import UsageError
 from workers.embedding.endpoint import Embedder
 from workers.embedding.kept import KeptVectors
+from workers.embedding.resident import ResidentEmbedder
 from workers.settings import WorkerSettings
 from workers.webhooks.questions import NotAnswered
 
@@ -36,7 +37,7 @@ _WHAT = "the question and the texts that it is compared with"
 
 
 class NotYet(Exception):
-    """The texts have no vectors yet, or the endpoint does not answer; the message says which."""
+    """The texts have no vectors yet, or the embedder does not answer; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,28 @@ class _Sent:
 
 
 class Meaning:
-    """Searches of one process. Threads may share it; every call blocks."""
+    """Searches of one process. Threads may share it; every call blocks. Close it."""
 
     def __init__(self, client: redis.Redis) -> None:
         self._client = client
         self._lock = threading.Lock()
         self._had: OrderedDict[bytes, Single] = OrderedDict()
+        self._resident: ResidentEmbedder | None = None
+
+    def close(self) -> None:
+        """End the process of a model in a folder, if one runs."""
+        with self._lock:
+            resident, self._resident = self._resident, None
+        if resident is not None:
+            resident.close()
+
+    def _embedder(self, settings: WorkerSettings) -> Embedder | ResidentEmbedder | None:
+        endpoint = Embedder.of(settings)
+        if endpoint is not None:
+            return endpoint
+        with self._lock:
+            self._resident = ResidentEmbedder.of(settings, self._resident)
+            return self._resident
 
     def nearest(
         self, settings: WorkerSettings, tenant: str, texts: Sequence[str], question: str
@@ -71,11 +88,12 @@ class Meaning:
         O(n_texts x width). Raises UsageError `invalid-request` without an embedder of texts and
         for too many of them, `not-embedded` for vectors that cannot be used, and NotYet.
         """
-        embedder = Embedder.of(settings)
+        embedder = self._embedder(settings)
         if embedder is None or not embedder.model:
             raise UsageError(
                 "This service has no embedder of texts, so it searches by name alone: its operator "
-                "sets one by UMBEL_EMBEDDING_URL and UMBEL_EMBEDDING_MODEL.",
+                "sets one by UMBEL_EMBEDDING_MODEL, and UMBEL_EMBEDDING_URL where it is an "
+                "endpoint's.",
                 code="invalid-request",
             )
         if len(texts) > MOST_TEXTS:
@@ -150,7 +168,11 @@ class _Asking:
     """The vectors of texts for one search, until it has to end."""
 
     def __init__(
-        self, settings: WorkerSettings, embedder: Embedder, kept: KeptVectors, until: float
+        self,
+        settings: WorkerSettings,
+        embedder: Embedder | ResidentEmbedder,
+        kept: KeptVectors,
+        until: float,
     ) -> None:
         self._settings, self._embedder, self._kept, self._until = settings, embedder, kept, until
         self.sent = _Sent()
@@ -208,9 +230,9 @@ class _Asking:
         left = self._until - time.monotonic()
         if left <= 0:
             raise NotYet("The texts of this tree are still being embedded; search again.")
-        embedder = replace(self._embedder, timeout_s=min(self._embedder.timeout_s, left))
+        embedder = self._embedder
         try:
-            return embedder.vectors(embedder.model, texts)
+            return embedder.vectors("text", texts, left)
         except NotAnswered as error:
             if not error.passes:
                 raise _refused(str(error)) from None

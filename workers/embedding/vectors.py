@@ -23,7 +23,7 @@ from models.arrays import Single
 from models.errors import UsageError
 from models.items.facts import HEAD, media_type
 from workers.artifacts import results
-from workers.embedding.endpoint import Embedder
+from workers.embedding.endpoint import Embedder, What
 from workers.embedding.kept import KeptVectors
 from workers.embedding.local import LocalEmbedder
 from workers.errors import TransientError, problem_of
@@ -96,7 +96,7 @@ def embedded(
         if embedder is None:
             raise _refused(
                 "This worker has no embedder; its operator sets UMBEL_EMBEDDING_URL, or a folder "
-                "as UMBEL_EMBEDDING_MODEL."
+                "as UMBEL_EMBEDDING_MODEL or UMBEL_EMBEDDING_IMAGE_MODEL."
             )
         work = _Work(settings, client, request, embedder, table, attempt)
         with closing(embedder):
@@ -125,7 +125,7 @@ class _Work:
         attempt: Attempt,
     ) -> None:
         self._settings, self._embedder, self._attempt = settings, embedder, attempt
-        self._own = "text" if "text" in table.column_names else "image"
+        self._own: What = "text" if "text" in table.column_names else "image"
         self._model = embedder.model if self._own == "text" else embedder.image_model
         if not self._model:
             name = "UMBEL_EMBEDDING_MODEL" if self._own == "text" else "UMBEL_EMBEDDING_IMAGE_MODEL"
@@ -149,7 +149,7 @@ class _Work:
             if self._attempt.left.is_set():
                 raise _Left
             batch = self._batch(n_done)
-            found = self._of_batch(batch)
+            found = self._of_batch(batch, n_done)
             width = found.shape[1] if distinct is None else distinct.shape[1]
             if found.shape[1] != width:
                 raise _refused(
@@ -233,12 +233,15 @@ class _Work:
             return str(value[: self._settings.embedding_letters])
         return f"data:{media_type(value[:HEAD])};base64,{base64.b64encode(value).decode()}"
 
-    def _of_batch(self, batch: list[str]) -> Single:
+    def _of_batch(self, batch: list[str], start: int) -> Single:
+        """start : the first of the items that these are."""
         keys = [self._memory.key(text) for text in batch]
         kept = self._memory.read(keys)
         missing = [place for place, vector in enumerate(kept) if vector is None]
         if missing:
-            own = self._answered([batch[place] for place in missing])
+            own = self._answered(
+                [batch[place] for place in missing], [start + place for place in missing]
+            )
             self._n_sent += len(missing)
             self._n_bytes += sum(len(batch[place].encode()) for place in missing)
             for place, vector in zip(missing, own, strict=True):
@@ -252,12 +255,15 @@ class _Work:
             raise _refused(f"It gives vectors of {widths[0]} numbers, and of {widths[-1]}.")
         return np.stack(vectors)
 
-    def _answered(self, batch: list[str]) -> Single:
+    def _answered(self, batch: list[str], items: list[int]) -> Single:
         """The vectors of a batch. Raises UsageError, TransientError once all pauses are over."""
         for pause_s in self._pauses():
             try:
-                return self._embedder.vectors(self._model, batch)
+                return self._embedder.vectors(self._own, batch)
             except NotAnswered as error:
+                if error.item is not None:
+                    row = int(np.argmax(self._row_of == items[error.item]))
+                    raise _refused(f"Row {row} (counted from 0): {error}") from None
                 if not error.passes:
                     raise _refused(str(error)) from None
                 if pause_s is None:

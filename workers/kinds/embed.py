@@ -66,8 +66,8 @@ KIND = _Embed()
 def embedding_models(settings: WorkerSettings) -> dict[str, str]:
     """The operator's models by the role that they embed; "" for none."""
     if not settings.embedding_url:
-        folder = settings.embedding_folder
-        return {TEXTS: "" if folder is None else folder.name, IMAGES: ""}
+        folders = {TEXTS: settings.embedding_folder, IMAGES: settings.embedding_image_folder}
+        return {role: "" if folder is None else folder.name for role, folder in folders.items()}
     return {TEXTS: settings.embedding_model, IMAGES: settings.embedding_image_model}
 
 

@@ -17,12 +17,16 @@ class NotAnswered(Exception):
     """There was no answer that can be used; the message, which a user may see, says why.
 
     passes : whether the same question may be answered later. after : `Retry-After` as it came.
+    item : the place of the one item of the question that has no answer.
     """
 
-    def __init__(self, message: str, *, passes: bool = False, after: str = "") -> None:
+    def __init__(
+        self, message: str, *, passes: bool = False, after: str = "", item: int | None = None
+    ) -> None:
         super().__init__(message)
         self.passes = passes
         self.after = after
+        self.item = item
 
 
 @dataclass(frozen=True, slots=True)

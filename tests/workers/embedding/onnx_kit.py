@@ -1,5 +1,5 @@
-"""Folders of a small model of texts: in ONNX, written byte by byte, and stand-ins for onnxruntime
-and tokenizers that a process imports where these are not installed."""
+"""Folders of a small model of texts, and one of images: in ONNX, written byte by byte, and
+stand-ins for onnxruntime and tokenizers that a process imports where these are not installed."""
 
 from __future__ import annotations
 
@@ -51,12 +51,14 @@ class InferenceSession:
     def __init__(self, path, options, providers):
         self.own = json.load(open(path))
     def get_inputs(self):
-        return [SimpleNamespace(name=name) for name in self.own["inputs"]]
+        return [SimpleNamespace(name=name, type="tensor(float)") for name in self.own["inputs"]]
     def get_outputs(self):
         return [SimpleNamespace(name=self.own.get("output", "last_hidden_state"))]
     def run(self, names, given):
         if self.own.get("runs"):
             exec(self.own["runs"])
+        if "pixel_values" in given:
+            return [given["pixel_values"].mean(axis=(2, 3))]
         return [np.array(self.own["table"], np.float32)[given["input_ids"]]]
 """,
 }
@@ -90,6 +92,29 @@ def model_folder(folder: Path, model: bytes, **files: Any) -> Path:
     return folder
 
 
+PROCESSOR = {
+    "image_processor_type": "CLIPImageProcessor",
+    "size": {"shortest_edge": 4},
+    "resample": 2,
+    "crop_size": {"height": 4, "width": 4},
+    "rescale_factor": 1 / 255,
+    "image_mean": [0.5, 0.4, 0.3],
+    "image_std": [0.5, 0.25, 0.125],
+}
+
+
+def image_folder(folder: Path, model: bytes, **changes: Any) -> Path:
+    """A folder as transformers writes it; the vector of an image is the mean of its pixels.
+
+    changes : of `PROCESSOR`; None: left out.
+    """
+    folder.mkdir(exist_ok=True)
+    (folder / "model.onnx").write_bytes(model)
+    config = {name: value for name, value in {**PROCESSOR, **changes}.items() if value is not None}
+    (folder / "preprocessor_config.json").write_text(json.dumps(config))
+    return folder
+
+
 def described(**changes: Any) -> bytes:
     """The model as the stand-in reads it. runs : what it does before it answers."""
     own = {"inputs": ["input_ids", "attention_mask"], "table": TABLE.tolist(), **changes}
@@ -106,6 +131,16 @@ def in_onnx() -> bytes:
     graph += _part(11, _value(b"input_ids", 7, [b"n", b"t"]))
     graph += _part(11, _value(b"attention_mask", 7, [b"n", b"t"]))
     graph += _part(12, _value(b"last", 1, [b"n", b"t", b"w"]))
+    return _number(1, 8) + _part(7, graph) + _part(8, _part(1, b"") + _number(2, 17))
+
+
+def of_images_in_onnx() -> bytes:
+    """The mean of the pixels of each channel, in ONNX."""
+    pool = _part(1, b"pixel_values") + _part(2, b"means") + _part(4, b"GlobalAveragePool")
+    flat = _part(1, b"means") + _part(2, b"image_embeds") + _part(4, b"Flatten")
+    graph = _part(1, pool) + _part(1, flat) + _part(2, b"graph")
+    graph += _part(11, _value(b"pixel_values", 1, [b"n", b"c", b"h", b"w"]))
+    graph += _part(12, _value(b"image_embeds", 1, [b"n", b"c"]))
     return _number(1, 8) + _part(7, graph) + _part(8, _part(1, b"") + _number(2, 17))
 
 

@@ -23,7 +23,8 @@ from tests.workers.embedding.outcome_kit import Kept, detail, rows
 from workers.artifacts import results
 from workers.child.confinement import missing
 from workers.embedding.local import LocalEmbedder
-from workers.embedding.onnx_model import OnnxModel, Unusable, normalized, pooled
+from workers.embedding.onnx_session import Unusable, normalized
+from workers.embedding.onnx_texts import TextModel, pooled
 from workers.embedding.vectors import Attempt, embedded
 from workers.formats.table_writers import save_arrow
 from workers.model import Request, now
@@ -75,7 +76,7 @@ def refusal(settings: WorkerSettings) -> str:
     """What the model says in this process."""
     assert settings.embedding_folder is not None
     with pytest.raises(Unusable) as refused:
-        OnnxModel(settings.embedding_folder, threads=1).vectors(TEXTS)
+        TextModel(settings.embedding_folder, threads=1).vectors(TEXTS)
     return str(refused.value)
 
 
@@ -84,7 +85,7 @@ def failure(settings: WorkerSettings) -> str:
     embedder = LocalEmbedder.of(settings)
     assert embedder is not None
     with pytest.raises(NotAnswered) as refused:
-        embedder.vectors("small", TEXTS)
+        embedder.vectors("text", TEXTS)
     assert not refused.value.passes
     embedder.close()
     return str(refused.value)
@@ -129,7 +130,7 @@ def test_the_folder_says_how(settings: Make, files: Any, make: Callable[[Any], A
     files = {**files, "modules": [{"type": "sentence_transformers.models.Pooling"}]}
     folder = settings(files=files).embedding_folder
     assert folder is not None
-    found = OnnxModel(folder, threads=1).vectors(["red fox sea", "wolf"])
+    found = TextModel(folder, threads=1).vectors(["red fox sea", "wolf"])
     words = TABLE[[WORDS.index(word) for word in ("red", "fox", "sea")]]
     np.testing.assert_allclose(found[0], make(words), rtol=1e-5)
 
@@ -232,9 +233,9 @@ def test_pooling_by_definition() -> None:
 @pytest.mark.needs("onnxruntime", "tokenizers")
 def test_a_model_in_onnx(tmp_path: Path) -> None:
     folder = model_folder(tmp_path / "small", in_onnx())
-    found = OnnxModel(folder, threads=1).vectors(TEXTS)
+    found = TextModel(folder, threads=1).vectors(TEXTS)
     np.testing.assert_allclose(found, [literal(text) for text in TEXTS], rtol=1e-5)
     embedder = LocalEmbedder.of(WorkerSettings(embedding_model=str(folder)))
     assert embedder is not None
-    np.testing.assert_array_equal(embedder.vectors("small", TEXTS), found)
+    np.testing.assert_array_equal(embedder.vectors("text", TEXTS), found)
     embedder.close()

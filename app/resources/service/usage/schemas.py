@@ -78,5 +78,5 @@ class UsageBody(BaseModel):
         "`model` of a naming)."
     )
     embeds: list[Literal["documents", "items"]] = Field(
-        description="What `POST /v1/embeddings` takes: texts, images; nothing without an endpoint."
+        description="What `POST /v1/embeddings` takes: texts, images; nothing without an embedder."
     )

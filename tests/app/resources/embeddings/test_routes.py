@@ -15,7 +15,12 @@ from PIL import Image
 
 from tests.app.conftest import Working, problem_of
 from tests.workers.embedding.endpoint_kit import WIDTH, EmbeddingServer, embedding
-from tests.workers.embedding.onnx_kit import described, model_folder, stand_ins
+from tests.workers.embedding.onnx_kit import (
+    described,
+    image_folder,
+    model_folder,
+    stand_ins,
+)
 
 TEXTS = ["red fox", "grey fox", "deep sea", "the sea", "grey fox"]
 
@@ -34,7 +39,8 @@ def server(working: Working) -> Iterator[EmbeddingServer]:
 
 
 def embed(working: Working, **inputs: Any) -> Any:
-    return working.client.post("/v1/embeddings", json={"inputs": inputs})
+    headers = {"Prefer": "wait=60"}
+    return working.client.post("/v1/embeddings", json={"inputs": inputs}, headers=headers)
 
 
 def test_texts_become_a_named_tree(working: Working, server: EmbeddingServer) -> None:
@@ -65,7 +71,8 @@ def test_texts_become_a_named_tree(working: Working, server: EmbeddingServer) ->
     assert laid.status_code == 201, laid.text
 
 
-def test_a_zip_of_images(working: Working, server: EmbeddingServer) -> None:
+def uploaded_images(working: Working) -> str:
+    """The id of a zip of three."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for number in range(3):
@@ -76,8 +83,12 @@ def test_a_zip_of_images(working: Working, server: EmbeddingServer) -> None:
     answer = working.client.post(
         "/v1/datasets?role=items", content=packed.getvalue(), headers=media
     )
-    uploaded = answer.json()["id"]
     working.work.join()
+    return str(answer.json()["id"])
+
+
+def test_a_zip_of_images(working: Working, server: EmbeddingServer) -> None:
+    uploaded = uploaded_images(working)
     answer = embed(working, items=uploaded)
     assert "UMBEL_EMBEDDING_IMAGE_MODEL" in problem_of(answer, 422, "invalid-request")["detail"]
     change(working, embedding_image_model="clip")
@@ -103,7 +114,7 @@ def test_what_is_refused(working: Working, server: EmbeddingServer) -> None:
     assert working.client.get("/v1/usage").json()["embeds"] == []
 
 
-def test_a_model_in_a_folder_embeds_texts_alone(
+def test_models_in_folders(
     working: Working, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{stand_ins(tmp_path)}:{':'.join(sys.path)}")
@@ -114,6 +125,12 @@ def test_a_model_in_a_folder_embeds_texts_alone(
     assert made.json()["shape"] == [2, 6]
     images = problem_of(embed(working, items="ds_x"), 422, "invalid-request")
     assert "UMBEL_EMBEDDING_IMAGE_MODEL" in images["detail"]
+    folder = image_folder(tmp_path / "seeing", described(inputs=["pixel_values"]))
+    change(working, embedding_image_model=str(folder))
+    assert working.client.get("/v1/usage").json()["embeds"] == ["documents", "items"]
+    seen = embed(working, items=uploaded_images(working))
+    assert seen.status_code == 201, seen.text
+    assert seen.json()["shape"] == [3, 3]
     (tmp_path / "small" / "model.onnx").unlink()
     failed = problem_of(embed(working, documents=["a red fox"]), 422, "not-embedded")
     assert "no file model.onnx" in failed["detail"]

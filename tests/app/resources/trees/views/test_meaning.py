@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from tests.app.callers_kit import as_caller
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import UNKNOWN, get, post
 from tests.workers.embedding.endpoint_kit import EmbeddingServer, embedding, vector
+from tests.workers.embedding.onnx_kit import described, model_folder, stand_ins
 from workers.artifacts.keys import Keys
 from workers.embedding import meaning
 
@@ -106,6 +109,24 @@ def test_texts_of_items_lead_to_their_leaf(
     assert "has no attachment" in problem_of(answer, 422, "unknown-input")["detail"]
     named = get(working, tree, "/search", params={"q": "fox", "items": own})
     assert "by=meaning" in problem_of(named, 422, "invalid-request")["detail"]
+
+
+def test_by_a_model_in_a_folder(
+    working: Working, tree: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", f"{stand_ins(tmp_path)}:{':'.join(sys.path)}")
+    monkeypatch.setattr(meaning, "PATIENCE_S", 120.0)
+    folder = model_folder(tmp_path / "small", described())
+    change(working, embedding_model=str(folder))
+    answer = search(working, tree, "red fox")
+    assert answer.status_code == 200, answer.text
+    first, second = answer.json()["items"][:2]
+    assert (first["name"], first["score"]) == ("red fox", pytest.approx(1.0))
+    assert second["score"] < 1.0
+    assert answer.json()["sent"]["to"] == "this service"
+    (folder / "model.onnx").unlink()
+    failed = problem_of(search(working, tree, "sea"), 422, "not-embedded")
+    assert "no file model.onnx" in failed["detail"]
 
 
 def test_without_an_embedder_it_is_off(working: Working, tree: dict[str, Any]) -> None:
