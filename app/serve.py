@@ -13,11 +13,10 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TextIO
 
@@ -35,6 +34,7 @@ from workers.child import confinement
 from workers.child.compiling import COMPILING, keep_in
 from workers.embedded import EmbeddedServer
 from workers.errors import COMPARING, FatalError, TransientError
+from workers.forked import Prefork, reap
 from workers.processes import FolderInUse, FolderLock
 from workers.stores import privacy
 from workers.stores.objects.address import blobs_at
@@ -204,6 +204,8 @@ class _LocalService:
         self._kept_valkey = None if self._valkey is None else _KeptServer(self._valkey)
         self._apis = ApiProcesses(api_processes, listener, self._env)
         self._workers = [KeptProcess(self._start_worker) for _ in range(workers)]
+        self._prefork = Prefork(settings.threads_per_job)
+        self._kept_prefork = KeptProcess(self._prefork.start)
         self._ready = threading.Event()
         self._foreign = threading.Event()
         self._stop_requests = 0
@@ -239,10 +241,9 @@ class _LocalService:
     def _watch(self) -> int:
         """Keep everything running until a stop is requested; the exit status."""
         while not self._stop_requests:
-            # One worker and one API have the machine to themselves until both are ready.
-            n_kept = None if self._ready.is_set() else 1
-            kept = [*self._apis.kept[:n_kept], *self._workers[:n_kept]]
-            pause = min(process.keep() for process in [self._kept_valkey, *kept] if process)
+            pause = min(process.keep() for process in self._due())
+            if self._prefork.loading:
+                pause = min(pause, _READY_POLL_S)
             if self._foreign.is_set():
                 print(
                     f"Another service answers at {self.url}; choose another --port.",
@@ -252,9 +253,33 @@ class _LocalService:
             if not self._ready.is_set() and self._apis.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)
                 return 1
+            self._reap()
             if not self._stop_requests:
                 self._wakeup.wait(pause)
         return 0
+
+    def _due(self) -> Iterator[KeptProcess | _KeptServer]:
+        """What should run now, the processes first that others wait for."""
+        if self._kept_valkey is not None:
+            yield self._kept_valkey
+        # One worker and one API have the machine to themselves until both are ready.
+        if not self._ready.is_set():
+            yield from (self._apis.kept[0], self._workers[0])
+            return
+        if self._prefork.usable:
+            yield self._kept_prefork
+        yield from self._apis.kept
+        for number, worker in enumerate(self._workers):
+            # Further ones are forked.
+            if number == 0 or worker.process is not None or not self._prefork.loading:
+                yield worker
+
+    def _reap(self) -> None:
+        kept = [*self._apis.kept, *self._workers, self._kept_prefork]
+        own = {one.process.pid for one in kept if one.process is not None}
+        if self._valkey is not None and self._valkey.pid is not None:
+            own.add(self._valkey.pid)
+        reap(own)
 
     def _watch_ready(self) -> None:
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self._host, self._host)  # noqa: S104
@@ -311,9 +336,11 @@ class _LocalService:
         assert self._valkey is not None
         return self._valkey.url
 
-    def _start_worker(self) -> subprocess.Popen[bytes]:
-        command = floors.command("workers.main", "--queues", "cpu,gpu")
-        return processes.spawn(command, env=self._env())
+    def _start_worker(self) -> processes.Process:
+        arguments = ("--queues", "cpu,gpu")
+        forked = self._prefork.worker(arguments, self._env())
+        command = floors.command("workers.main", *arguments)
+        return forked or processes.spawn(command, env=self._env())
 
     def _on_stop(self, *_: object) -> None:
         self._stop_requests += 1
@@ -326,11 +353,11 @@ class _LocalService:
     def _stop(self) -> None:
         """Stop everything: workers finish their jobs or give them back, and Valkey stops last."""
         self._stop_requests += self._stop_requests == 0
-        for child in self._workers:
+        for child in (self._kept_prefork, *self._workers):
             child.signal(signal.SIGTERM)
         self._apis.stop(self._settings.shutdown_s + API_GRACE_S)
         until = time.monotonic() + self._settings.drain_s + 3.0
-        for child in self._workers:
+        for child in (self._kept_prefork, *self._workers):
             if child.process is not None:
                 processes.stop(child.process, max(0.1, until - time.monotonic()))
         if self._valkey is not None:

@@ -42,9 +42,9 @@ _ENDED_FROM_OUTSIDE = (0, -signal.SIGTERM)
 class KeptProcess:
     """A process that is restarted when it ends, with growing pauses if it fails immediately."""
 
-    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+    def __init__(self, start: Callable[[], processes.Process]) -> None:
         self._start = start
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: processes.Process | None = None
         self.failures = 0
         self._started_at = 0.0
         self._next_at = 0.0
