@@ -152,7 +152,7 @@ class Prefork:
 def reap(own: Collection[int]) -> None:
     """Take the exit status of adopted processes that nobody else waits for.
 
-    own : ids of processes whose status others take, which must have been polled just now.
+    own : ids of processes whose status others take, which ran just now.
     """
     if not sys.platform.startswith("linux"):
         return
