@@ -20,7 +20,7 @@ from contextlib import suppress
 
 from umbel import floors
 from workers import processes
-from workers.forked import Prefork, reap
+from workers.prefork.keeper import Prefork, reap
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """The variable with the folder through which processes of the API add up their metrics."""

@@ -39,8 +39,8 @@ class Parts:
     api_processes : of the API, behind its one port; for `roll` more than one. s3 : the address of
     an object store and the variables that open it, as of `weed`; the store is there, with a proxy
     before it. moves_clock : whether `faults_kit.move_clock` can, which makes every look at the
-    clock read a file. keeper : whether one process keeps all workers, as `umbel worker --processes`;
-    each is a part otherwise.
+    clock read a file. keeper : whether one process keeps all workers, as by `--processes` of
+    `umbel worker`; each is a part otherwise.
     """
 
     def __init__(

@@ -34,6 +34,7 @@ SCENARIOS: tuple[tuple[str, ...], ...] = (
     ("webhooks",),
     ("pieces",),
     ("uploads",),
+    ("uploads", "removals"),
 )
 """What schedules have beside plain jobs."""
 
@@ -98,7 +99,7 @@ class Simulation:
     def run(self, seed: int = 0, given: Sequence[int] | None = None) -> Failure | None:
         """What the schedule broke; None if all held."""
         decisions = Decisions(seed, given)
-        world = World(decisions, FAULTS)
+        world = World(decisions, FAULTS, 0.01 if "removals" in self._also else 0.1)
         self._clocked.plain.flushdb()
         try:
             with self._in_place(world, seed):

@@ -381,7 +381,7 @@ class Works:
             raise Broken(sentence)
         for key, data in objects.items():
             room, *names = key.split("/")
-            if room in ("pieces", "uploads", "uninspected", "completing"):
+            if room in ("pieces", "uploads", "uninspected"):
                 raise Broken(f"{key} is left")
             if room == "datasets" and f"datasets/{names[0]}/{names[1]}/meta.json" not in objects:
                 raise Broken(f"{key} is left of no dataset")

@@ -112,7 +112,7 @@ _start: Start | None = None
 
 @contextmanager
 def started_by(start: Start) -> Iterator[None]:
-    """Let `start` start a template within, instead of a fresh interpreter. Of one thread alone."""
+    """Let `start` start a template within, instead of a fresh interpreter. For one thread alone."""
     global _start
     _start = start
     try:

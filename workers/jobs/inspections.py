@@ -23,6 +23,9 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.records import Records
 
+_WATCHED_S = 3600.0
+"""How long the write of a completion that did not come to its end may be under way."""
+
 
 class Inspections:
     """Threads may share it. submit : as `Ledger.submit`."""
@@ -92,16 +95,23 @@ class Inspections:
         """
         if not self._records.only_one("inspections", EVERY_S):
             return 0
-        for marker in list(self._blobs.keys(layout.COMPLETING)):
-            self._look(marker)
-        return sum(self._finish(marker) for marker in list(self._blobs.keys(layout.UNINSPECTED)))
+        n_submitted = 0
+        for marker in list(self._blobs.keys(layout.UNINSPECTED)):
+            if "." in marker.rpartition("/")[2]:
+                self._look(marker)
+            else:
+                n_submitted += self._finish(marker)
+        return n_submitted
 
     def _look(self, marker: str) -> None:
-        """Remove what a completion has brought back, unless it may still be at work."""
+        """Remove what a completion has brought back, unless it may still be at work; again in each
+        sweep, while its write may arrive."""
         _, tenant, name = marker.split("/", 2)
         own_id, _, stamp = name.partition(".")
-        if age_s(made_at(stamp)) > SUBMISSION_S:
+        age = age_s(made_at(stamp))
+        if age > SUBMISSION_S:
             self._datasets.whole(tenant, own_id)
+        if age > _WATCHED_S:
             self._blobs.delete(marker)
 
     def _finish(self, marker: str) -> bool:

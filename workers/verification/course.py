@@ -174,7 +174,7 @@ def folder_of(key: str) -> str:
         return WITNESSES.removesuffix("/")
     if root in ("service", "quarantine") and len(parts) > 1:
         return f"{root}/{parts[1]}" if root == "service" else root
-    if root in ("uninspected", "completing", "removals") and len(parts) == 3:
+    if root in ("uninspected", "removals") and len(parts) == 3:
         return ""
     return f"foreign/{parts[0]}"
 

@@ -15,7 +15,7 @@ UNCOUNTED = re.compile(
     r"datasets/[^/]+/[^/]+/(meta|inspected)\.json"
     r"|uploads/[^/]+/[^/]+/((upload|dataset)\.json|parts/.*)"
     r"|jobs/[^/]+/[^/]+/((request|end|webhook)\.json|removed/.*)"
-    r"|(open|uninspected|completing|pieces|checkpoints|audit|quarantine)/.*"
+    r"|(open|uninspected|pieces|checkpoints|audit|quarantine)/.*"
     r"|service/(format|webhook-secret|keys/.*|key-uses/.*)"
 )
 """What the service notes for itself, as docs/decisions/quotas.md lists it."""

@@ -19,7 +19,7 @@ from collections.abc import Collection, Mapping, Sequence
 from umbel import floors
 from workers import processes
 from workers.child import template
-from workers.prefork import COMPLETE, FORK, READY
+from workers.prefork.process import COMPLETE, FORK, READY
 
 _ANSWER_S = 10.0
 """How long a fork may take; a process that has loaded all and takes longer is replaced."""
@@ -100,7 +100,7 @@ class Prefork:
             fd = theirs.fileno()
             options = ("--fd", str(fd), "--threads", str(self._threads))
             self._process = processes.spawn(
-                floors.command("workers.prefork", *options),
+                floors.command("workers.prefork.process", *options),
                 env=template.without_secrets(os.environ),
                 pass_fds=[fd],
             )
