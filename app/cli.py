@@ -78,8 +78,14 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
     api.set_defaults(run=_api)
 
-    worker = commands.add_parser("worker", help="run one worker process")
+    worker = commands.add_parser("worker", help="run one worker process, or several")
     worker.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
+    worker.add_argument(
+        "--processes",
+        type=_positive,
+        default=1,
+        help="workers that are kept running: a dead one is replaced at once (default: %(default)s)",
+    )
     worker.set_defaults(run=_worker)
 
     health = commands.add_parser(
@@ -254,9 +260,30 @@ def _keep_api(arguments: argparse.Namespace, shutdown_s: float) -> int:
 def _worker(arguments: argparse.Namespace) -> int:
     from umbel import floors
 
-    command = floors.command("workers.main", "--queues", arguments.queues)
+    options = ("--queues", arguments.queues)
     sys.stdout.flush()
-    os.execv(command[0], command)  # noqa: S606
+    if arguments.processes == 1:
+        command = floors.command("workers.main", *options)
+        os.execv(command[0], command)  # noqa: S606
+    return _keep_workers(arguments.processes, options)
+
+
+def _keep_workers(n_processes: int, options: Sequence[str]) -> int:
+    from app.http.processes import keep_workers
+    from workers.child.compiling import keep_in
+    from workers.child.confinement import close_memory
+    from workers.settings import WorkerSettings, wrong_settings
+    from workers.stores import privacy
+
+    close_memory()
+    privacy.begin()
+    try:
+        settings = WorkerSettings()
+    except ValidationError as error:
+        print(wrong_settings(error), file=sys.stderr)
+        return 2
+    keep_in(os.environ, settings.scratch_dir)
+    return keep_workers(n_processes, options, settings.threads_per_job, settings.drain_s)
 
 
 def _health(_: argparse.Namespace) -> int:

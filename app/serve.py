@@ -13,7 +13,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -25,11 +24,16 @@ import psutil
 
 from app.commands.keys import store_of
 from app.http.environment_keys import keys
-from app.http.processes import API_GRACE_S, ApiProcesses, KeptProcess, Wakeup, listen
+from app.http.processes import (
+    API_GRACE_S,
+    WORKER_GRACE_S,
+    ApiProcesses,
+    Wakeup,
+    WorkerProcesses,
+    listen,
+)
 from app.settings import Settings
 from models.running import packages
-from umbel import floors
-from workers import processes
 from workers.artifacts.keys import Keys
 from workers.child import confinement
 from workers.child.compiling import COMPILING, keep_in
@@ -203,7 +207,10 @@ class _LocalService:
         self._valkey = None if settings.redis_url else EmbeddedServer(data_dir / "redis")
         self._kept_valkey = None if self._valkey is None else _KeptServer(self._valkey)
         self._apis = ApiProcesses(api_processes, listener, self._env)
-        self._workers = [KeptProcess(self._start_worker) for _ in range(workers)]
+        self._n_workers = workers
+        options = ("--queues", "cpu,gpu")
+        threads = settings.threads_per_job
+        self._workers = WorkerProcesses(workers, options, threads, self._env)
         self._ready = threading.Event()
         self._foreign = threading.Event()
         self._stop_requests = 0
@@ -240,9 +247,10 @@ class _LocalService:
         """Keep everything running until a stop is requested; the exit status."""
         while not self._stop_requests:
             # One worker and one API have the machine to themselves until both are ready.
-            n_kept = None if self._ready.is_set() else 1
-            kept = [*self._apis.kept[:n_kept], *self._workers[:n_kept]]
+            one = not self._ready.is_set()
+            kept = self._apis.kept[: 1 if one else None]
             pause = min(process.keep() for process in [self._kept_valkey, *kept] if process)
+            pause = min(pause, self._workers.keep(one=one))
             if self._foreign.is_set():
                 print(
                     f"Another service answers at {self.url}; choose another --port.",
@@ -252,6 +260,8 @@ class _LocalService:
             if not self._ready.is_set() and self._apis.failures >= 3:
                 print("The API does not start; see its messages above.", file=sys.stderr)
                 return 1
+            valkey = None if self._valkey is None else self._valkey.process
+            self._workers.reap([valkey, *(api.process for api in kept)])
             if not self._stop_requests:
                 self._wakeup.wait(pause)
         return 0
@@ -303,7 +313,7 @@ class _LocalService:
         env.setdefault("UMBEL_STORE_URL", _store_url(self._data_dir))
         # On the store's file system, so that publishing a file need not copy it.
         env.setdefault("UMBEL_SCRATCH_DIR", str(self._data_dir / "scratch"))
-        share = _JOBS_SHARE * psutil.virtual_memory().total / len(self._workers)
+        share = _JOBS_SHARE * psutil.virtual_memory().total / self._n_workers
         env.setdefault("UMBEL_JOB_MEMORY_BYTES", str(int(share)))
         return env
 
@@ -311,28 +321,21 @@ class _LocalService:
         assert self._valkey is not None
         return self._valkey.url
 
-    def _start_worker(self) -> subprocess.Popen[bytes]:
-        command = floors.command("workers.main", "--queues", "cpu,gpu")
-        return processes.spawn(command, env=self._env())
-
     def _on_stop(self, *_: object) -> None:
         self._stop_requests += 1
         if self._stop_requests == 1:
             print("stopping; once more kills at once", flush=True)
             return
-        for child in (*self._apis.kept, *self._workers):
+        for child in self._apis.kept:
             child.signal(signal.SIGKILL)
+        self._workers.kill()
 
     def _stop(self) -> None:
         """Stop everything: workers finish their jobs or give them back, and Valkey stops last."""
         self._stop_requests += self._stop_requests == 0
-        for child in self._workers:
-            child.signal(signal.SIGTERM)
+        self._workers.begin_to_stop()
         self._apis.stop(self._settings.shutdown_s + API_GRACE_S)
-        until = time.monotonic() + self._settings.drain_s + 3.0
-        for child in self._workers:
-            if child.process is not None:
-                processes.stop(child.process, max(0.1, until - time.monotonic()))
+        self._workers.stop(self._settings.drain_s + WORKER_GRACE_S)
         if self._valkey is not None:
             self._valkey.stop()
         (self._data_dir / "url").unlink(missing_ok=True)

@@ -28,18 +28,18 @@ class NotCached(Exception):
     """The cache does not hold a function that is needed."""
 
 
-def load_cached() -> None:
-    """Load what common jobs need as far as the cache holds it. Starts no threads."""
+def load_cached() -> Iterator[None]:
+    """Load what common jobs need as far as the cache holds it, in steps. Starts no threads."""
 
     from models.running.loops import watched
 
     def refuse(_: object) -> None:
         raise NotCached
 
-    with watched(refuse):
-        for _, load in (*_l2h(), _METRICS, _MERGES):
-            with suppress(NotCached):
-                load()
+    for _, load in (*_l2h(), _METRICS, _MERGES):
+        with watched(refuse), suppress(NotCached):
+            load()
+        yield
 
 
 def compilations(*, everything: bool) -> Iterator[list[Compilation]]:

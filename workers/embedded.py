@@ -59,6 +59,10 @@ class EmbeddedServer:
         self.full = False
 
     @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        return self._process
+
+    @property
     def pid(self) -> int | None:
         return None if self._process is None else self._process.pid
 

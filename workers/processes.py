@@ -17,10 +17,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 _LINUX = sys.platform.startswith("linux")
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _prctl: Callable[..., int] | None = ctypes.CDLL(None).prctl if _LINUX else None
 
 _WATCHER = """
@@ -43,6 +44,12 @@ def die_with_parent(parent: int) -> None:
         _prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
         if os.getppid() != parent:
             os._exit(1)
+
+
+def adopt_orphans() -> bool:
+    """Let processes below this one whose parent has died become its children; whether it can,
+    which is so on Linux."""
+    return _prctl is not None and _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
 
 
 def die_with_pipe(wait: Callable[[], object]) -> None:
@@ -101,7 +108,7 @@ def _watch(pid: int) -> None:
     _watchers[pid] = (watcher, watcher.stdin)
 
 
-def release(process: subprocess.Popen[bytes]) -> None:
+def release(process: Process) -> None:
     """Release the leash of a process that has ended."""
     watcher, pipe = _watchers.pop(process.pid, (None, None))
     if watcher is not None and pipe is not None:
@@ -111,7 +118,7 @@ def release(process: subprocess.Popen[bytes]) -> None:
         watcher.wait()
 
 
-def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
+def stop(process: Process, grace_s: float) -> int:
     """Asks the process to end and kills it after `grace_s` seconds; returns its exit status."""
     if process.poll() is None:
         process.terminate()
@@ -122,6 +129,23 @@ def stop(process: subprocess.Popen[bytes], grace_s: float) -> int:
     status = process.wait()
     release(process)
     return status
+
+
+class Process(Protocol):
+    """What is used of `subprocess.Popen`, and of a process that was adopted."""
+
+    @property
+    def pid(self) -> int: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def send_signal(self, number: int, /) -> None: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 class FolderInUse(Exception):

@@ -15,11 +15,12 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from umbel import floors
 from workers import processes
+from workers.prefork.keeper import Prefork, reap
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """The variable with the folder through which processes of the API add up their metrics."""
@@ -29,6 +30,12 @@ INSTANCE = "UMBEL_INSTANCE"
 
 API_GRACE_S = 3.0
 """How much longer than `shutdown_s` the API may take to end."""
+
+WORKER_GRACE_S = 3.0
+"""How much longer than `drain_s` workers may take to end."""
+
+_LOADING_S = 0.1
+"""How often to look whether workers can be forked by now."""
 
 _STABLE_S = 5.0
 """A process that lived this long did not fail at its start: it is restarted immediately."""
@@ -42,10 +49,11 @@ _ENDED_FROM_OUTSIDE = (0, -signal.SIGTERM)
 class KeptProcess:
     """A process that is restarted when it ends, with growing pauses if it fails immediately."""
 
-    def __init__(self, start: Callable[[], subprocess.Popen[bytes]]) -> None:
+    def __init__(self, start: Callable[[], processes.Process]) -> None:
         self._start = start
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: processes.Process | None = None
         self.failures = 0
+        self.status: int | None = None
         self._started_at = 0.0
         self._next_at = 0.0
 
@@ -54,7 +62,7 @@ class KeptProcess:
         now = time.monotonic()
         if self.process is not None and (status := self.process.poll()) is not None:
             processes.release(self.process)
-            self.process = None
+            self.process, self.status = None, status
             failed = status not in _ENDED_FROM_OUTSIDE and now - self._started_at < _STABLE_S
             self.failures = self.failures + 1 if failed else 0
             pause = min(0.1 * 2**self.failures, _LONGEST_PAUSE_S) if self.failures > 1 else 0.0
@@ -118,6 +126,68 @@ class ApiProcesses:
         return processes.spawn(command, env=env, pass_fds=[fd])
 
 
+class WorkerProcesses:
+    """`n_processes` workers. The first one starts from nothing; the others, and those that take the
+    place of dead ones, are forked from a process that has loaded what they need, if it is there.
+
+    options : of `workers.main`. threads : that one job may use. env : gives their environment.
+    """
+
+    def __init__(
+        self,
+        n_processes: int,
+        options: Sequence[str],
+        threads: int,
+        env: Callable[[], Mapping[str, str]],
+    ) -> None:
+        self._options = tuple(options)
+        self._env = env
+        self._prefork = Prefork(threads)
+        self._kept_prefork = KeptProcess(self._prefork.start)
+        self.kept = [KeptProcess(self._start) for _ in range(n_processes)]
+
+    def keep(self, *, one: bool = False) -> float:
+        """Start what does not run; the seconds until it should be checked again.
+
+        one : only one worker, which has the machine to itself.
+        """
+        if one:
+            return self.kept[0].keep()
+        pauses = [self._kept_prefork.keep()] if self._prefork.usable else []
+        waits = self._prefork.loading
+        for number, worker in enumerate(self.kept):
+            if number == 0 or worker.process is not None or not waits:
+                pauses.append(worker.keep())
+        return min(pauses) if not waits else min(_LOADING_S, *pauses)
+
+    def reap(self, others: Iterable[processes.Process | None]) -> None:
+        """Take the exit status of orphans. others : the processes of this one that are no
+        workers."""
+        own = [*others, *(kept.process for kept in (self._kept_prefork, *self.kept))]
+        reap({process.pid for process in own if process is not None and process.poll() is None})
+
+    def kill(self) -> None:
+        for process in self.kept:
+            process.signal(signal.SIGKILL)
+
+    def begin_to_stop(self) -> None:
+        """Let the workers finish their jobs or give them back."""
+        for process in (self._kept_prefork, *self.kept):
+            process.signal(signal.SIGTERM)
+
+    def stop(self, grace_s: float) -> None:
+        """Kill those that have not ended after so long."""
+        until = time.monotonic() + grace_s
+        for process in (self._kept_prefork, *self.kept):
+            if process.process is not None:
+                processes.stop(process.process, max(0.1, until - time.monotonic()))
+
+    def _start(self) -> processes.Process:
+        env = self._env()
+        forked = self._prefork.worker(self._options, env)
+        return forked or processes.spawn(floors.command("workers.main", *self._options), env=env)
+
+
 class Wakeup:
     """Waits that signals end: install handlers first, then `wait`. Main thread only."""
 
@@ -166,6 +236,33 @@ def keep_api(n_processes: int, listener: socket.socket, shutdown_s: float) -> in
             wakeup.wait(min(process.keep() for process in apis.kept))
     finally:
         apis.stop(shutdown_s + API_GRACE_S)
+    return 0 if stops else 1
+
+
+def keep_workers(n_processes: int, options: Sequence[str], threads: int, drain_s: float) -> int:
+    """Run so many workers until Ctrl-C or SIGTERM; the exit status. Main thread only.
+
+    options, threads : as for `WorkerProcesses`. It ends where a worker finds its settings wrong.
+    """
+    stops = 0
+    wakeup = Wakeup()
+    workers = WorkerProcesses(n_processes, options, threads, lambda: os.environ)
+
+    def on_stop(*_: object) -> None:
+        nonlocal stops
+        stops += 1
+        if stops > 1:
+            workers.kill()
+
+    wakeup.on_signals((signal.SIGINT, signal.SIGTERM), on_stop)
+    try:
+        while not stops and not any(process.status == 2 for process in workers.kept):
+            pause = workers.keep()
+            workers.reap([])
+            wakeup.wait(pause)
+    finally:
+        workers.begin_to_stop()
+        workers.stop(drain_s + WORKER_GRACE_S)
     return 0 if stops else 1
 
 

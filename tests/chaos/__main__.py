@@ -47,7 +47,7 @@ def storm(
             # Its volumes are larger than the small disk.
             own = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="umbel-chaos-")))
             s3 = stack.enter_context(weed(own))
-        parts = Parts(folder, s3=s3, moves_clock=moves_clock)
+        parts = Parts(folder, s3=s3, moves_clock=moves_clock, keeper=True)
         try:
             result = Storm(parts, seed, S3_FAULTS if on_s3 else FAULTS).run(
                 n_jobs, pause_s, n_kills=n_kills

@@ -29,6 +29,24 @@ def kill(name: str) -> Fault:
     return fault
 
 
+def kill_worker(parts: Parts, dice: random.Random) -> bool:
+    return _kill_one(parts.workers(), dice)
+
+
+def kill_workers(parts: Parts, dice: random.Random) -> bool:
+    """All of them at once."""
+    workers = parts.workers()
+    for worker in workers:
+        with contextlib.suppress(psutil.Error):
+            worker.kill()
+    return bool(workers)
+
+
+def kill_keeper(parts: Parts, dice: random.Random) -> bool:
+    """The process that keeps the workers, which die with it."""
+    return "workers" in parts.processes and kill("workers")(parts, dice)
+
+
 def kill_template(parts: Parts, dice: random.Random) -> bool:
     return _kill_one(parts.below_workers()[0], dice)
 
@@ -108,7 +126,9 @@ def move_clock(parts: Parts, dice: random.Random) -> bool:
 
 KILLS: dict[str, Fault] = {
     "kill api": kill("api"),
-    "kill worker": kill("worker"),
+    "kill worker": kill_worker,
+    "kill workers": kill_workers,
+    "kill keeper": kill_keeper,
     "kill valkey": kill("valkey"),
     "kill template": kill_template,
     "kill child": kill_child,

@@ -39,7 +39,8 @@ class Parts:
     api_processes : of the API, behind its one port; for `roll` more than one. s3 : the address of
     an object store and the variables that open it, as of `weed`; the store is there, with a proxy
     before it. moves_clock : whether `faults_kit.move_clock` can, which makes every look at the
-    clock read a file.
+    clock read a file. keeper : whether one process keeps all workers, as by `--processes` of
+    `umbel worker`; each is a part otherwise.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Parts:
         api_processes: int = 1,
         s3: tuple[str, dict[str, str]] | None = None,
         moves_clock: bool = True,
+        keeper: bool = False,
     ) -> None:
         self.folder = folder
         self.api_processes = api_processes
@@ -88,8 +90,11 @@ class Parts:
         self.commands = {"valkey": self._valkey()}
         api = ("api", "--port", str(self.port), "--api-processes", str(api_processes))
         self.commands["api"] = self._umbel(*api)
-        for number in range(n_workers):
-            self.commands[f"worker-{number}"] = self._umbel("worker", "--queues", "cpu")
+        worker = ("worker", "--queues", "cpu")
+        if keeper:
+            self.commands["workers"] = self._umbel(*worker, "--processes", str(n_workers))
+        for number in range(0 if keeper else n_workers):
+            self.commands[f"worker-{number}"] = self._umbel(*worker)
         for name in self.commands:
             self._start(name)
         self._keeper = threading.Thread(target=self._keep, name="keeper", daemon=True)
@@ -147,16 +152,26 @@ class Parts:
             return fresh is not old and any(process.children() for process in below)
         return False
 
+    def workers(self) -> list[psutil.Process]:
+        """The worker processes, whoever keeps them."""
+        found = []
+        for name, part in list(self.processes.items()):
+            if name.startswith("worker"):
+                with contextlib.suppress(psutil.Error):
+                    process = psutil.Process(part.pid)
+                    own = process.children() if name == "workers" else [process]
+                    found += [one for one in own if "workers.main" in " ".join(one.cmdline())]
+        return found
+
     def below_workers(self) -> tuple[list[psutil.Process], list[psutil.Process]]:
         """The templates, and the children that were forked from them."""
         templates, children = [], []
-        for name, process in list(self.processes.items()):
-            if name.startswith("worker"):
-                with contextlib.suppress(psutil.Error):
-                    for template in psutil.Process(process.pid).children():
-                        if "forkserver" in " ".join(template.cmdline()):
-                            templates.append(template)
-                            children += template.children()
+        for worker in self.workers():
+            with contextlib.suppress(psutil.Error):
+                for template in worker.children():
+                    if "forkserver" in " ".join(template.cmdline()):
+                        templates.append(template)
+                        children += template.children()
         return templates, children
 
     def marked(self) -> list[psutil.Process]:

@@ -52,7 +52,7 @@ LONGER = {"method": "kmeans", "inputs": {"features": POINTS}, "params": {"n_clus
 class Reckoning:
     """What a storm did, and what came of it.
 
-    recovery_s : for each kill, the time until a job ended after it.
+    recovery_s : for each kind of kill, the longest time until a job ended after one.
     """
 
     n_jobs: int = 0
@@ -65,7 +65,7 @@ class Reckoning:
     unreadable: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    recovery_s: list[float] = field(default_factory=list)
+    recovery_s: dict[str, float] = field(default_factory=dict)
     livez_s: float = 0.0
     took_s: float = 0.0
 
@@ -80,7 +80,10 @@ class Reckoning:
             "results unreadable": len(self.unreadable),
             "orphan objects, processes": len(self.orphans),
             "unexpected responses": len(self.wrong),
-            "worst time from a kill to an end": f"{max(self.recovery_s, default=0.0):.2f} s",
+            "worst time from a kill to an end": ", ".join(
+                f"{worst:.2f} s ({name})"
+                for name, worst in sorted(self.recovery_s.items(), key=lambda item: -item[1])
+            ),
             "longest /livez": f"{self.livez_s:.3f} s",
             "the whole": f"{self.took_s:.0f} s",
         }
@@ -105,7 +108,7 @@ class Storm:
         self._accepted: dict[str, str] = {}
         self._ends: dict[str, dict[str, Any]] = {}
         self._end_times: list[float] = []
-        self._kill_times: list[float] = []
+        self._kill_times: list[tuple[float, str]] = []
         self._over = threading.Event()
         self._calm = threading.Event()
         self._lock = threading.Lock()
@@ -169,7 +172,7 @@ class Storm:
             return 0.0
         self.result.faults[name] += 1
         if name in KILLS:
-            self._kill_times.append(at)
+            self._kill_times.append((at, name))
         return at
 
     # Clients.
@@ -294,9 +297,9 @@ class Storm:
         result.n_jobs, result.n_kills = len(self._accepted), len(self._kill_times)
         result.lost += self._open()
         result.statuses = Counter(end["status"] for end in ends.values())
-        for at in self._kill_times:
-            later = [end - at for end in self._end_times if end > at]
-            result.recovery_s += [min(later)] if later else []
+        for at, name in self._kill_times:
+            if later := [end - at for end in self._end_times if end > at]:
+                result.recovery_s[name] = max(result.recovery_s.get(name, 0.0), min(later))
         with httpx.Client(base_url=self.parts.url, timeout=30.0) as client:
             for job_id, end in ends.items():
                 self._read_one(client, job_id)

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 def test_no_job_is_lost_and_none_ends_twice(
     tmp_path: Path, names: tuple[str, ...], n_jobs: int
 ) -> None:
-    parts = Parts(tmp_path, n_workers=2 if n_jobs > 100 else 1)
+    parts = Parts(tmp_path, n_workers=2 if n_jobs > 100 else 1, keeper=n_jobs > 100)
     storm(parts, {name: FAULTS[name] for name in names}, n_jobs)
 
 

@@ -185,6 +185,35 @@ def submit_patiently(service: Service, body: dict[str, Any]) -> str:
         time.sleep(0.02)
 
 
+@pytest.mark.parametrize(
+    "with_prefork", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["workers", "all"]
+)
+def test_workers_killed_all_at_once_are_forked_again(own: Service, with_prefork: bool) -> None:
+    """From a process without credentials, where that lives; otherwise they start from nothing."""
+    until(lambda: len(own.workers()) == 2 and bool(own.named("workers.prefork")), why=own.log)
+    (prefork,) = own.named("workers.prefork")
+    assert "UMBEL_REDIS_URL" not in prefork.environ()
+    job = own.submit(hac(upload(own, 6_000, 64)))
+    await_busy(own)
+    before = own.workers()
+    began = time.monotonic()
+    for process in [*before, *([prefork] if with_prefork else [])]:
+        process.kill()
+    done = own.ended(job)
+    print(f"the job ended {time.monotonic() - began:.2f} s after its worker was killed")
+    assert (done["status"], done["attempt"]) == ("succeeded", 2)
+    published_once(own, job)
+    until(lambda: len(own.workers()) == 2, why=own.log)
+    fresh = own.workers()
+    assert not set(fresh) & set(before)
+    assert {worker.ppid() for worker in fresh} == {own.process.pid}
+    # The next one finds it ready.
+    until(lambda: bool(own.named("workers.prefork")))
+    own.named("workers.prefork")[0].kill()
+    assert own.ended(own.submit(TRIVIAL))["attempt"] == 1
+    assert own.workers() == fresh
+
+
 def published_once(service: Service, job: str) -> None:
     """Assert that there is one terminal object and the files of one attempt."""
     store = service.data_dir / "store"

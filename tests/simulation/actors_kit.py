@@ -44,7 +44,8 @@ class Known:
 class Actors:
     """The code of each process. assembly : a new one, over the same Redis and store.
 
-    also : what is done beside plain jobs: `webhooks`, `pieces`, `uploads`.
+    also : what is done beside plain jobs: `webhooks`, `pieces`, `uploads`; `removals`: nothing but
+        uploads, each removed again.
     """
 
     def __init__(

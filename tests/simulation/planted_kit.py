@@ -12,6 +12,7 @@ from unittest.mock import patch
 from tests.simulation.schedule_kit import Alter
 from workers.artifacts.uploads import Parts, Upload
 from workers.jobs.deliveries import Deliveries
+from workers.jobs.inspections import Inspections
 from workers.jobs.ledger import Ledger
 from workers.jobs.submission import Intake
 from workers.model import Claim, Delivery, End, Record, Request
@@ -110,6 +111,11 @@ def _parts_are_kept(self: Parts, upload: Upload) -> None:
     self._usage.drop_parts(upload.id)
 
 
+def _not_looked(self: Inspections, marker: str) -> None:
+    """`Inspections._look`, but it trusts that every completion came to its end."""
+    self._blobs.delete(marker)
+
+
 _finish, _submit, _conclude = Ledger.finish, Intake.submit, Sender._conclude
 
 PLANTED = (
@@ -198,5 +204,11 @@ PLANTED = (
         seed=6,
         also=("uploads",),
         patches={"workers.artifacts.uploads.Parts.clear": _parts_are_kept},
+    ),
+    Planted(
+        "a completion that died counts as complete",
+        seed=1184,
+        also=("uploads", "removals"),
+        patches={"workers.jobs.inspections.Inspections._look": _not_looked},
     ),
 )

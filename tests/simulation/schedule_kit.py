@@ -34,6 +34,7 @@ SCENARIOS: tuple[tuple[str, ...], ...] = (
     ("webhooks",),
     ("pieces",),
     ("uploads",),
+    ("uploads", "removals"),
 )
 """What schedules have beside plain jobs."""
 
@@ -98,7 +99,7 @@ class Simulation:
     def run(self, seed: int = 0, given: Sequence[int] | None = None) -> Failure | None:
         """What the schedule broke; None if all held."""
         decisions = Decisions(seed, given)
-        world = World(decisions, FAULTS)
+        world = World(decisions, FAULTS, 0.01 if "removals" in self._also else 0.1)
         self._clocked.plain.flushdb()
         try:
             with self._in_place(world, seed):
@@ -152,9 +153,10 @@ class Simulation:
         actors = Actors(world, assembly, known, self._results, works, also)
         self._post = receiver.post
         assembly().ledger.rebuild()
-        for number in range(1 + choose.below(3)):
+        works.removes = alone = "removals" in also
+        for number in range(0 if alone else 1 + choose.below(3)):
             world.spawn(f"client {number}", partial(actors.client, number))
-        workers = 1 + choose.below(2)
+        workers = 0 if alone else 1 + choose.below(2)
         for number in range(workers):
             world.spawn(f"worker {number}", lambda: actors.worker("worker"))
         world.spawn("sweeper", lambda: actors.sweeper(3 + choose.below(4)))
@@ -173,12 +175,12 @@ class Simulation:
             for _ in range(1 + choose.below(2)):
                 world.spawn("helper", lambda: works.helper(assembly().ledger, known.hints, 60))
         if "uploads" in also:
-            for number in range(1 + choose.below(2)):
+            for number in range(1 if alone else 1 + choose.below(2)):
                 world.spawn(
                     f"uploader {number}",
                     partial(lambda n: works.uploader(assembly(), n, known.accepted), number),
                 )
-            if choose.below(2):
+            if alone or choose.below(2):
                 world.spawn("rival", lambda: works.rival(assembly()))
 
         def again(process: Process) -> None:

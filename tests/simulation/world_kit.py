@@ -67,12 +67,14 @@ OF_FAULT = ("", "refused", "lost", "twice", "late", "crash before", "crash after
 class World:
     """The clock, the processes, and the calls in flight.
 
-    faults : share of the calls that go wrong. on_crash : called with the process that ended.
+    faults : share of the calls that go wrong. lands : how probable it is that a late call arrives
+        at a step. on_crash : called with the process that ended.
     """
 
-    def __init__(self, decisions: Decisions, faults: float) -> None:
+    def __init__(self, decisions: Decisions, faults: float, lands: float = 0.1) -> None:
         self.decisions = decisions
         self.faults = faults
+        self._lands = lands
         self.since_start = timedelta()
         self.log: list[str] = []
         self.on_crash: Callable[[Process], None] = lambda process: None
@@ -106,7 +108,7 @@ class World:
                 return
             leap = self.decisions.seldom(40, 0.03)
             self.leap(float(leap) if leap else 0.003)
-            if self._late and self.decisions.seldom(1, 0.1):
+            if self._late and self.decisions.seldom(1, self._lands):
                 self._land()
             process = running[self.decisions.below(len(running))]
             process.code.switch()

@@ -2,8 +2,8 @@
 
 Start with `run`, which does a job; it has access to neither Redis nor the object store.
 
-- `template`, `preload`, `compiling`: the process that children are forked from; what it has loaded;
-  compiled code at its start.
+- `template`, `preload`, `loading`, `compiling`: the process that children are forked from; what it
+  loads; compiled code at its start.
 - `pool`, `output`: the worker's side: starts, feeds and stops children; what they print.
 - `process`, `stillness`: the life of a child, and its limits; whether a process still computes.
 - `confinement`, `system_calls`: what the kernel refuses to a child; the calls that it allows.

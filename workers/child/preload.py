@@ -1,131 +1,43 @@
-"""The modules loaded by the template of job children; imported there and nowhere else.
+"""What makes a process the template of job children; imported there and nowhere else.
 
-What the first job needs is loaded first; the rest then or, where that shall come later, on SIGUSR1,
-when its worker has begun to take jobs.
-
-It must start no threads: a fork copies only the forking thread. So nothing here computes with
-OpenMP, and torch, which is large and starts threads, is left out; a method imports it in its child.
+What the first job needs is loaded first (`workers.child.loading`); the rest then or, where that
+shall come later, on SIGUSR1, when its worker has begun to take jobs.
 """
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
-import pkgutil
 import signal
 import sys
-import tempfile
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from importlib import import_module
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
 from pathlib import Path
-from types import ModuleType
 
-import models.metrics
-import models.simd.switch
-import workers.formats
-import workers.kinds
-from models import compiled
-from models.registry import methods
+import models.simd.switch  # noqa: F401
 from workers import logs
-from workers.child.compiling import NEWS, alone
+from workers.child import loading
+from workers.child.compiling import NEWS
 from workers.child.confinement import close_memory
-from workers.child.run import run, trial
 from workers.child.template import LATER, OWNER, SECRET
-from workers.errors import FatalError
 from workers.processes import die_with_parent
 
 PID = os.getpid()
 """The template's process id, so that a child can tell whether its parent is still there."""
 
-# With NumPy and SciPy's linear algebra, whose threads each job sets.
-_FIRST = (
-    "numpy",
-    "safetensors.numpy",
-    "scipy.linalg",
-    "threadpoolctl",
-    "models.tree.columns",
-    "workers.child.process",
-)
-
-_REST = (
-    "sklearn.cluster",
-    "sklearn.metrics",
-    "pyarrow.ipc",
-    "pyarrow.parquet",
-    "scipy.cluster.hierarchy",
-    "scipy.optimize",
-    "scipy.sparse.csgraph",
-    "scipy.spatial.distance",
-    "scipy.special",
-    "models.metrics.catalogue",
-)
-
-
-_REST_BYTES = 128 << 20
-"""Memory of the rest, with some to spare: 115 MiB."""
-
-
-class _Hidden(MetaPathFinder):
-    """Makes a package look as if it were not installed."""
-
-    def __init__(self, package: str) -> None:
-        self._package = package
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        if name == self._package:
-            raise ModuleNotFoundError(f"{name} is hidden from the template", name=name)
-        return None
-
-
-# Where it is installed, scikit-learn and Arrow load it for users who pass its frames.
-_HIDDEN = _Hidden("pandas")
-
 
 def _load_first() -> None:
     # As JSON in any case: the worker reads it, and writes it in its own format.
     logs.configure(LOG_LEVEL)
-    with _frozen():
-        for name in _FIRST:
-            import_module(name)
-        with tempfile.TemporaryDirectory() as folder, alone(NEWS_FILE):
-            outcome = run(trial(Path(folder)), lambda _: None)
-    if outcome.error is not None:
-        raise FatalError(f"the trial job failed: {outcome.error['detail']}")
+    loading.first(NEWS_FILE)
 
 
 def _load_rest() -> None:
     global left
-    with _frozen():
-        for name in _REST:
-            import_module(name)
-        for package in (workers.formats, workers.kinds, models.metrics):
-            for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
-                import_module(module.name)
-        methods()
-        compiled.load_cached()
-    sys.meta_path.remove(_HIDDEN)
+    for _ in loading.rest():
+        pass
+    loading.show()
     left = 0
-
-
-@contextmanager
-def _frozen() -> Iterator[None]:
-    """What is made within stays: so no child's collector needs to touch, and copy, its pages.
-
-    To look for the few megabytes of it that nothing refers to would take a tenth of the time.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def _on_signal(*_: object) -> None:
@@ -154,12 +66,12 @@ close_memory()
 os.nice(_NICENESS)
 LOG_LEVEL = os.environ.get("UMBEL_LOG_LEVEL", "INFO")
 NEWS_FILE = Path(os.environ[NEWS])
-left = _REST_BYTES if LATER in os.environ else 0
+left = loading.REST_BYTES if LATER in os.environ else 0
 """The bytes of what is left for later, which a child that needs it must load by itself."""
 
 signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 _forget()
-sys.meta_path.insert(0, _HIDDEN)
+loading.hide()
 try:
     _load_first()
     if not left:

@@ -11,7 +11,7 @@ import secrets
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, util
 from multiprocessing.context import ForkServerContext
@@ -57,6 +57,20 @@ def complete() -> None:
             os.kill(template, signal.SIGUSR1)
 
 
+def bound_threads(threads: int) -> None:
+    """Set the variables by which libraries bound their threads, before they are loaded."""
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core in every job;
+    # 2^14 is as fast in matrix products of 64 to 1500 rows.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "14")
+    # OpenMP's threads spin for milliseconds at the end of every loop: where two jobs of two threads
+    # shared two cores, a step of 30 ms took 2.4 s; with this it takes as long as alone.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+
+
 def begin(threads: int, *, later: bool = False) -> ForkServerContext:
     """Start the template if it does not run, for children that use `threads` threads.
 
@@ -73,21 +87,38 @@ def begin(threads: int, *, later: bool = False) -> ForkServerContext:
     os.environ.pop(LATER, None)
     if later:
         os.environ[LATER] = "1"
-    os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    # Idle BLAS threads spin for 2^26 cycles by default, which wastes 0.2 s of a core in every job;
-    # 2^14 is as fast in matrix products of 64 to 1500 rows.
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "14")
-    # OpenMP's threads spin for milliseconds at the end of every loop: where two jobs of two threads
-    # shared two cores, a step of 30 ms took 2.4 s; with this it takes as long as alone.
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"):
-        os.environ[name] = str(threads)
-    os.environ["JE_ARROW_MALLOC_CONF"] = "background_thread:false"
+    bound_threads(threads)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["umbel.floors", "workers.child.preload"])
     with _without_secrets():
         forkserver.ensure_running()
     return context
+
+
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that a template may have."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith(SECRET) or name in _NEEDED
+    }
+
+
+Start = Callable[[Sequence[str], Sequence[int]], int]
+"""start(arguments of Python, descriptors to keep): the id of the process."""
+
+_start: Start | None = None
+
+
+@contextmanager
+def started_by(start: Start) -> Iterator[None]:
+    """Let `start` start a template within, instead of a fresh interpreter. For one thread alone."""
+    global _start
+    _start = start
+    try:
+        yield
+    finally:
+        _start = None
 
 
 @contextmanager
@@ -105,16 +136,13 @@ def _without_secrets() -> Iterator[None]:
 
 def _spawn(path: bytes | str, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
     """As `multiprocessing.util.spawnv_passfds`, without credentials."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(SECRET) or name in _NEEDED
-    }
+    if _start is not None and "forkserver" in arguments[-1]:
+        return _start([os.fsdecode(argument) for argument in arguments], descriptors)
     process = subprocess.Popen(
         arguments,
         executable=os.fsdecode(path),
         pass_fds=descriptors,
-        env=environment,
+        env=without_secrets(os.environ),
         restore_signals=False,
     )
     # multiprocessing waits for it.

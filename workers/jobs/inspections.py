@@ -2,7 +2,7 @@
 
 A marker in the store names such a dataset from before it exists until its job was submitted. If the
 process dies in between, a sweep finds the marker and submits the job. The marker has the job's id,
-so that it is not submitted twice.
+so that it is not submitted twice. Another marker says that a request completes an upload.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from workers.jobs.rebuild import age_s
 from workers.kinds.inspect import InspectionOptions
 from workers.kinds.kind import Size
 from workers.kinds.registry import kind_of
-from workers.model import Record, Request, new_id, now
+from workers.model import Record, Request, made_at, new_id, now
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.records import Records
+
+_WATCHED_S = 3600.0
+"""How long the write of a completion that did not come to its end may be under way."""
 
 
 class Inspections:
@@ -60,14 +63,56 @@ class Inspections:
         with suppress(TransientError):
             self._blobs.delete(marker)
 
-    def sweep(self) -> int:
-        """Submit what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs.
+    def complete(self, dataset: Dataset, request_id: str) -> bool:
+        """Make the dataset of an upload in parts exist, unless it does; False if it was deleted
+        since its upload was complete.
 
-        One of all processes does this every `EVERY_S`. O(uploads between their two steps).
+        Several requests may do so at once, and repeat it. One whose write gets no answer may bring
+        back the facts of a dataset that was deleted meanwhile: its marker stays until it, or a
+        sweep, has seen that the content is there. Raises as `create`.
+        """
+        tenant, own_id, marker = dataset.tenant, dataset.id, None
+        if self._datasets.get(tenant, own_id) is None:
+            marker = layout.completing(tenant, own_id, new_id("cp"))
+            self._blobs.put(marker, b"")
+            # What fails here is repeated by its client, or another request has been answered by it.
+            with suppress(AlreadyThere):
+                if dataset.status == "inspecting":
+                    self.create(dataset, request_id, kept=True)
+                else:
+                    self._datasets.create(dataset, kept=True)
+        whole = self._datasets.whole(tenant, own_id)
+        if marker is not None:
+            with suppress(TransientError):
+                self._blobs.delete(marker)
+        return whole
+
+    def sweep(self) -> int:
+        """Submit what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs. Remove
+        what completions of that time have brought back.
+
+        One of all processes does this every `EVERY_S`. O(uploads between their steps).
         """
         if not self._records.only_one("inspections", EVERY_S):
             return 0
-        return sum(self._finish(marker) for marker in list(self._blobs.keys(layout.UNINSPECTED)))
+        n_submitted = 0
+        for marker in list(self._blobs.keys(layout.UNINSPECTED)):
+            if "." in marker.rpartition("/")[2]:
+                self._look(marker)
+            else:
+                n_submitted += self._finish(marker)
+        return n_submitted
+
+    def _look(self, marker: str) -> None:
+        """Remove what a completion has brought back, unless it may still be at work; again in each
+        sweep, while its write may arrive."""
+        _, tenant, name = marker.split("/", 2)
+        own_id, _, stamp = name.partition(".")
+        age = age_s(made_at(stamp))
+        if age > SUBMISSION_S:
+            self._datasets.whole(tenant, own_id)
+        if age > _WATCHED_S:
+            self._blobs.delete(marker)
 
     def _finish(self, marker: str) -> bool:
         """Submit the inspection of one dataset; False if it has one, or is still being created."""

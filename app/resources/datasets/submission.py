@@ -197,13 +197,12 @@ def _is_table(head: bytes, role: str | None) -> bool:
     return not items and json_tables.begins(head)
 
 
-def create(service: Service, dataset: Dataset, request_id: str, *, kept: bool = False) -> None:
-    """Create the dataset, and let a worker open it if needed; blocks. kept : as in
-    `Datasets.create`."""
+def create(service: Service, dataset: Dataset, request_id: str) -> None:
+    """Create the dataset, and let a worker open it if needed; blocks."""
     if dataset.status == "inspecting":
-        service.ledger.inspections.create(dataset, request_id, kept=kept)
+        service.ledger.inspections.create(dataset, request_id)
     else:
-        service.datasets.create(dataset, kept=kept)
+        service.datasets.create(dataset)
 
 
 def bounded_body(service: Service, request: Request, allowance: Allowance) -> AsyncIterator[bytes]:

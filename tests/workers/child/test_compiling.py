@@ -116,7 +116,7 @@ def test_code_is_kept_where_something_can_be_written(
 
 def test_what_is_not_cached_is_left_to_the_jobs(tmp_path: Path) -> None:
     code = (
-        "from models import compiled; compiled.load_cached(); "
+        "from models import compiled; list(compiled.load_cached()); "
         "from models.metrics.loops import nodes; import numpy as np; "
         "print(nodes.heavy_children.signatures)"
     )

@@ -59,6 +59,7 @@ def markers(assembly: Assembly) -> list[str]:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is in progress: each marker was left by a process that died."""
     monkeypatch.setattr(inspections, "SUBMISSION_S", -1.0)
+    monkeypatch.setattr(inspections, "_WATCHED_S", -1.0)
 
 
 def begin(assembly: Assembly, at: str) -> Dataset:
@@ -119,6 +120,30 @@ def test_an_upload_in_progress_is_left_alone(
     assert sweep(assembly, settings) == 0
     assert len(markers(assembly)) == 1
     assert sent == []
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_completion_that_died_brings_no_deleted_dataset_back(
+    assembly: Assembly, settings: WorkerSettings
+) -> None:
+    """Its write reaches the store after another request has completed the upload, and a user has
+    deleted the dataset."""
+    facts = dataset(assembly).model_copy(update={"status": "ready"})
+    complete = assembly.ledger.inspections.complete
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembly.datasets, "create", die)
+        with pytest.raises(Died):
+            complete(facts, "req")
+    assert complete(facts, "req")
+    assert len(markers(assembly)) == 1
+    assert assembly.datasets.delete("ada", facts.id)
+    assembly.datasets.create(facts)
+    sweep(assembly, settings)
+    assert assembly.datasets.get("ada", facts.id) is None
+    assert list(assembly.blobs.keys("datasets/")) == []
+    assert markers(assembly) == []
+    # A repeated request hears that it is gone.
+    assert not complete(facts, "req")
 
 
 @pytest.mark.usefixtures("at_once")

@@ -17,6 +17,8 @@ jobs/<tenant>/<job>/editions/<ed>/to.<number>  the changes up to that number, to
 <folder of a dataset or job>/annotations/<ds, job, tr or md>/<number>  name, description and tags as
                                      changed since (create-only; the highest number counts)
 uninspected/<tenant>/<ds>            id and time, until the job that opens a dataset was submitted
+uninspected/<tenant>/<ds>.<stamp>    an empty marker while a request makes the dataset of an upload
+                                     in parts exist
 open/<tenant>/<job>                  an empty marker while the job has not ended
 removals/<tenant>/<ds, job or tr>    an empty note while Redis, which refuses writes, still has
                                      what was removed
@@ -140,6 +142,10 @@ def open_marker(tenant: str, job_id: str) -> str:
 
 def uninspected(tenant: str, dataset_id: str) -> str:
     return f"{UNINSPECTED}{tenant}/{dataset_id}"
+
+
+def completing(tenant: str, dataset_id: str, stamp: str) -> str:
+    return f"{UNINSPECTED}{tenant}/{dataset_id}.{stamp}"
 
 
 def removal(tenant: str, own_id: str) -> str:

@@ -6,7 +6,6 @@ import base64
 import binascii
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
@@ -52,7 +51,7 @@ from app.resources.datasets.uploads.schemas import (
 )
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
-from workers.errors import AlreadyThere, Missing
+from workers.errors import Missing
 from workers.formats.column_roles import UNCHOSEN
 from workers.model import new_id, now
 
@@ -442,13 +441,7 @@ def _earlier_dataset(service: Service, upload: Upload) -> Dataset | None:
 
 def _ensure(service: Service, dataset: Dataset, request_id: str) -> None:
     """Create the dataset unless it exists. Raises Refused `not-found` if it was deleted since."""
-    if service.datasets.get(dataset.tenant, dataset.id) is None:
-        # What fails here is repeated by its client, or another request has been answered by it.
-        with suppress(AlreadyThere):
-            uploads.create(service, dataset, request_id, kept=True)
-    # Also where it was there: a request whose write got no answer may have brought its facts back
-    # after a removal.
-    if not service.datasets.whole(dataset.tenant, dataset.id):
+    if not service.ledger.inspections.complete(dataset, request_id):
         raise not_found("dataset", dataset.id)
 
 
