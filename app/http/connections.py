@@ -260,7 +260,7 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._unparsed = 0
         self._in_body = False
-        if not self._too_large:
+        if not self._too_large and self._dropped is None:
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -287,6 +287,8 @@ class Connection(HttpToolsProtocol):
 
     def _refuse(self, code: str, detail: str) -> None:
         """Answer with a problem, if no other response is in the way, and read no further."""
+        if self._dropped is not None:
+            return
         self._dropped = 0
         if self._closes_after_response():
             return
