@@ -78,7 +78,7 @@ def test_each_job_has_a_process_of_its_own_in_its_own_session(pool: ChildPool) -
 def test_a_long_job_goes_on_with_less_priority(
     pool: ChildPool, long: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All its threads: those of others, and the spare processes, keep theirs."""
+    """All its threads; a spare process keeps its priority."""
     monkeypatch.setattr("workers.child.pool.LONG_S", 0.1)
     monkeypatch.setattr("workers.supervisor.interrupts._LOOK_EVERY_S", 0.0)
     child, spare = pool.take(), pool.take()
