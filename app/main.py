@@ -114,6 +114,7 @@ def create_app(
     rates, links, audit = Rates(settings), SharedLinks(), Audit()
     app = FastAPI(
         title="Umbel",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,

@@ -34,6 +34,10 @@ SPARE = 64
 """Connections past the bound that stay open after their 503, so that clients that are still sending
 their request can read it; more are closed at once."""
 
+MOST_PARTS = 500
+"""Parts of a header between commas or semicolons, and of a query between `&`: who reads them takes
+time for each, on the event loop."""
+
 LINGER_S = 2.0
 """How long a refused connection stays open, so that its client can read why."""
 
@@ -123,6 +127,7 @@ class Connection(HttpToolsProtocol):
         self._header_bytes = 0
         self._n_headers = 0
         self._n_hosts = self._n_keys = 0
+        self._n_parts = 0
         self._codings: list[bytes] = []
         self._unparsed = 0
         # Times of the last progress, for `check`.
@@ -177,7 +182,7 @@ class Connection(HttpToolsProtocol):
         )
 
     def on_message_begin(self) -> None:
-        self._header_bytes = self._n_headers = self._n_hosts = self._n_keys = 0
+        self._header_bytes = self._n_headers = self._n_hosts = self._n_keys = self._n_parts = 0
         self._codings = []
         if self._header_since is None:
             self._header_since = self._received_at
@@ -198,6 +203,7 @@ class Connection(HttpToolsProtocol):
             known = name.lower()
             self._n_hosts += known == b"host"
             self._n_keys += known == b"authorization"
+            self._n_parts = max(self._n_parts, 1 + value.count(b",") + value.count(b";"))
             if known == b"transfer-encoding":
                 self._codings.append(value.strip().lower())
             super().on_header(name, value)
@@ -210,6 +216,13 @@ class Connection(HttpToolsProtocol):
         if self._n_hosts > 1 or (self._n_hosts == 0 and self.parser.get_http_version() == "1.1"):
             # RFC 9112, section 3.2.
             self._refuse("malformed", f"A request has one Host header, not {self._n_hosts}.")
+            return
+        if max(self._n_parts, 1 + self.url.count(b"&")) > MOST_PARTS:
+            self._refuse(
+                "headers-too-large",
+                f"A query has at most {MOST_PARTS} parameters, and a header as many parts between "
+                "commas and semicolons.",
+            )
             return
         if (wrong := self._ambiguous()) is not None:
             self._refuse("malformed", wrong)
@@ -247,7 +260,7 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         self._unparsed = 0
         self._in_body = False
-        if not self._too_large:
+        if not self._too_large and self._dropped is None:
             super().on_message_complete()
 
     def on_response_complete(self) -> None:
@@ -274,6 +287,8 @@ class Connection(HttpToolsProtocol):
 
     def _refuse(self, code: str, detail: str) -> None:
         """Answer with a problem, if no other response is in the way, and read no further."""
+        if self._dropped is not None:
+            return
         self._dropped = 0
         if self._closes_after_response():
             return

@@ -25,7 +25,7 @@ def etag_of(content: bytes) -> str:
 
 def matches(header: str | None, etag: str, *, weak: bool = True) -> bool:
     """Whether an If-None-Match header lists `etag`; `weak` False compares strongly."""
-    if header is None:
+    if header is None or not (etag in header or "*" in header):
         return False
     for candidate in header.split(","):
         text = candidate.strip()

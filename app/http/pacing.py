@@ -6,8 +6,9 @@ tenant has a bucket of requests, which are not refused but wait until they are d
 alone waits for nothing. Links, and addresses that are refused without a key, have buckets that hold
 always. Large documents count as several requests, and so does what takes the interpreter long,
 which threads share: with others there, a tenant gets about `PER_S * WORK_S` of it. Whoever has
-had more also lets the requests of others go first, so that these are as fast where the machine is
-busy and has less to share.
+had more lately also lets the requests of others go first, within the burst too and before each
+piece of work in a thread, so that these are as fast where the machine is busy and has less to
+share.
 """
 
 from __future__ import annotations
@@ -38,10 +39,14 @@ WORK_S = 0.003
 """So many seconds of the event loop or of a thread count as one request more."""
 MOST_WORK_S = 0.6
 """No more than this counts for one request, so that nobody waits for long behind one large tree."""
+FEW = 20.0
+"""Whoever has so much less than a whole burst has sent more than is due, and gives way."""
 GIVES_WAY_S = 0.25
-"""For so long a request that was not due at once waits until others have their answers, ..."""
+"""For so long a request of such a caller waits until others have their answers, ..."""
+PIECE_GIVES_WAY_S = 0.05
+"""... and for so long each piece of its work in a thread, ..."""
 _LOOK_S = 0.01
-"""... and looks so often."""
+"""... looking so often."""
 _COUNTED_S = 0.01
 _KEPT = 10_000
 
@@ -89,12 +94,17 @@ class Pace:
         bucket.left = bucket.left - 1 if held else max(bucket.left - 1, -1.0)
         if held and bucket.left < 0:
             await self._sleep(-bucket.left / PER_S)
-            if isinstance(who, Taker):
-                await self._give_way(who.tenant)
+        if isinstance(who, Taker):
+            await self.give_way(who, GIVES_WAY_S)
 
-    async def _give_way(self, tenant: str) -> None:
-        for _ in range(round(GIVES_WAY_S / _LOOK_S)):
-            if not self._presence.serves_others(tenant):
+    async def give_way(self, who: Taker, longest_s: float) -> None:
+        """Where `who` has had more than is due lately, wait until the short requests of others
+        are answered."""
+        _, bucket = self._of(who)
+        if bucket.left > BURST - FEW:
+            return
+        for _ in range(round(longest_s / _LOOK_S)):
+            if not self._presence.serves_others(who.tenant):
                 return
             await self._sleep(_LOOK_S)
 

@@ -9,8 +9,11 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from app.http.pointers import QUERY
-from app.http.problems import Refused
+from app.http.problems import MOST_ERRORS, Refused
 from models.errors import shown
+
+_MOST_MEANT = 5
+"""Unknown names for which a known one is looked for."""
 
 
 async def refuse_unknown(request: Request) -> None:
@@ -18,13 +21,13 @@ async def refuse_unknown(request: Request) -> None:
     if not request.scope["query_string"]:
         return
     accepted = names(request.scope["route"])
-    unknown = [name for name in request.query_params if name not in accepted]
+    unknown = [name for name in request.query_params if name not in accepted][:MOST_ERRORS]
     if not unknown:
         return
     there_are = f"it takes {', '.join(accepted)}" if accepted else "it takes none"
-    details = []
+    details: list[str] = []
     for name in unknown:
-        near = get_close_matches(name, accepted, 1)
+        near = get_close_matches(name, accepted, 1) if len(details) < _MOST_MEANT else []
         meant = f" Did you mean {near[0]!r}?" if near else ""
         details.append(f"This path has no query parameter {shown(name)}; {there_are}.{meant}")
     entries = [

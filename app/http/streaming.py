@@ -19,7 +19,7 @@ from anyio.lowlevel import RunVar
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.pacing import meter
+from app.http.pacing import PIECE_GIVES_WAY_S, meter, pace
 from app.http.turns import Queue, queue, require_client, taker
 from workers.artifacts.trees import TreeRecord
 
@@ -61,6 +61,7 @@ async def in_turn(function: Callable[[], _T], turn: Turn, *, patient: bool = Fal
         own = meter.get()
         if own is None:
             return await to_thread.run_sync(function, limiter=_limiter())
+        await pace().give_way(taker.get(), PIECE_GIVES_WAY_S)
         took = [0.0]
         try:
             return await to_thread.run_sync(_timed, function, took, limiter=_limiter())

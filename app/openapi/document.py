@@ -8,17 +8,21 @@ making it takes. The page at
 
 from __future__ import annotations
 
+import gzip
 import json
 from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from fastapi import FastAPI
+from anyio import to_thread
+from fastapi import FastAPI, Request, Response
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel
 
 from app.http import problems
+from app.http.compression import takes_gzip
+from app.http.streaming import whole
 from app.openapi import bases, form_paths, method_schemas, operations, shared
 
 VERSION = "1"
@@ -46,6 +50,7 @@ TAGS = [
 _JSON = "application/json"
 
 PATH = Path(__file__).parents[2] / "openapi" / "openapi.json"
+OPENAPI_PATH = "/openapi.json"
 
 
 def install(app: FastAPI, root_path: str = "") -> None:
@@ -65,7 +70,19 @@ def install(app: FastAPI, root_path: str = "") -> None:
         method_schemas.extend(made)
         return made
 
+    @cache
+    def content(packed: bool) -> bytes:
+        plain = json.dumps(document(), ensure_ascii=False, separators=(",", ":")).encode()
+        return gzip.compress(plain, mtime=0) if packed else plain
+
+    async def serve(request: Request) -> Response:
+        packed = takes_gzip(request.headers)
+        headers = {"Vary": "Accept-Encoding", **({"Content-Encoding": "gzip"} if packed else {})}
+        return whole(await to_thread.run_sync(content, packed), "application/json", headers)
+
     app.openapi = document  # type: ignore[method-assign]
+    # Not FastAPI's own route, which writes the document anew for each request, on the event loop.
+    app.add_route(OPENAPI_PATH, serve, include_in_schema=False)
 
 
 def text(app: FastAPI) -> str:

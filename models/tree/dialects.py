@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -158,12 +158,12 @@ class Comments:
         else:
             self._values.setdefault(known, {})[node] = number
 
-    def support(self, inner: Collection[int], n_nodes: int) -> tuple[Float | None, tuple[str, ...]]:
+    def support(self, inner: Mask | None, n_nodes: int) -> tuple[Float | None, tuple[str, ...]]:
         """(n_nodes,) the support that annotations give, None for none; and what was decided.
 
         The first of the known keys that inner nodes have is read; what leaves have under another
-        key than `support` is left out, since a leaf is in every tree. inner : the inner nodes;
-        empty: what the comments have is not needed.
+        key than `support` is left out, since a leaf is in every tree. inner : (n_nodes,) which
+        nodes are inner ones; None: what the comments have is not needed.
         """
         warnings: list[str] = []
         column: Float | None = None
@@ -174,7 +174,7 @@ class Comments:
             kept = {
                 node: number
                 for node, number in of_node.items()
-                if inner and (node in inner or key == "support")
+                if inner is not None and (inner[node] or key == "support")
             }
             if column is None and kept:
                 values = np.full(n_nodes, np.nan)
@@ -277,7 +277,7 @@ def sorted_labels(
     return SortedLabels(name, column, tuple(warnings))
 
 
-def are_node_ids(labels: list[str | None], parent: list[int]) -> bool:
+def are_node_ids(labels: Sequence[str | None], parent: Sequence[int]) -> bool:
     """Whether every node has a whole number as its label, greater than its parent's."""
     numbers: list[int] = []
     for label, above in zip(labels, parent, strict=True):
@@ -342,6 +342,13 @@ def risen(tree: Tree) -> tuple[Tree, int]:
 
 
 _LEADING_COMMENTS = re.compile(r"(?:\s*+\[[^\]]*+\])*+\s*+")
+_OPENS = re.compile(_LEADING_COMMENTS.pattern + r"\(")
+
+
+def opens(text: str) -> bool:
+    """Whether a text begins with a bracket, after comments: then it is Newick if it ends with `;`
+    or a comment."""
+    return _OPENS.match(text) is not None
 
 
 def text_format(text: str) -> Literal["newick", "nexus"] | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TextIO
 
 import numpy as np
 import numpy.typing as npt
 
+from models.arrays import Float
 from models.errors import InvalidTree, shown
 from models.tree import dialects
 from models.tree.build import from_parents
@@ -35,6 +37,8 @@ Labels = Literal["name", "id"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9.\-]+")
 _CHUNK = 8192
+PIECE = 1 << 20
+"""Characters of a file that are read at a time."""
 
 # Blanks have no group. Quotes hide their contents. Every character matches something, so that the
 # text is never searched for the next match, which would be quadratic.
@@ -194,11 +198,22 @@ def read(text: str, begin: int = 0) -> Tree:
     match, a missing `;`, text after it, two labels in a row, an apostrophe within a label that has
     no quotes, and a length that is negative or not a finite number. O(len(text)).
     """
+    return _read(_Source(text), begin)
+
+
+def read_file(file: TextIO) -> Tree:
+    """As `read`, of a text that is read piece by piece: memory holds the nodes, about 20 bytes and
+    a name each, and no more of the text than a piece, or the longest label or comment twice."""
+    return _read(_Source(file.read(PIECE), file.read), 0)
+
+
+def _read(source: _Source, begin: int) -> Tree:
     rows = _Rows()
+    parent = rows.parent
     # The bracket around the next node, the node just read, and what may come next.
     within = node = -1
     state = _NODE
-    for kind, part, at in tokens(text, begin or int(text.startswith("\ufeff"))):
+    for kind, part, at in source.tokens(begin or int(source.text.startswith("\ufeff"))):
         if kind == "comment":
             rows.comments.add(-1 if state in (_NODE, _DONE) else node, part)
         elif state == _DONE:
@@ -214,7 +229,7 @@ def read(text: str, begin: int = 0) -> Tree:
             if state != _NODE:
                 raise _error("A '(' stands where ',', ')' or ';' is expected", at)
             within = rows.add(within)
-        elif state == _NODE and kind == "end" and not rows.parent:
+        elif state == _NODE and kind == "end" and not parent:
             raise InvalidTree("The text holds no tree.", position=at + 1)
         else:
             # Any other token belongs to a node or ends one: a leaf begins here if none has.
@@ -230,7 +245,7 @@ def read(text: str, begin: int = 0) -> Tree:
                     )
                 rows.name[node] = part
                 if kind == "quoted":
-                    rows.quoted.add(node)
+                    rows.quoted[node] = 1
                 state = _COLON
             elif kind == "colon":
                 if state == _END:
@@ -245,12 +260,12 @@ def read(text: str, begin: int = 0) -> Tree:
             elif kind == "comma":
                 state = _NODE
             else:
-                node, within = within, rows.parent[within]
+                node, within = within, parent[within]
                 state = _LABEL
-    if not rows.parent:
+    if not parent:
         raise InvalidTree("The text holds no tree.", position=1)
     if state != _DONE:
-        raise _error("The tree does not end with ';': the text ends", len(text))
+        raise _error("The tree does not end with ';': the text ends", source.length)
     return rows.tree()
 
 
@@ -267,11 +282,11 @@ class _Rows:
     """The nodes read so far."""
 
     def __init__(self) -> None:
-        self.parent: list[int] = []
+        self.parent = array("i")
         self.name: list[str | None] = []
-        self.length: list[float] = []
+        self.length = array("d")
+        self.quoted = bytearray()
         self.comments = Comments()
-        self.quoted: set[int] = set()
         self._n_given = 0
         self._below_zero: dict[int, int] = {}
 
@@ -279,6 +294,7 @@ class _Rows:
         self.parent.append(parent)
         self.name.append(None)
         self.length.append(_MISSING)
+        self.quoted.append(0)
         return len(self.parent) - 1
 
     def set_length(self, node: int, length: float, at: int) -> None:
@@ -288,25 +304,38 @@ class _Rows:
             self._below_zero[node] = at
 
     def tree(self) -> Tree:
-        """Raises InvalidTree for a negative length and for lengths too large together."""
+        """The tree, once: what it is made from is let go on the way.
+
+        Raises InvalidTree for a negative length and for lengths too large together.
+        """
         warnings = self._lengths()
-        distance = [0.0] * len(self.parent)
-        for node in range(1, len(distance)):
-            distance[node] = distance[self.parent[node]] + self.length[node]
-        far = np.array(distance)
-        if not math.isfinite(far.max()):
+        height = self._distances()
+        farthest = height.max()
+        if not math.isfinite(farthest):
             raise InvalidTree("The sum of the branch lengths from the root to a leaf overflows.")
+        np.subtract(farthest, height, out=height)
         support, decided = self._support()
-        tree = from_parents(self.parent, far.max() - far, self.name)
+        name, self.name = self.name, []
+        tree = from_parents(np.frombuffer(self.parent, np.intc), height, name)
         return replace(
             tree,
             extra={} if support is None else {"support": support},
             warnings=(*decided, *self.comments.left_out(), *warnings),
         )
 
+    def _distances(self) -> Float:
+        """(n_nodes,) from the root; the lengths go."""
+        distance, parent = self.length, self.parent
+        distance[0] = 0.0
+        for node in range(1, len(distance)):
+            distance[node] += distance[parent[node]]
+        self.length = array("d")
+        return np.frombuffer(distance)
+
     def _lengths(self) -> tuple[str, ...]:
         """Lengths below 0 by rounding become 0; warnings."""
-        scale = float(np.abs(self.length[1:]).max(initial=0.0)) if self._below_zero else 0.0
+        lengths = np.array(self.length[1:] if self._below_zero else [])
+        scale = float(np.abs(lengths).max(initial=0.0))
         for node, at in self._below_zero.items():
             if -self.length[node] > dialects.RELATIVE * scale:
                 raise _error(
@@ -325,23 +354,26 @@ class _Rows:
     def _support(self) -> tuple[npt.NDArray[np.float64] | None, tuple[str, ...]]:
         """The support that labels or comments give, and what was decided; labels that are support
         are no names."""
-        inner, n_nodes = set(self.parent), len(self.parent)
+        n_nodes = len(self.parent)
+        inner = np.zeros(n_nodes, dtype=bool)
+        inner[np.frombuffer(self.parent, np.intc)[1:]] = True
         names = self.comments.names
         labels = {
             node: name
-            for node, name in enumerate(self.name)
-            if name is not None and node in inner and node not in names
+            for node in np.flatnonzero(inner).tolist()
+            if (name := self.name[node]) is not None and node not in names
         }
+        quoted = {node for node in labels if self.quoted[node]}
         numbered = bool(labels) and are_node_ids(self.name, self.parent)
         # One name that is certain makes names of all.
         known = (
             SortedLabels({}, None, ())
             if names
-            else sorted_labels(labels, self.quoted, n_nodes, numbered)
+            else sorted_labels(labels, quoted, n_nodes, numbered)
         )
         for node, name in known.name.items():
             self.name[node] = name
-        own, decided = self.comments.support(inner if known.support is None else (), n_nodes)
+        own, decided = self.comments.support(inner if known.support is None else None, n_nodes)
         return own if known.support is None else known.support, (*known.warnings, *decided)
 
 
@@ -365,30 +397,71 @@ def _postorder(
     return order, opens, end == end[tree.parent]
 
 
+class _Source:
+    """A text, and what is read of it only later.
+
+    text : its beginning. more : gives about so many further characters, none at the end.
+    length : of the whole, once all is read.
+    """
+
+    def __init__(self, text: str, more: Callable[[int], str] | None = None) -> None:
+        self.text = text
+        self.length = len(text)
+        self._more = more
+
+    def tokens(self, place: int) -> Iterator[tuple[str, str, int]]:
+        """The kind, text (without the quotes of a label or the brackets of a comment) and place of
+        each token."""
+        text, before, word_end = self.text, 0, -1
+        while place < len(text):
+            stop = len(text) if self._more is not None else -1
+            for match in _TOKEN.finditer(text, place):
+                kind = match.lastgroup
+                start, end = match.span()
+                if (end == stop or kind == "alone") and (
+                    following := self._following(stop - start)
+                ):
+                    # The token may go on: it is read again, with what follows.
+                    text, place, before = text[start:] + following, 0, before + start
+                    break
+                if kind is None:
+                    continue
+                part = match.group()
+                at = before + start
+                if part[0] == "'" and at == word_end:
+                    raise _error(
+                        "An apostrophe within a label needs quotes around the label, with the "
+                        "apostrophe doubled, as in 'it''s'; one without stands",
+                        at,
+                    )
+                word_end = before + end if kind == "word" else -1
+                if kind == "alone":
+                    what = {"'": "A quote is never closed", "[": "A comment is never closed"}
+                    raise _error(what.get(part, "A ']' closes no comment"), at)
+                if kind == "quoted":
+                    part = part[1:-1].replace("''", "'")
+                elif kind == "comment":
+                    part = part[1:-1]
+                yield kind, part, at
+            else:
+                return
+
+    def _following(self, n_read: int) -> str:
+        """What follows, at least as much as is read again; none at the end."""
+        if self._more is None:
+            return ""
+        following = self._more(max(PIECE, n_read))
+        if following:
+            self.text = ""
+            self.length += len(following)
+        else:
+            self._more = None
+        return following
+
+
 def tokens(text: str, place: int) -> Iterator[tuple[str, str, int]]:
-    """The kind, text (without the quotes of a label or the brackets of a comment) and place of each
-    token."""
-    word_end = -1
-    for match in _TOKEN.finditer(text, place):
-        kind = match.lastgroup
-        if kind is None:
-            continue
-        part = match.group()
-        if part[0] == "'" and match.start() == word_end:
-            raise _error(
-                "An apostrophe within a label needs quotes around the label, with the apostrophe "
-                "doubled, as in 'it''s'; one without stands",
-                match.start(),
-            )
-        word_end = match.end() if kind == "word" else -1
-        if kind == "alone":
-            what = {"'": "A quote is never closed", "[": "A comment is never closed"}
-            raise _error(what.get(part, "A ']' closes no comment"), match.start())
-        if kind == "quoted":
-            part = part[1:-1].replace("''", "'")
-        elif kind == "comment":
-            part = part[1:-1]
-        yield kind, part, match.start()
+    """The kind, text and place of each token, as of `_Source.tokens`."""
+    return _Source(text).tokens(place)
 
 
 def _length(kind: str, part: str, at: int) -> float:

@@ -6,6 +6,7 @@ the numbers of their rows, so that names which are exactly these numbers tell th
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy.typing as npt
 
 from models.arrays import Int
 from models.tree.tree import Tree, sizes
+
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 def numbered(tree: Tree) -> Tree:
@@ -83,8 +86,12 @@ def _names(tree: Tree) -> npt.NDArray[np.object_]:
 
 def _numbers(names: npt.NDArray[np.object_]) -> npt.NDArray[np.int64] | None:
     """The names as the numbers 0 to n - 1 in any order; None if they are other than these."""
-    expected = {str(number): number for number in range(len(names))}
-    numbers = [expected.get(name, -1) for name in names.tolist()]
-    if len(set(numbers)) != len(numbers) or -1 in numbers:
-        return None
-    return np.array(numbers, dtype=np.int64)
+    numbers = np.empty(len(names), dtype=np.int64)
+    for row, name in enumerate(names.tolist()):
+        # Only `str(number)` is one: not 007, and no digits of other scripts.
+        if name is None or not _WHOLE.fullmatch(name) or int(name) >= len(names):
+            return None
+        numbers[row] = int(name)
+    once = np.zeros(len(names), dtype=bool)
+    once[numbers] = True
+    return numbers if once.all() else None

@@ -23,6 +23,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
+import psutil
 from pydantic import ValidationError
 
 from workers.child import confinement, template
@@ -46,6 +47,12 @@ _AGAIN_S = 0.1
 
 _LOOK_S = 0.5
 
+LONG_S = 2.0
+"""Computing time after which a job goes on with less priority; its process does not stay then."""
+
+_LESS = 10
+"""The nice value that it has from then on, above that of the template."""
+
 _KEPT_S = 30.0
 """How long a process waits for the next job of its tenant."""
 _log = logging.getLogger(__name__)
@@ -62,6 +69,7 @@ class Child:
         self._process = process
         self._output = output
         self._pipe = pipe
+        self._computed_before = 0.0
         self._peak_bytes: int | None = None
 
     @property
@@ -76,6 +84,7 @@ class Child:
         if self._output is not None:
             self._output.belongs_to(spec)
         self.stays, self._peak_bytes = False, None
+        self._computed_before = self._computed_s()
         try:
             self._send(SupervisorMessage(spec=spec))
         except OSError as error:
@@ -146,6 +155,24 @@ class Child:
 
     def resume(self) -> None:
         self._signal(signal.SIGCONT)
+
+    def gives_way(self) -> bool:
+        """Whether its job has computed for `LONG_S`: then shorter jobs, and the processes that
+        answer clients, have the cores first from now on. Only a privileged process could take that
+        back."""
+        if self._computed_s() - self._computed_before < LONG_S:
+            return False
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PGRP, self.pid, _LESS)
+        return True
+
+    def _computed_s(self) -> float:
+        """The computing time of the process so far; 0 if it is gone."""
+        try:
+            times = psutil.Process(self.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
 
     def _signal(self, number: signal.Signals) -> None:
         if self.alive():

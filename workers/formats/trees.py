@@ -6,14 +6,16 @@ as Newick sent as plain text, it is read as that, with a warning.
 
 from __future__ import annotations
 
+import codecs
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from models.errors import InvalidTree
 from models.inputs.data import Data
-from models.tree.dialects import text_format
+from models.tree.dialects import opens, text_format
 from models.tree.tree import Tree
 from workers.formats.tree_documents import read_document, read_text
 
@@ -70,6 +72,8 @@ _NO_TREES = (
 )
 """Beginnings of texts that would pass for class paths, and what they are."""
 
+_PIECE = 1 << 20
+
 
 def read_tree(format_id: str, path: Path) -> Tree:
     """The tree in a file of one of `FORMATS`, or of another of them that the content shows. Rows
@@ -81,6 +85,8 @@ def read_tree(format_id: str, path: Path) -> Tree:
     """
     from models.tree import linkage
 
+    if format_id != "linkage" and _is_newick(path):
+        return _read_as(format_id, "newick", lambda: _newick(path))
     content = path.read_bytes()
     if format_id == "linkage" and content.startswith(b"\x93NUMPY"):
         from workers.formats import catalogue, npy
@@ -112,15 +118,53 @@ def read_tree(format_id: str, path: Path) -> Tree:
         # Newick as one cell of a table.
         text = bare[1:-1].replace('""', '"')
     form, document = _recognised(format_id, text)
-    if form == format_id:
+
+    def read() -> Tree:
         return read_document(document) if form == "json" else read_text(form, text)
+
+    return _read_as(format_id, form, read)
+
+
+def _read_as(format_id: str, form: str, read: Callable[[], Tree]) -> Tree:
+    """The tree that was sent as `format_id` and is read as `form`."""
+    if form == format_id:
+        return read()
     try:
-        tree = read_document(document) if form == "json" else read_text(form, text)
+        tree = read()
     except InvalidTree as error:
         detail = f"The content looks like {NAMES[form]}. {error.detail}"
         raise InvalidTree(detail, **error.where) from error
     sentence = f"The content is {NAMES[form]}, not {NAMES[format_id]}, and was read as that."
     return replace(tree, warnings=(sentence, *tree.warnings))
+
+
+def _newick(path: Path) -> Tree:
+    """The tree of a file in Newick, of which no more than a piece is in memory at a time."""
+    from models.tree import newick, rows
+
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return rows.numbered(newick.read_file(file))
+
+
+def _is_newick(path: Path) -> bool:
+    """Whether a file is UTF-8 that begins with a bracket and ends as a tree does. False also where
+    that cannot be seen within `_PIECE` bytes at either end."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        lead = file.read(_PIECE).removeprefix(codecs.BOM_UTF8)
+        file.seek(max(0, path.stat().st_size - _PIECE))
+        end = file.read().decode("utf-8", "replace").rstrip()
+        begin = lead.decode("utf-8", "replace")
+        if not (opens(begin) and end.endswith((";", "]"))):
+            return False
+        file.seek(0)
+        try:
+            while piece := file.read(_PIECE):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
 
 
 def _recognised(format_id: str, text: str) -> tuple[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -24,6 +25,9 @@ LeaseState = Literal["on", "cancel", "lost"]
 
 _CHECK_EVERY_S = 0.1
 """How often a waiting supervisor checks for a cancel, the deadline and a stop."""
+
+_LOOK_EVERY_S = 0.5
+"""How often it looks whether the job has computed for long."""
 
 _LONGEST_PAUSE_S = 0.5
 """The longest pause between heartbeats, by which cancels are noticed."""
@@ -169,8 +173,11 @@ class Interrupts:
         transient condition kept the child from its work, or it stands still.
         """
         stillness = Stillness(child.pid, self._still_s)
+        look_at = time.monotonic() + _LOOK_EVERY_S
         while True:
             message = child.receive(_CHECK_EVERY_S)
+            if time.monotonic() > look_at:
+                look_at = math.inf if child.gives_way() else time.monotonic() + _LOOK_EVERY_S
             if message is not None or waits():
                 stillness.reset()
             elif stillness.exceeded():

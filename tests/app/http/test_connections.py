@@ -17,7 +17,7 @@ import pytest
 
 from app.http import bodies
 from app.http.bodies import INLINE_BYTES
-from app.http.connections import SLICE, SPARE, Connection
+from app.http.connections import MOST_PARTS, SLICE, SPARE, Connection
 from app.http.turns import FairQueue
 from tests.app.http.server_kit import (
     Running,
@@ -129,6 +129,23 @@ def test_a_whole_header_is_held_to_the_number(
     lines = [f"a{number}: b" for number in range(n_headers)]
     with patient.connect(get("/livez", "Connection: close", *lines)) as connection:
         assert status_of(answer_of(connection)) == status
+
+
+@pytest.mark.parametrize("place", ["/livez?{}", "Accept: {}", "Accept: a/b{}"])
+def test_a_header_and_a_query_have_few_parts(
+    patient: Running, place: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    separator = {"?": "&", "b": ";"}.get(place[-3], ",")
+    answers = []
+    for n_parts in (MOST_PARTS, MOST_PARTS + 1):
+        given = place.format(separator * (n_parts - 1))
+        path, *headers = [given] if place[0] == "/" else ["/livez", given]
+        with patient.connect(get(path, "Connection: close", *headers)) as connection:
+            answers.append(answer_of(connection))
+    assert status_of(answers[0]) == 200
+    problem_of(answers[1], 431, "headers-too-large")
+    # A refusal before the end of the request is no fault of ours.
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 def test_each_request_has_the_whole_bound_of_headers(patient: Running) -> None:

@@ -16,10 +16,12 @@ from app.http import pacing, security
 from app.http.pacing import (
     BURST,
     BYTES,
+    FEW,
     GIVES_WAY_S,
     LONGEST_S,
     MOST_WORK_S,
     PER_S,
+    PIECE_GIVES_WAY_S,
     WORK_S,
     Pace,
     metered,
@@ -232,12 +234,22 @@ def test_who_has_had_more_lets_others_go_first() -> None:
         pace = Pace(clock, clock.sleep, presence)
         await pace.admit(B)
         number = presence.begin("b")
-        for _ in range(int(BURST)):
+        for _ in range(int(FEW) - 1):
             await pace.admit(A)
         assert clock.waited == []
-        # One that is due later waits for the other tenant's, a while and not for ever.
+        # Within the burst it waits for the other tenant's, a while and not for ever.
+        await pace.admit(A)
+        assert sum(clock.waited) == pytest.approx(GIVES_WAY_S)
+        for _ in range(int(BURST - FEW)):
+            await pace.admit(A)
+        clock.waited.clear()
+        # So does one that is due later, ...
         await pace.admit(A)
         assert sum(clock.waited) == pytest.approx(1 / PER_S + GIVES_WAY_S)
+        # ... and each piece of work in a thread.
+        clock.waited.clear()
+        await pace.give_way(A, PIECE_GIVES_WAY_S)
+        assert sum(clock.waited) == pytest.approx(PIECE_GIVES_WAY_S)
         # Nor for its own, or for one that has ended, or that takes long.
         clock.waited.clear()
         presence.begin("a")

@@ -365,3 +365,16 @@ def test_the_start_of_the_app_is_light_and_loads_no_method() -> None:
 def test_importing_serve_is_light() -> None:
     """It keeps the processes, and is loaded before they start."""
     assert imported_by("import app.serve", of=("fastapi", "numpy", "celery")) == [[]]
+
+
+def test_the_document_is_written_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed, plain = ({"Accept-Encoding": coding} for coding in ("gzip", "identity"))
+    document = api.client.get("/openapi.json", headers=packed).json()
+    assert api.client.get("/openapi.json", headers=plain).json() == document
+
+    def written(*_: object, **__: object) -> None:
+        raise AssertionError("the document is written anew")
+
+    monkeypatch.setattr(json, "dumps", written)
+    for headers in (packed, plain):
+        assert api.client.get("/openapi.json", headers=headers).json() == document

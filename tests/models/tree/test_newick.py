@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Callable
 
@@ -240,3 +241,20 @@ def test_a_chain_of_twenty_thousand() -> None:
     text = _write(tree)
     assert outline(newick.read(text)) == outline(tree)
     assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in node_rows(tree)]
+
+
+@given(st.text(alphabet="(),:;'[] ab1.e\n", max_size=40), st.integers(1, 5))
+def test_a_file_is_read_as_its_text(text: str, piece: int) -> None:
+    """However small the pieces are, tokens and places are the same."""
+
+    def result(read: Callable[[], Tree]) -> object:
+        try:
+            tree = read()
+        except InvalidTree as error:
+            return error.detail, error.where
+        return tree.parent.tolist(), tree.height.tolist(), tree.name.tolist(), tree.warnings
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(newick, "PIECE", piece)
+        in_pieces = result(lambda: newick.read_file(io.StringIO(text)))
+    assert in_pieces == result(lambda: newick.read(text))

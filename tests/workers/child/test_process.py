@@ -9,9 +9,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from multiprocessing import Pipe
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import psutil
@@ -21,6 +24,7 @@ from tests.workers.child.process_kit import busy, child_pool, long_job, outcome,
 from tests.workers.waiting_kit import PATIENCE_S, gone, until
 from workers.child.pool import Child, ChildPool
 from workers.errors import FatalError, TransientError
+from workers.supervisor.interrupts import CancelRequested, Heartbeat, Interrupts
 from workers.work.job import Spec
 from workers.work.sources import Source
 
@@ -69,6 +73,35 @@ def test_each_job_has_a_process_of_its_own_in_its_own_session(pool: ChildPool) -
         until(lambda pid=child.pid: os.getsid(pid) == pid)  # type: ignore[misc]
         child.kill()
         assert gone(child.pid)
+
+
+def test_a_long_job_goes_on_with_less_priority(
+    pool: ChildPool, long: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All its threads; a spare process keeps its priority."""
+    monkeypatch.setattr("workers.child.pool.LONG_S", 0.1)
+    monkeypatch.setattr("workers.supervisor.interrupts._LOOK_EVERY_S", 0.0)
+    child, spare = pool.take(), pool.take()
+    child.begin(long)
+    heartbeat = cast(Heartbeat, SimpleNamespace(lease="on"))
+    interrupts = Interrupts(heartbeat, time.monotonic() + PATIENCE_S, lambda: None)
+
+    def nice(pid: int) -> set[int]:
+        threads = [int(thread) for thread in os.listdir(f"/proc/{pid}/task")]
+        return {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}
+
+    before = nice(child.pid)
+
+    def attend(_: object) -> None:
+        if nice(child.pid) != before:
+            raise CancelRequested
+
+    with pytest.raises(CancelRequested):
+        interrupts.listen(child, attend)
+    assert max(before) < min(nice(child.pid))
+    assert nice(spare.pid) == before
+    for each in (child, spare):
+        each.kill()
 
 
 def test_the_template_runs_one_thread_and_no_torch(pool: ChildPool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -162,3 +163,18 @@ def test_hostile_texts_end_soon(format: str, text: str, tmp_path: Path) -> None:
 def test_names_that_resemble_other_contents_are_names(name: str, tmp_path: Path) -> None:
     tree = read_tree("paths", put(tmp_path / "x", f"{name}/a\n{name}/b".encode()))
     assert tree.name[0] == name
+
+
+def test_the_text_of_a_tree_is_never_whole_in_memory(tmp_path: Path) -> None:
+    """(a,b) with 20 MB of comments after each leaf."""
+    comments = f"[{'x' * 10_000}]" * 2000
+    path = put(tmp_path / "x", f"(a{comments},b{comments});".encode())
+    del comments
+    tracemalloc.start()
+    try:
+        tree = read_tree("newick", path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert tree.name.tolist() == [None, "a", "b"]
+    assert peak < 16 << 20
