@@ -373,13 +373,9 @@ def between_parts(
     adjacent = np.concatenate(pairs)
     # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
-    left = _nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
-    right = _nearest_members(
-        rows, members, adjacent[:, 1], scattered(rows, left).astype(np.float64)
-    )
-    left = _nearest_members(
-        rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64)
-    )
+    left = nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
+    right = nearest_members(rows, members, adjacent[:, 1], scattered(rows, left).astype(np.float64))
+    left = nearest_members(rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64))
     ends = np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
     return ends, _parts(n_parts, part[ends].astype(np.int32))[part]
 
@@ -394,7 +390,7 @@ def _means(rows: Rows, part: Int, n_parts: int) -> Float:
     return total / np.bincount(part, minlength=n_parts)[:, None]
 
 
-def _nearest_members(rows: Array | Rows, members: list[Int], part: Int, target: Float) -> Int:
+def nearest_members(rows: Array | Rows, members: list[Int], part: Int, target: Float) -> Int:
     """For each pair, the point of a part that is nearest to a target.
 
     A part that occurs in many pairs is searched in a sample: O(`MOST_COMPARED` D) a part at most.

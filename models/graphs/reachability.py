@@ -8,8 +8,8 @@ between them are then joined by edges between points of parts that lie next to e
 (`neighbours.between_parts`).
 
 Clusters that only chains of noise join in the graph would split too high. Once the condensed tree
-is known, short edges between its clusters that lie next to each other are added, and the tree is
-made again (`Reached.between`).
+is known, short edges between its clusters that lie next to each other are added, more across the
+highest splits, and the tree is made again (`Reached.between`).
 
 Edges are ordered by length, then by the distance of their ends, then by their numbers, so there is
 one tree of a graph: blocks of edges may be looked at in any order and on any number of threads. The
@@ -23,11 +23,12 @@ Source: as `models.graphs.spanning`; McInnes and Healy, "Accelerated Hierarchica
 Clustering" (2017), for the tree along a graph of neighbours.
 
 Cost: that of the neighbours; O(N k) for each of O(log N) rounds, of which fewer edges are left each
-time. Memory: 28 bytes for each of N k neighbours, and about 60 N.
+time; O(N D) for each of the highest splits, and for each cluster's neighbours. Memory: 28 bytes for each of N k neighbours, and about 60 N.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -37,8 +38,9 @@ import numpy as np
 from models.arrays import Array, Arrays, Float, Int, Int32, Single, row_blocks
 from models.graphs.cells import bytes_to_find
 from models.graphs.lengths import Neighbours, between
-from models.graphs.neighbours import Nodes, between_parts, undirected
+from models.graphs.neighbours import Nodes, between_parts, nearest_members, undirected
 from models.graphs.spanning import SpanningTree
+from models.inputs.checks import scattered
 from models.inputs.rows import Rows
 from models.method import Checkpoint
 from models.numerics.distances import DistanceMetric
@@ -46,6 +48,12 @@ from models.running.progress import Crew, Progress, subprogress
 
 N_NEAR = 15
 """Neighbours of each point, or as many as the rank of the core distances, if that is more."""
+
+PAIRS, LEAST_TRIED = 1 << 26, 32
+"""Pairs of nodes that are compared across a high split, and nodes that are compared at least."""
+
+SAMPLE = 10_000
+"""Nodes of a group that give its mean there, at most."""
 
 LEAST_EDGES = 1 << 16
 """Edges that one thread looks at, at least."""
@@ -71,19 +79,31 @@ class Reached:
         facts = {"n_parts": float(self.n_parts)}
         return facts if self.recall is None else {**facts, "neighbor_recall": self.recall}
 
-    def between(self, label: Int, threads: int, progress: Progress) -> Reached:
+    def between(
+        self, label: Int, sides: Sequence[Int], threads: int, progress: Progress
+    ) -> Reached:
         """The tree with shorter edges between clusters, where the graph has no short ones: between
         points of clusters that lie next to each other, as between parts.
 
-        label : (N,) the cluster of each point.
+        label : (N,) the cluster of each point. sides : the highest splits, of each (n_clusters,)
+            the side of a cluster, 1 or 2, 0 for none: these are searched more widely.
         """
         nodes = self.nodes
-        used, part = np.unique(label[nodes.first], return_inverse=True)
+        own = label[nodes.first]
+        used, part = np.unique(own, return_inverse=True)
         if used.size < 2:
             return self
         progress(0.0, "joining", f"{used.size:,} clusters")
         rows, part = nodes.points, part.astype(np.int64)
         ends, _ = between_parts(rows, part, used.size, self.n_near, threads)
+        found = [ends]
+        for number, side in enumerate(sides):
+            progress(0.5 + 0.5 * number / len(sides), "joining", "the highest splits")
+            of = side[own]
+            one, other = np.flatnonzero(of == 1), np.flatnonzero(of == 2)
+            if one.size and other.size:
+                found.append(_across(rows, one, other))
+        ends = np.concatenate(found)
         apart = between(rows, ends[:, 0], ends[:, 1], nodes.metric)
         forest = self.forest.with_edges(ends, apart, threads, progress)
         return replace(self, forest=forest, tree=_over_rows(nodes, forest))
@@ -160,6 +180,32 @@ def tree_along_neighbours(
 
 def _n_near(n_nodes: int, rank: int) -> int:
     return min(max(N_NEAR, rank), n_nodes - 1)
+
+
+def _across(rows: Array | Rows, one: Int, other: Int) -> Int32:
+    """(n, 2) short edges between two groups of nodes: from those of the smaller that are nearest to
+    the mean of the larger, as many as `PAIRS` allows, to the nearest in the larger, and back."""
+    one, other = sorted((one, other), key=len)
+    sample = other[:: -(-other.size // SAMPLE)]
+    mean = scattered(rows, sample).mean(axis=0, dtype=np.float64)
+    far = np.empty(one.size)
+    for block in row_blocks(one.size, rows.shape[1], 1 << 20):
+        off = scattered(rows, one[block]).astype(np.float64) - mean
+        far[block] = np.einsum("nd,nd->n", off, off)
+    n_tried = max(LEAST_TRIED, PAIRS // other.size)
+    tried = one[np.argsort(far, kind="stable")[:n_tried]]
+    there = _nearest_to(rows, other, tried)
+    back = np.unique(there)
+    pairs = np.concatenate(
+        [np.stack([tried, there], axis=1), np.stack([_nearest_to(rows, one, back), back], axis=1)]
+    )
+    return np.sort(pairs, axis=1).astype(np.int32)
+
+
+def _nearest_to(rows: Array | Rows, members: Int, nodes: Int) -> Int:
+    """The member that is nearest to each of these nodes."""
+    target = scattered(rows, nodes).astype(np.float64)
+    return nearest_members(rows, [members], np.zeros(nodes.size, dtype=np.int64), target)
 
 
 def _over_rows(nodes: Nodes, forest: _Forest) -> SpanningTree:

@@ -147,6 +147,9 @@ MOST_POINTS_FEW = 2_000_000
 """Up to so many points the spanning tree is exact, the second with few features; beyond, that of a
 metric of `FLAT` follows the graph of neighbours, and others are refused."""
 
+WIDE = 16
+"""The highest splits, across which the shortest edges are sought widely along the graph."""
+
 MOST_SAMPLES = 1_000
 """Along the graph `min_samples` is at most this."""
 
@@ -350,7 +353,8 @@ class Hdbscan(Method[HdbscanParams]):
         clustering, chosen = selected(linkage, params)
         if reached is not None:
             within = subprogress(run.progress, 0.8, 0.9)
-            reached = reached.between(clustering.condensed.cluster, run.threads, within)
+            first = clustering.condensed
+            reached = reached.between(first.cluster, first.sides(WIDE), run.threads, within)
             clustering, chosen = selected(reached.tree.linkage(), params)
         run.progress(0.9, "building the tree")
         label = _by_size(clustering.label)

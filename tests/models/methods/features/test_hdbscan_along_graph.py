@@ -122,3 +122,18 @@ def test_unusable_values_and_parameters_are_named() -> None:
     with pytest.raises(UsageError, match="keep the noise") as caught:
         fit(blobs(), noise="nearest")
     assert caught.value.where == {"parameter": "noise"}
+
+
+def test_the_highest_splits_are_those_of_the_exact_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two dense groups whose nearest points have all their neighbours in their own group, and a
+    # chain of rows from one to the other that is longer.
+    rng = np.random.default_rng(5)
+    one = rng.normal(size=(200, 3))
+    other = rng.normal(size=(200, 3)) + np.array([9.0, 0.0, 0.0])
+    far = np.linspace([0.0, 0.0, 0.0], [9.0, 0.0, 0.0], 4) + np.array([0.0, 14.0, 0.0])
+    values = np.concatenate([one, other, far])
+    found = fit(values, min_samples=2)
+    monkeypatch.setattr(hdbscan, "MOST_POINTS_FEW", 1000)
+    exact = fit(values, min_samples=2)
+    np.testing.assert_array_equal(labels(found), labels(exact))
+    assert found.tree.height.max() == pytest.approx(exact.tree.height.max(), rel=1e-6)
