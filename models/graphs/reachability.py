@@ -23,7 +23,8 @@ Source: as `models.graphs.spanning`; McInnes and Healy, "Accelerated Hierarchica
 Clustering" (2017), for the tree along a graph of neighbours.
 
 Cost: that of the neighbours; O(N k) for each of O(log N) rounds, of which fewer edges are left each
-time; O(N D) for each of the highest splits, and for each cluster's neighbours. Memory: 28 bytes for each of N k neighbours, and about 60 N.
+time; O(N D) for each of the highest splits, and for each cluster's neighbours. Memory: 28 bytes for
+each of N k neighbours, and about 60 N.
 """
 
 from __future__ import annotations
