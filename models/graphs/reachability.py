@@ -50,7 +50,7 @@ from models.running.progress import Crew, Progress, subprogress
 N_NEAR = 15
 """Neighbours of each point, or as many as the rank of the core distances, if that is more."""
 
-PAIRS, LEAST_TRIED = 1 << 26, 32
+PAIRS, LEAST_TRIED = 1 << 24, 16
 """Pairs of nodes that are compared across a high split, and nodes that are compared at least."""
 
 SAMPLE = 10_000
@@ -117,7 +117,7 @@ class Reached:
             f"With more than {most:,} points the tree follows the graph of the {self.n_near} "
             "nearest neighbours of each, which were sought by an approximate index that found "
             f"{self.recall:.1%} of the neighbours of a sample. A split may lie higher than in the "
-            "exact tree, so that 'eom' may choose other clusters; those of 'leaf' hardly change."
+            "exact tree, so that 'eom' may choose other clusters; 'leaf' hardly differs."
         ]
         if self.n_parts > 1:
             sentences.append(
@@ -184,7 +184,7 @@ def _n_near(n_nodes: int, rank: int) -> int:
 
 
 def _across(rows: Array | Rows, one: Int, other: Int) -> Int32:
-    """(n, 2) short edges between two groups of nodes: from those of the smaller that are nearest to
+    """(n, 2) short edges between two groups of nodes: from nodes of the smaller that are nearest to
     the mean of the larger, as many as `PAIRS` allows, to the nearest in the larger, and back."""
     one, other = sorted((one, other), key=len)
     sample = other[:: -(-other.size // SAMPLE)]

@@ -79,7 +79,7 @@ class Condensed:
         return height
 
     def sides(self, most: int) -> list[Int]:
-        """Of each of the highest splits, `most` at most, (n_clusters,) the side of each cluster: 1
+        """For each of the highest splits, `most` at most, (n_clusters,) the side of each cluster: 1
         or 2, and 0 for what is on neither. O(n_clusters) each."""
         from models.methods.features.density import loops
 
