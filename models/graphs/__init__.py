@@ -7,5 +7,6 @@
 - `nearest_points`: the points of a fit that are nearest to new rows.
 - `measured`: points that are compared by pairs: items, and features with empty values.
 - `spanning`: the minimum spanning tree of all points; `loops`: what of it is compiled.
+- `reachability`: the same along the graph of neighbours, of many points.
 - `spectra`: leading eigenvectors of an affinity graph.
 """

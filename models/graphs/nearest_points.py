@@ -142,6 +142,23 @@ class PointSearch:
             )
 
 
+def nearest_in_blocks(
+    points: Rows, n_neighbors: int, metric: DistanceMetric, rows: Array
+) -> tuple[Int, Float]:
+    """As `PointSearch.nearest`, of `lloyd.WHOLE` values of the points at a time."""
+    number = np.empty((len(rows), 0), dtype=np.int64)
+    distance = np.empty((len(rows), 0))
+    for some in row_blocks(*points.shape, lloyd.WHOLE):
+        held = points.values(some.start, some.stop)
+        near, far = PointSearch(held, min(n_neighbors, len(held)), metric).nearest(rows)
+        number = np.concatenate([number, near + some.start], axis=1)
+        distance = np.concatenate([distance, far], axis=1)
+        order = np.argsort(distance, axis=1, kind="stable")[:, :n_neighbors]
+        number = np.take_along_axis(number, order, axis=1)
+        distance = np.take_along_axis(distance, order, axis=1)
+    return number, distance
+
+
 def model_of(values: Array | Rows, role: str, metric: DistanceMetric) -> Model:
     """A model that places new rows by the nearest points of a fit.
 

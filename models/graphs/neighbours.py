@@ -211,6 +211,56 @@ class Graph:
         return tuple(sentences)
 
 
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The distinct points.
+
+    first, place : as of `Graph`. points : (U, D), rows that are read by `flat` already.
+    """
+
+    first: Int
+    place: Int
+    points: Array | Rows
+    metric: DistanceMetric
+
+    @classmethod
+    def of(cls, points: Array | Rows, metric: DistanceMetric) -> Nodes:
+        first, place = distinct(points)
+        alike = first.size < points.shape[0]
+        if isinstance(points, Rows):
+            rows: Rows = FlatRows(points, metric)
+            rows = ChosenRows(rows, first) if alike else rows
+            return cls(first, place, rows, metric)
+        return cls(first, place, points[first] if alike else points, metric)
+
+    def flat(self) -> Array | Rows:
+        """(U, D) the points by `flat`, for metrics of `FLAT`."""
+        if isinstance(self.points, Rows) or self.metric not in FLAT:
+            return self.points
+        return flat(self.points, self.metric)
+
+    def neighbours(
+        self,
+        n_neighbors: int,
+        threads: int,
+        progress: Progress,
+        crew: Crew | None = None,
+        flat_by: DistanceMetric | None = None,
+    ) -> Neighbours:
+        """The neighbours of several distinct points, as `neighbour_graph` has them; `n_neighbors`
+        is below their number."""
+        sharing = None
+        if crew is not None and crew.n_pieces > 1:
+            chosen = {} if self.first.size == self.place.size else {"chosen": self.first}
+            sharing = Sharing(crew, {"flat_by": flat_by or self.metric}, chosen)
+        if isinstance(self.points, Rows):
+            within = subprogress(progress, 0.0, 0.99)
+            return nearest_by_rows(
+                self.points, n_neighbors, self.metric, threads, within, sharing=sharing
+            )
+        return nearest(self.points, n_neighbors, self.metric, threads, progress, sharing)
+
+
 def neighbour_graph(
     points: Array | Rows,
     n_neighbors: int,
@@ -227,31 +277,19 @@ def neighbour_graph(
     flat_by : the metric by which `points` were made flat; None: they are the rows as given.
     """
     progress(0.0, "neighbours", "looking for equal points")
-    first, place = distinct(points)
-    by_rows = isinstance(points, Rows)
+    nodes = Nodes.of(points, metric)
+    first, place, by_rows = nodes.first, nodes.place, isinstance(points, Rows)
     if first.size == 1:
         none = np.empty((0, 2), dtype=np.int32)
         part = np.zeros(1, np.int64)
         return Graph(first, place, none, np.empty(0), 0, 0.0, part, None, by_rows)
     n_near = min(n_neighbors, first.size - 1)
-    sharing = None
-    if crew is not None and crew.n_pieces > 1:
-        chosen = {} if first.size == points.shape[0] else {"chosen": first}
-        sharing = Sharing(crew, {"flat_by": flat_by or metric}, chosen)
-    rows: Array | Rows
-    if isinstance(points, Rows):
-        rows = FlatRows(points, metric)
-        rows = rows if first.size == points.shape[0] else ChosenRows(rows, first)
-        within = subprogress(progress, 0.0, 0.99)
-        near = nearest_by_rows(rows, n_near, metric, threads, within, sharing=sharing)
-    else:
-        nodes = points if first.size == len(points) else points[first]
-        near = nearest(nodes, n_near, metric, threads, progress, sharing)
-        rows = flat(nodes, metric) if metric in FLAT else nodes
+    near = nodes.neighbours(n_near, threads, progress, crew, flat_by)
     scale, recall = float(near.distance.mean(dtype=np.float64)), near.recall
-    ends, length = _undirected(near.index, near.distance)
+    ends, length = undirected(near.index, near.distance)
     del near
     part = alone = _parts(first.size, ends)
+    rows = nodes.flat()
     while (count := int(part.max()) + 1) > 1:
         progress(0.99, "neighbours", f"joining {count:,} parts")
         new, part = between_parts(rows, part, count, n_near, threads)
@@ -272,7 +310,7 @@ def graph_piece(rows: Rows, given: Piece, threads: int, progress: Progress) -> A
     return cells.piece(part, given, threads, progress)
 
 
-def _undirected(index: Int32, distance: Float | Single) -> tuple[Int32, Float | Single]:
+def undirected(index: Int32, distance: Float | Single) -> tuple[Int32, Float | Single]:
     """Each pair of neighbours once, the lower first, with its distance."""
     n_points, n_near = index.shape
     ends = np.empty((n_points * n_near, 2), dtype=np.int32)
@@ -330,18 +368,14 @@ def between_parts(
         pairs.append(np.stack([first[place[repeated]], repeated], axis=1))
     if first.size > 1:
         near = nearest(mean[first], min(n_neighbors, first.size - 1), "euclidean", threads, silent)
-        ends, _ = _undirected(near.index, near.distance)
+        ends, _ = undirected(near.index, near.distance)
         pairs.append(first[ends])
     adjacent = np.concatenate(pairs)
     # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
-    left = _nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
-    right = _nearest_members(
-        rows, members, adjacent[:, 1], scattered(rows, left).astype(np.float64)
-    )
-    left = _nearest_members(
-        rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64)
-    )
+    left = nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
+    right = nearest_members(rows, members, adjacent[:, 1], scattered(rows, left).astype(np.float64))
+    left = nearest_members(rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64))
     ends = np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
     return ends, _parts(n_parts, part[ends].astype(np.int32))[part]
 
@@ -356,7 +390,7 @@ def _means(rows: Rows, part: Int, n_parts: int) -> Float:
     return total / np.bincount(part, minlength=n_parts)[:, None]
 
 
-def _nearest_members(rows: Array | Rows, members: list[Int], part: Int, target: Float) -> Int:
+def nearest_members(rows: Array | Rows, members: list[Int], part: Int, target: Float) -> Int:
     """For each pair, the point of a part that is nearest to a target.
 
     A part that occurs in many pairs is searched in a sample: O(`MOST_COMPARED` D) a part at most.

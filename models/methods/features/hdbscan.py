@@ -35,6 +35,12 @@ Source: Campello, Moulavi, Zimek and Sander, "Hierarchical Density Estimates for
 Visualization, and Outlier Detection" (2015); the exact minimum spanning tree of
 `models.graphs.spanning`. Details that the paper leaves open follow the library hdbscan.
 
+Beyond 200,000 points, or 2,000,000 with at most 10 features, the spanning tree of features by
+'euclidean', 'cosine' or 'correlation' follows the graph of each point's 15 nearest
+neighbours, or `min_samples` if that is more (`models.graphs.reachability`): the result warns of it,
+with the share of neighbours that were found. The neighbours are sought by all workers. The spanning
+tree is a checkpoint.
+
 Cost: O(N^2 D) time and O(N D) memory; about O(N log N) time with few features, and less than all
 pairs where points lie in groups. For given distances, and for 'braycurtis', 'hamming' and
 'jaccard', which no search tree supports, O(N^2) time and 4 N^2 bytes; 8 N^2 bytes more for items
@@ -56,7 +62,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from models.arrays import Array, Float, Int
+from models.arrays import Array, Arrays, Float, Int
 from models.clusters.placing import by_size, reorder
 from models.errors import UsageError
 from models.graphs.measured import (
@@ -67,6 +73,8 @@ from models.graphs.measured import (
     kept,
     measured,
 )
+from models.graphs.neighbours import graph_piece
+from models.graphs.reachability import Reached, bytes_to_reach, tree_along_neighbours
 from models.graphs.spanning import (
     METRICS,
     SpanningTree,
@@ -78,6 +86,7 @@ from models.graphs.spanning import (
 )
 from models.inputs.checks import refuse_clusters, require_points, require_squares
 from models.inputs.data import Data, require_finite
+from models.inputs.rows import ArrayRows
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.features.density.clusters import Chosen, Clustering, along, tree_of
 from models.methods.features.density.placing import (
@@ -106,7 +115,7 @@ from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Choice, Params, Weights
 from models.running import budget
 from models.running.budget import Cost
-from models.running.progress import Progress, subprogress
+from models.running.progress import Piece, Progress, subprogress
 from models.tree.noise import lump_and_crumbs
 from models.tree.parents import under
 from models.tree.tree import Tree
@@ -135,6 +144,14 @@ REASONS = {
 
 MOST_POINTS = 200_000
 MOST_POINTS_FEW = 2_000_000
+"""Up to so many points the spanning tree is exact, the second with few features; beyond, that of a
+metric of `FLAT` follows the graph of neighbours, and others are refused."""
+
+WIDE = 16
+"""The highest splits, across which the shortest edges are sought widely along the graph."""
+
+MOST_SAMPLES = 1_000
+"""Along the graph `min_samples` is at most this."""
 
 
 class HdbscanParams(Params):
@@ -235,7 +252,11 @@ class Hdbscan(Method[HdbscanParams]):
         "(`approximate_predict` of the library hdbscan), else to the leaf of noise, or where "
         "`noise` sends the noise of the fit"
     )
-    advice = "The method 'scc', or 'hac' with connectivity 'knn', handles millions of points."
+    advice = (
+        "More points take the metrics 'euclidean' and 'cosine' of 'features', the method 'scc', or "
+        "'hac' with connectivity 'knn'."
+    )
+    resumes = True
 
     def _memory(self, shapes: Shapes, params: HdbscanParams) -> int:
         role = next((role for role in self.one_of if len(shapes.get(role, ())) == 2), None)
@@ -243,14 +264,18 @@ class Hdbscan(Method[HdbscanParams]):
             return 0
         n_points, n_columns = shapes[role]
         by_tree = role == "features" and params.distance not in BY_PAIRS
-        if role == ITEMS:
-            n_columns = max(n_columns, FEW_FEATURES + 1)
-        few = by_tree and params.distance != "canberra" and n_columns <= FEW_FEATURES
-        most = MOST_POINTS_FEW if few else MOST_POINTS
+        most = most_points(params.distance, n_columns)
+        min_samples = params.min_samples or params.min_cluster_size
+        if role == "features" and n_points > most and params.distance in FLAT:
+            _require_graph(params, most)
+            found = bytes_to_reach(n_points, n_columns, min_samples)
+            return max(found, 250 * n_points) + 60 * n_points
+        if role == ITEMS or not by_tree:
+            most = MOST_POINTS
         if n_points > most:
             raise UsageError(
-                f"Method 'hdbscan' accepts at most {most:,} points of {n_columns} features; there "
-                f"are {n_points:,}. {self.advice}",
+                f"Method 'hdbscan' accepts at most {most:,} points of {n_columns} features by "
+                f"{params.metric!r}; there are {n_points:,}. {self.advice}",
                 code="too-large",
                 role=role,
             )
@@ -259,7 +284,6 @@ class Hdbscan(Method[HdbscanParams]):
                 16 * n_points * n_columns if params.distance in ("cosine", "correlation") else 0
             )
             copies += 40 * n_points * n_columns if params.noise == "nearest" else 0
-            min_samples = params.min_samples or params.min_cluster_size
             return copies + bytes_to_span(n_points, n_columns, min_samples) + 200 * n_points
         copied = 8 * n_points * n_columns if role == "features" else 0
         if role == ITEMS:
@@ -308,6 +332,8 @@ class Hdbscan(Method[HdbscanParams]):
         require_finite(values, role)
         if role == "features":
             require_squares(values)
+            if along_graph(values, params):
+                _require_graph(params, most_points(params.distance, values.shape[1]))
 
     def _fit(self, data: Data, params: HdbscanParams, run: Run) -> Fitted:
         own = _role(data)
@@ -322,7 +348,14 @@ class Hdbscan(Method[HdbscanParams]):
         values = data.dense(role)
         n_points = len(values)
         min_samples = min(params.min_samples or params.min_cluster_size, n_points - 1)
-        clustering, selected = _clustering(values, role, params, min_samples, run)
+        linkage, reached = _linkage(values, role, params, min_samples, run)
+        run.progress(0.8, "clustering")
+        clustering, chosen = selected(linkage, params)
+        if reached is not None:
+            within = subprogress(run.progress, 0.8, 0.9)
+            first = clustering.condensed
+            reached = reached.between(first.cluster, first.sides(WIDE), run.threads, within)
+            clustering, chosen = selected(reached.tree.linkage(), params)
         run.progress(0.9, "building the tree")
         label = _by_size(clustering.label)
         condensed = clustering.condensed
@@ -346,10 +379,17 @@ class Hdbscan(Method[HdbscanParams]):
             notes += presence_warnings(np.nan_to_num(pairs.points), params.distance)
         gives = None if params.noise == "keep" else Given(params.noise_within)
         model = model_of(data, role, params.distance, min_samples, condensed, label, tree, gives)
+        if reached is not None:
+            notes += reached.warnings(most_points(params.distance, values.shape[1]))
+            model = Model({**model.arrays, "core": reached.core}, model.facts)
         return Fitted(
             tree=by_points(tree, data.names()),
             model=model if pairs is None else pairs.with_points(model),
-            metrics={"n_clusters": float(n_clusters), "n_noise": float((given < 0).sum())},
+            metrics={
+                "n_clusters": float(n_clusters),
+                "n_noise": float((given < 0).sum()),
+                **({} if reached is None else reached.facts()),
+            },
             point_columns={
                 "probability": clustering.probability,
                 "outlier_score": clustering.outlier,
@@ -357,8 +397,13 @@ class Hdbscan(Method[HdbscanParams]):
             warnings=tuple(notes),
             chosen={}
             if params.cluster_selection_method != "auto"
-            else {"cluster_selection_method": Choice(selected, REASONS[selected])},
+            else {"cluster_selection_method": Choice(chosen, REASONS[chosen])},
         )
+
+    def _piece(
+        self, data: Data, params: HdbscanParams, piece: Piece, progress: Progress, threads: int
+    ) -> Arrays:
+        return graph_piece(data.rows("features"), piece, threads, progress)
 
     def _predict(self, model: Model, tree: Tree, data: Data) -> Predictions:
         """Leaf of the cluster, with the strength as its probability; the leaf of noise has 1."""
@@ -374,23 +419,74 @@ def _role(data: Data) -> str:
     return next(role for role in Hdbscan.one_of if role in data)
 
 
-def _clustering(
-    values: Array, role: str, params: HdbscanParams, min_samples: int, run: Run
-) -> tuple[Clustering, str]:
-    """The clusters, and how they were selected."""
-    within = subprogress(run.progress, 0.05, 0.8)
-    if role == "features" and params.distance in FLAT:
-        points = flat_exactly(values, params.distance)
-        tree = spanning_tree(points, min_samples, run.threads, within)
-    elif role == "features" and params.distance in METRICS:
-        tree = spanning_tree(values, min_samples, run.threads, within, params.distance)
+def most_points(metric: DistanceMetric, n_columns: int) -> int:
+    """Up to how many points of features the spanning tree is exact."""
+    few = n_columns <= FEW_FEATURES and metric not in BY_PAIRS and metric != "canberra"
+    return MOST_POINTS_FEW if few else MOST_POINTS
+
+
+def along_graph(values: Array, params: HdbscanParams) -> bool:
+    """Whether the spanning tree of features follows the graph of neighbours."""
+    n_points, n_columns = values.shape
+    return params.distance in FLAT and n_points > most_points(params.distance, n_columns)
+
+
+def _require_graph(params: HdbscanParams, most: int) -> None:
+    """Raises UsageError for parameters that need the distances from points to all points."""
+    min_samples = params.min_samples or params.min_cluster_size
+    if params.noise == "nearest":
+        parameter, reason = "noise", "'noise' 'nearest' compares points of noise with all points"
+    elif min_samples > MOST_SAMPLES:
+        parameter = "min_samples" if params.min_samples else "min_cluster_size"
+        reason = f"'min_samples' is at most {MOST_SAMPLES:,}, here {min_samples:,}"
     else:
-        tree = _tree_of_pairs(values, role, params.distance, min_samples, within)
+        return
+    raise UsageError(
+        f"With more than {most:,} points the tree of 'hdbscan' follows the graph of nearest "
+        f"neighbours: {reason}; {'keep the noise' if parameter == 'noise' else 'lower it'}, or use "
+        "a sample of the points.",
+        code="too-large",
+        parameter=parameter,
+    )
+
+
+def _linkage(
+    values: Array, role: str, params: HdbscanParams, min_samples: int, run: Run
+) -> tuple[Float, Reached | None]:
+    """The merges of single linkage, and what is known of neighbours if the tree is along them."""
+    within, reached = subprogress(run.progress, 0.05, 0.8), None
+    if role == "features" and along_graph(values, params):
+        reached = tree_along_neighbours(
+            ArrayRows(values), min_samples, params.distance, run.threads, within, run.crew,
+            run.checkpoint,
+        )  # fmt: skip
+        return reached.tree.linkage(), reached
+    saved = run.checkpoint.load()
+    if saved is not None and "tree_ends" in saved:
+        tree = SpanningTree(np.array(saved["tree_ends"]), np.array(saved["tree_length"]))
+    else:
+        tree = _exact_tree(values, role, params.distance, min_samples, run.threads, within)
+        run.checkpoint.save({"tree_ends": tree.ends, "tree_length": tree.length})
     linkage = tree.linkage()
     if role == "features" and params.distance in FLAT:
         linkage[:, 2] = as_metric(linkage[:, 2], params.distance)
-    run.progress(0.8, "clustering")
-    return selected(linkage, params)
+    return linkage, reached
+
+
+def _exact_tree(
+    values: Array,
+    role: str,
+    metric: DistanceMetric,
+    min_samples: int,
+    threads: int,
+    progress: Progress,
+) -> SpanningTree:
+    """The exact tree; for a metric of `FLAT` by Euclidean distance."""
+    if role == "features" and metric in FLAT:
+        return spanning_tree(flat_exactly(values, metric), min_samples, threads, progress)
+    if role == "features" and metric in METRICS:
+        return spanning_tree(values, min_samples, threads, progress, metric)
+    return _tree_of_pairs(values, role, metric, min_samples, progress)
 
 
 def selected(linkage: Float, params: HdbscanParams) -> tuple[Clustering, str]:

@@ -78,6 +78,21 @@ class Condensed:
         height[self.above[child]] = 1.0 / self.birth[child]
         return height
 
+    def sides(self, most: int) -> list[Int]:
+        """For each of the highest splits, `most` at most, (n_clusters,) the side of each cluster: 1
+        or 2, and 0 for what is on neither. O(n_clusters) each."""
+        from models.methods.features.density import loops
+
+        # Both parts of a split follow the same cluster.
+        parts = 1 + np.argsort(self.above[1:], kind="stable").reshape(-1, 2)
+        parts = parts[np.argsort(self.birth[parts[:, 0]], kind="stable")[:most]]
+        found = []
+        for part in parts:
+            picked, side = np.zeros(self.n_clusters, dtype=bool), np.zeros(self.n_clusters, int)
+            picked[part], side[part] = True, (1, 2)
+            found.append(side[loops.lowest(self.above, picked)])
+        return found
+
     def chosen(self, label: Int) -> Int:
         """(n_labels,) the cluster that each label stands for: the lowest over all its points.
 

@@ -4,11 +4,11 @@ them, and the cluster that is nearest to a row of noise.
 The tree stays unchanged. A new row x joins the point y of the fit with the smallest mutual
 reachability distance max(core(y), core(x), d(x, y)) among its 2 `min_samples` nearest points. core
 of x is its distance to the nearest point but `min_samples`, that of y to the `min_samples`-th
-nearest point, y itself being the first. The density of x is 1 / that distance. x stays in the
-cluster from which y falls if it is as dense as y then is, else it is in the lowest cluster above
-that began at a smaller density than its own. It has the label of the chosen cluster that this one
-is or lies below; otherwise it is noise. Its strength is its density over the largest in the
-cluster.
+nearest point, y itself being the first; where the fit followed the graph of neighbours, it is that
+of the fit. The density of x is 1 / that distance. x stays in the cluster from which y falls if it
+is as dense as y then is, else it is in the lowest cluster above that began at a smaller density
+than its own. It has the label of the chosen cluster that this one is or lies below; otherwise it is
+noise. Its strength is its density over the largest in the cluster.
 
 A row of noise is at the leaf of noise. If the fit gave noise to the nearest clusters, so do rows of
 noise go there, with the strength 0. The cluster nearest to a row x of noise (`nearest_clusters`) is
@@ -30,8 +30,14 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
 from models.clusters.placing import at_leaves
-from models.graphs.nearest_points import PointSearch, new_features, new_pairs
+from models.graphs.nearest_points import (
+    PointSearch,
+    nearest_in_blocks,
+    new_features,
+    new_pairs,
+)
 from models.inputs.data import Data
+from models.inputs.rows import ArrayRows
 from models.method import Model, Predictions
 from models.methods.features.density.clusters import Condensed
 from models.numerics.distances import DistanceMetric
@@ -307,6 +313,9 @@ def _nearby(model: Model, data: Data) -> tuple[Int, Float, Float]:
         return near, distance, arrays["core"][near]
     points = arrays["points"]
     rows = new_features(data, points.shape[1])
+    if "core" in arrays:
+        near, distance = nearest_in_blocks(ArrayRows(points), wanted, facts["metric"], rows)
+        return near, distance, arrays["core"][near]
     near, distance = PointSearch(points, wanted, facts["metric"]).nearest(rows)
     used, place = np.unique(near, return_inverse=True)
     _, own = PointSearch(points, min_samples, facts["metric"]).nearest(points[used])

@@ -310,10 +310,16 @@ def test_sizes_that_take_too_long_or_too_much_are_refused() -> None:
 
     check((200_000, 64))
     check((2_000_000, 4))
+    check((10_000_000, 64))
     with pytest.raises(UsageError, match=r"at most 200,000 points of 64 features.*'scc'"):
-        check((200_001, 64))
+        check((200_001, 64), metric="cityblock")
     with pytest.raises(UsageError, match="at most 2,000,000 points"):
-        check((2_000_001, 4))
+        check((2_000_001, 4), metric="chebyshev")
+    with pytest.raises(UsageError, match="keep the noise") as caught:
+        check((200_001, 64), noise="nearest")
+    assert caught.value.where == {"parameter": "noise"}
+    with pytest.raises(UsageError, match="at most 1,000, here 2,000"):
+        check((200_001, 64), min_samples=2_000)
     with pytest.raises(UsageError, match=r"GiB.*'knn'"):
         check((100_000, 4), metric="braycurtis")
     with pytest.raises(UsageError, match="GiB"):
