@@ -8,7 +8,7 @@ from bench.names import tree_of
 def test_rows_lie_in_their_classes_and_one_that_ends_inside_beside_them() -> None:
     #        root
     #      /      \
-    #     a        b         rows 0, 1: a/x and b; 2: a alone, in a leaf of its own
+    #     a        b         rows 0, 1: a/x and b; 2: a alone, in one more leaf
     #   /   \
     #  (a)  a/x
     tree = tree_of([("a", "x"), ("b",), ("a",)])
