@@ -64,8 +64,8 @@ class Tally:
 class Routed:
     """What was routed; at least one row.
 
-    of_node : by node, the rows under it, at the split that made it. at_split : by parent, of the rows
-    of all its children. draw : by parent, the share of a draw among its children with names.
+    of_node : by node, the rows under it, at the split that made it. at_split : by parent, the rows
+    under all its children. draw : by parent, the share of a draw among its children with names.
     share, low, high : over all rows and splits, with an interval of 95% that takes the decisions
     about one row as dependent. n_rows : rows that were routed.
     """
