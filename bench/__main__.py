@@ -17,7 +17,7 @@ TABLES = (
     *("attributes", "splits", "momentum", "l2h_tables", "logits_kinds", "deep"),
     *("turns", "endurance", "consensus", "support", "trust", "drift", "hac_defaults", "levels"),
     *("defaults", "gpu_steps"),
-    *("client", "costs", "class_trees", "placements", "papers"),
+    *("client", "costs", "class_trees", "placements", "names", "layers", "papers"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""

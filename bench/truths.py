@@ -110,9 +110,12 @@ def _images(features: Any, labels: Any, described: Any) -> tuple[npt.NDArray[Any
 
 
 def _nouns(features: Any, described: Any) -> tuple[npt.NDArray[Any], list[Path]]:
-    full_paths = [
-        tuple(map(str, path)) for path in json.loads(described.read_text())["path_root_to_self"]
-    ]
+    return np.load(features), nouns_by_path(json.loads(described.read_text()))
+
+
+def nouns_by_path(described: Any) -> list[Path]:
+    """The path of each noun, no deeper than a concept of `FEWEST` nouns."""
+    full_paths = [tuple(map(str, path)) for path in described["path_root_to_self"]]
     inside = Counter(path[:end] for path in full_paths for end in range(len(path) + 1))
     path_of = []
     for path in full_paths:
@@ -120,7 +123,7 @@ def _nouns(features: Any, described: Any) -> tuple[npt.NDArray[Any], list[Path]]
         while inside[path[:end]] < FEWEST:
             end -= 1
         path_of.append(path[:end])
-    return np.load(features), path_of
+    return path_of
 
 
 def _medical(file: Any) -> tuple[npt.NDArray[Any], list[Path]]:

@@ -32,6 +32,13 @@ class Naming(Artifact):
         sent: dict[str, Any] | None = self._result.get("sent")
         return sent
 
+    @property
+    def routed(self) -> dict[str, Any] | None:
+        """The share of rows that names alone send to the right child, with its interval of 95%
+        (`low`, `high`) and the share of a draw; None but for names by terms."""
+        routed: dict[str, Any] | None = self._result.get("routed")
+        return routed
+
     def to_pandas(self) -> Any:
         """A pandas.DataFrame with a row for each named node. Raises MissingPackage."""
         return package("pandas", "Naming.to_pandas()").DataFrame(self.nodes)

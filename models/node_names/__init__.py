@@ -4,4 +4,6 @@ Start with `evidence`: what there is to say of nodes, by labels, terms, central 
 
 - `by_input`: the request; nodes named in the same job, by an input.
 - `evidence`: what is found for each node, and the name that it makes.
+- `terms`: the terms that tell a node from its siblings and from all other rows.
+- `routing`: whether names tell siblings apart, by rows that are routed by names alone.
 """

@@ -12,23 +12,16 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 from pydantic import Field, model_validator
 
 from models.arrays import Matrix
-from models.errors import UsageError
-from models.inputs.data import require_finite
 from models.inputs.label_sets import LabelSets
 from models.method import Input
+from models.node_names.terms import distinctive_terms
 from models.parameters import Exact
-from models.tree.cut import finest_cut, rows_at
 from models.tree.noise import noise_leaves
 from models.tree.tree import Tree
 
-MOST_CLUSTERS = 256
-"""The clusters of the cut into this many, and all nodes above them, are named by terms."""
-
-N_TERMS = 3
 N_NAMED = 3
 """The points after which a leaf of several is named."""
 
@@ -111,90 +104,6 @@ def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bo
     return replace(tree, name=name, extra={**tree.extra, "terms": node_terms})
 
 
-def distinctive_terms(
-    tree: Tree, features: Matrix, terms: Sequence[str], n_clusters: int = MOST_CLUSTERS
-) -> dict[int, list[tuple[str, float]]]:
-    """The terms, with their weights, that tell nodes from the whole, best first.
-
-    The weight of a term in a node is its share of the node's counts times the logarithm of the
-    ratio of that share to its share of all counts: its contribution to the divergence of the node
-    from the whole. Nodes below the cut into `n_clusters` clusters, nodes of one point and the root,
-    which is the whole, have none.
-
-    features : (n_points, n_terms), not negative.
-
-    Raises UsageError for another number of terms or points, or a negative feature.
-    O(nnz + clusters D).
-    """
-    if features.shape[1] != len(terms):
-        raise UsageError(
-            f"Input 'feature_names' has {len(terms)} names; the features have "
-            f"{features.shape[1]} columns.",
-            code="wrong-shape",
-            role="feature_names",
-        )
-    require_points(tree, features)
-    values = np.asarray(features.data) if isinstance(features, sp.csr_array) else features
-    if values.size and values.min() < 0:
-        raise UsageError(
-            "Naming nodes by terms needs features that are counts or weights, none negative.",
-            code="wrong-input",
-            role="features",
-        )
-    by_node = node_sums(tree, features, n_clusters)
-    whole = by_node[0]
-    share = whole / max(whole.sum(), 1e-300)
-    found: dict[int, list[tuple[str, float]]] = {}
-    for node, counts in by_node.items():
-        if not node or tree.size[node] < 2 or not counts.sum() > 0:
-            continue
-        own = counts / counts.sum()
-        ratio = np.divide(own, share, out=np.ones_like(own), where=share > 0)
-        weight = own * np.log(np.maximum(ratio, 1e-300))
-        best = np.argsort(-weight, kind="stable")[:N_TERMS].tolist()
-        if best := [place for place in best if weight[place] > 0]:
-            found[node] = [(terms[place], float(weight[place])) for place in best]
-    return found
-
-
-def require_points(tree: Tree, features: Matrix) -> None:
-    """Raises UsageError unless there is a row of finite features for each point of the tree."""
-    if features.shape[0] != tree.n_points:
-        raise UsageError(
-            f"Input 'features' has {features.shape[0]} rows, the tree {tree.n_points} points: "
-            "naming nodes needs the features of all points, so it is not possible in a job that "
-            "continues an earlier one.",
-            code="wrong-length",
-            role="features",
-        )
-    require_finite(features, "features")
-
-
-def node_sums(tree: Tree, features: Matrix, n_clusters: int) -> dict[int, npt.NDArray[np.float64]]:
-    """The sum of the features over the points of each node of the cut into `n_clusters` clusters,
-    and of all nodes above them. O(nnz + clusters D)."""
-    parts = finest_cut(tree, n_clusters).cover
-    n = tree.n_points
-    member = sp.csr_array((np.ones(n), (rows_at(tree, parts), np.arange(n))), shape=(parts.size, n))
-    sums = member @ features
-    by_node: dict[int, npt.NDArray[np.float64]] = {}
-    for place, node in enumerate(parts.tolist()):
-        row = sums[[place]].toarray()[0] if sp.issparse(sums) else sums[place]
-        by_node[node] = np.asarray(row, dtype=np.float64)
-    above: set[int] = set()
-    for node in by_node:
-        at = int(tree.parent[node])
-        while at >= 0 and at not in above:
-            above.add(at)
-            at = int(tree.parent[at])
-    by_node.update((node, np.zeros(features.shape[1])) for node in above)
-    # Children come after their parents.
-    for node in sorted(by_node, reverse=True):
-        if node:
-            by_node[int(tree.parent[node])] += by_node[node]
-    return by_node
-
-
 By = Literal["labels", "terms", "items", "features"]
 """What names are made of."""
 
@@ -211,11 +120,10 @@ class NamingTerms(Exact):
     """What nodes are named by, and how many."""
 
     by: By | Literal["model"] = Field(
-        description="`labels`: the largest class of the rows. `terms`: the words or counted "
-        "features that a node has more of than the whole. `items`: the names of the rows nearest "
-        "to the mean. `features`: the features in which a node differs most from its siblings. "
-        "`model`: a language model phrases names from the `evidence`, where the operator has set "
-        "one; the evidence is sent to it.",
+        description="`labels`: the largest class. `terms`: words or counted features that siblings "
+        "and other rows lack. `items`: names of the rows nearest to the mean. `features`: those in "
+        "which it differs most from siblings. `model`: a language model, where the operator has "
+        "set one, phrases the `evidence`, which is sent to it.",
     )
     evidence: By | None = Field(
         None, description="For `model`: what it receives about each node; `terms` by default."

@@ -6,7 +6,7 @@ The nodes are the clusters of a cut into `n_clusters`, and all above them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,14 @@ from models.errors import UsageError
 from models.inputs.data import Data, Value, as_matrix
 from models.inputs.rows import Rows
 from models.metrics.nodes import report_on_nodes
-from models.node_names.by_input import (
-    N_TERMS,
-    NEEDED,
-    By,
-    by_labels,
-    distinctive_terms,
-    node_sums,
-    require_points,
-)
+from models.node_names.by_input import NEEDED, By, by_labels
+from models.node_names.routing import Routed, by_terms, routed
+from models.node_names.terms import distinctive_terms, node_sums, presence, require_points
 from models.preprocess.inputs import fit_inputs
 from models.tree.cut import finest_cut
 from models.tree.tree import Tree
 
+N_FEATURES = 3
 N_ITEMS = 3
 LEAST_EFFECT = 0.5
 """Standard deviations by which a feature must differ to be named."""
@@ -40,12 +35,14 @@ class Evidence:
     """What was found for nodes.
 
     name : the name that it makes, by node. detail : the same with its numbers, for readers.
-    warnings : one sentence each.
+    warnings : one sentence each. routed : how well names by terms tell siblings apart; None for
+    other names.
     """
 
     name: Mapping[int, str]
     detail: Mapping[int, str]
     warnings: tuple[str, ...] = ()
+    routed: Routed | None = None
 
 
 def evidence(tree: Tree, by: By, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -70,7 +67,7 @@ def evidence(tree: Tree, by: By, values: Mapping[str, Value], n_clusters: int) -
             role=missing[0],
         )
     found = _FINDERS[by](tree, values, n_clusters)
-    return Evidence(found.name, found.detail, (*warnings, *found.warnings))
+    return replace(found, warnings=(*warnings, *found.warnings))
 
 
 def _labels(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -86,13 +83,15 @@ def _labels(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidenc
 
 def _terms(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
     terms = [str(term) for term in _texts(values["feature_names"])]
-    found = distinctive_terms(tree, _matrix(values["features"]), terms, n_clusters)
+    features = _matrix(values["features"])
+    found = distinctive_terms(tree, features, terms, n_clusters)
     name = {node: ", ".join(term for term, _ in own) for node, own in found.items()}
     detail = {
         node: ", ".join(f"{term} ({weight:.3g})" for term, weight in own)
         for node, own in found.items()
     }
-    return Evidence(name, detail)
+    checked = routed(tree, n_clusters, by_terms(tree, presence(features), n_clusters))
+    return Evidence(name, detail, routed=checked)
 
 
 def _items(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -159,7 +158,7 @@ def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evide
         within = (squares[parent] - sums[node] ** 2 / n_own - rest**2 / n_rest) / tree.size[parent]
         deviation = np.sqrt(np.maximum(within, 0.0) + whole / 4)
         effect = np.divide(apart, deviation, out=np.zeros(len(names)), where=deviation > 0)
-        best = np.argsort(-np.abs(effect), kind="stable")[:N_TERMS].tolist()
+        best = np.argsort(-np.abs(effect), kind="stable")[:N_FEATURES].tolist()
         if best := [place for place in best if abs(effect[place]) >= LEAST_EFFECT]:
             sides = ["high" if effect[place] > 0 else "low" for place in best]
             name[node] = ", ".join(

@@ -82,14 +82,27 @@ def _named(
         "by": pa.array([terms.found_by] * len(nodes), pa.string()),
         "evidence": pa.array([found.detail[node] for node in nodes], pa.string()),
     }
+    routed = None if terms.by == "model" else found.routed
+    tallies = [None if routed is None else routed.of_node.get(node) for node in nodes]
+    columns["n_routed"] = pa.array([each and each.n for each in tallies], pa.int64())
+    columns["routed"] = pa.array([each and each.share for each in tallies], pa.float64())
     save_arrow(pa.table(columns), folder / results.NAMES)
     facts = {
         "by": terms.by,
         "evidence": terms.found_by if terms.by == "model" else None,
         "n_named": len(nodes),
+        "routed": None
+        if routed is None
+        else {
+            "share": routed.share,
+            "low": routed.low,
+            "high": routed.high,
+            "draw": routed.by_draw,
+            "n_rows": routed.n_rows,
+        },
         "sent": None,
     }
-    warnings = found.warnings
+    warnings = found.warnings if routed is None else (*found.warnings, *routed.warnings)
     if not nodes:
         warnings = (*warnings, f"There was nothing to name nodes by: no {terms.found_by}.")
     return facts, warnings

@@ -139,9 +139,9 @@ async def set_alias(
     trees or jobs. Answers that were read by an alias have `Content-Location`. A tree with an alias
     is not removed by DELETE.
 
-    To compare before moving: `GET /v1/trees/{new}/tangle?other=@champion`, or predictions and
-    evaluations of both. `If-Match` with the ETag that was read keeps two from moving it at once;
-    pointing it at the tree that it names changes nothing, or its `webhook` alone.
+    To compare before moving: `GET /v1/trees/{new}/tangle?other=@champion`. `If-Match` with the ETag
+    that was read keeps two from moving it at once; pointing it at the tree that it names changes
+    nothing, or its `webhook` alone.
     """
     tenant = caller.tenant
     check_webhook(service, body.webhook)

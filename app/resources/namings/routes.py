@@ -51,10 +51,9 @@ _PER_ROW = ("labels", "documents", "features", "names")
     summary="Name the nodes of a tree",
 )
 async def create_naming(submission: SubmissionDep, tree_id: TreeId, body: NamingRequest) -> Work:
-    """Names the nodes of any tree by labels, by terms, by the names of central rows, or by the
-    features that tell siblings apart; or has a language model phrase names from one of these, where
-    the operator has set one. The answer says what was sent to it. Forms of the tree show the names
-    with `names`, as in `GET /v1/trees/{id}.nwk?names=nm_...`.
+    """Names the nodes by labels, terms, the names of central rows, or the features that tell
+    siblings apart; or has a language model phrase one of these. Forms of the tree show them with
+    `names`. With terms, `routed` says how well names tell siblings apart.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
@@ -150,8 +149,8 @@ NAMINGS.mount_get(
         NodeNamesBody,
         "The nodes that have a name, with what it was made of.",
         NAMES_EXAMPLE,
-        'node,parent,size,name,by,evidence\r\n3,1,480,"goal, league, striker",terms,"goal (0.31), '
-        'league (0.22), striker (0.14)"\r\n',
+        "node,parent,size,name,by,evidence,n_routed,routed\r\n"
+        '3,1,480,"goal, league",terms,"goal (0.31), league (0.22)",480,0.74\r\n',
     ),
 )
 async def get_node_names(

@@ -22,7 +22,13 @@ EXAMPLE: dict[str, Any] = {
     "id": "nm_01kamjx5w0n5zr4v8cqe2t7h3f",
     "job": "job_01kamjx5w0n5zr4v8cqe2t7h3f",
     "tree": "tr_01kamjx5w0ahwbcuvh3mqsx4fb",
-    "result": {"by": "terms", "evidence": None, "n_named": 40, "sent": None},
+    "result": {
+        "by": "terms",
+        "evidence": None,
+        "n_named": 40,
+        "routed": None,
+        "sent": None,
+    },
     "warnings": [],
 }
 NAMES_EXAMPLE: dict[str, Any] = {
@@ -34,6 +40,8 @@ NAMES_EXAMPLE: dict[str, Any] = {
             "name": "goal, league, striker",
             "by": "terms",
             "evidence": "goal (0.31), league (0.22), striker (0.14)",
+            "n_routed": 480,
+            "routed": 0.74,
         }
     ]
 }
@@ -51,9 +59,8 @@ class NamingRequest(NamingTerms, NewWork):
 
     inputs: Inputs = Field(
         default={},
-        description="A value for each row of the tree: `labels`; `documents`, or `features` with "
-        "`feature_names`; `features` with `names`, one a row; `features`, and maybe "
-        "`feature_names`. What is needed and not given is taken from the tree's own fit.",
+        description="One value a row: `labels`; `documents`, or `features` and `feature_names`; "
+        "`features` and `names`; `features`, maybe `feature_names`. Else what the fit had.",
     )
     expires_at: ExpiresAtField = None
 
@@ -66,9 +73,21 @@ class SentBody(BaseModel):
     to: str = Field(description="Host and port.")
     model: str
     what: str
-    n_nodes: int = Field(description="Nodes that it was to name.")
-    n_kept: int = Field(description="Nodes whose name it had given before; nothing was sent.")
-    n_tokens: int = Field(description="About so many, questions and answers.")
+    n_nodes: int
+    n_kept: int = Field(description="Nodes named by kept answers.")
+    n_tokens: int = Field(description="About so many.")
+
+
+class RoutedBody(BaseModel):
+    """The share of rows that names which they had no part in send to the right child; 95%."""
+
+    model_config = ConfigDict(title="NamingRouted")
+
+    share: float
+    low: float
+    high: float
+    draw: float = Field(description="By chance.")
+    n_rows: int
 
 
 class NamingResult(BaseModel):
@@ -76,7 +95,8 @@ class NamingResult(BaseModel):
 
     by: By | Literal["model"]
     evidence: By | None = Field(description="For `model`: the evidence that was sent to it.")
-    n_named: int = Field(description="Nodes with a name.")
+    n_named: int
+    routed: RoutedBody | None = Field(None, description="For `terms`.")
     sent: SentBody | None = Field(description="Null where no language model was used.")
 
 
@@ -86,7 +106,7 @@ class NamingBody(NamedJobBody):
     model_config = ConfigDict(title="Naming", json_schema_extra={"examples": [EXAMPLE]})
     tree: str | None = Field(description="Null until it has succeeded.")
     result: NamingResult | None = Field(description="Null until it has succeeded.")
-    warnings: list[str] = Field(description="What could not be named, and why.")
+    warnings: list[str]
 
     @classmethod
     def left(cls, record: Record) -> dict[str, Any]:
@@ -109,6 +129,8 @@ class NodeNameBody(BaseModel):
     name: str
     by: By | Literal["model"]
     evidence: str = Field(description="What the name was made of.")
+    n_routed: int | None = None
+    routed: float | None = Field(None, description="The same of its rows.")
 
 
 class NodeNamesBody(BaseModel):

@@ -108,8 +108,8 @@ async def label_tree(
     under another name contradicts it, and so does one apart from a node around it.
 
     Statements that contradict each other are refused (`/problems/contradiction`); `contradictions`
-    then lists which, by their places in the request, with the rows that they have in common: all of
-    them up to 100, of large trees fewer, and `n_contradictions` is their number.
+    lists at most 100 of the `n_contradictions`, of large trees fewer, by their places in the
+    request, with the rows in common.
     """
     tenant = caller.tenant
     record = await record_of(service, tenant, tree_id)

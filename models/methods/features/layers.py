@@ -25,6 +25,13 @@ coarse cluster and in none of the finer ones lie in a leaf of noise below it. Ex
 and `until`, the finest and the coarsest layer that a node belongs to, 0 the finest of all, or -1;
 `smallest`, `strength` and `p_value` of the former; `noise`.
 
+Measured by `python -m bench layers`, at most 3,000 rows of a set: NMI and ARI with the classes of
+the layer that is best by each, noise being one more cluster, and of PLSCAN by its defaults
+(fast_plscan 0.2.1): 20 newsgroups .602 and .415 (PLSCAN .250 and .021), emoji .528 and .393 (.434
+and .161), WordNet's nouns .611 and .680 (.157 and .025), TinyImageNet .576 and .125 (.107 and
+.000), usps .796 and .748 (.491 and .184). EVoC's best layer of the same newsgroups has an NMI of
+.585. None of 100 sets of 300 x 32 normal values has a layer (at most .037 by Wilson's interval).
+
 Source: Bot, Peeters, Liesenborgs and Aerts (PLSCAN, 2025) and McInnes (EVoC) for layers; Coifman
 and Lafon, "Diffusion maps" (2006). EVoC embeds the graph by random steps; here it is a spectrum, so
 that the order of rows, their scale and the seed's runs change nothing but the references.

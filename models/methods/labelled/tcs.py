@@ -13,8 +13,9 @@ a direction, use 'nuclear' or 'l2'.
 Rows are then multiplied by L, L'L = A, and the rows that are not labelled are clustered by a
 mixture of Gaussians. By default ('auto') regularizer and gamma are chosen by validation on known
 clusters held out (`supervision.validation`), among doing nothing, 'identity', 'l2', 'nuclear' and
-Fisher discriminants; a warning names the choice. With four to six known clusters these and the
-shapes below are compared by the agreement of the new clusters that they find
+Fisher discriminants; a warning names the choice. With two or three known clusters nothing is
+learned, unless 'regularizer' or 'gamma' is given: there is nothing to validate on. With four to six
+these and the shapes below are compared by the agreement of the new clusters that they find
 (`supervision.agreement`).
 
 The clusters have one spread in the thesis, which loses what a transformation shows where they are
@@ -333,6 +334,9 @@ class TCS(LabelledMethod[TCSParams]):
         pairs = [(some.regularizer, some.gamma) for some in settings]
         alike = [number for number, (_, gamma) in enumerate(pairs) if gamma == CAUTIOUS[1]]
         cautious = pairs.index(CAUTIOUS) if CAUTIOUS in pairs else [*alike, 1][0]
+        if (params.regularizer, params.gamma) == ("auto", "auto") and not params.use_unlabeled:
+            # What cannot be validated is as often a loss as a gain.
+            cautious = 0
         within = subprogress(progress, 0.0, 0.8)
         clusterer = self._clusterer(params)
         choice = choose(known, candidates, cautious, clusterer, run.rng, within, run.threads)

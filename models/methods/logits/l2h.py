@@ -4,6 +4,13 @@ Each class starts as a group. K - 1 times, the points of the group G* with the l
 reassigned to their best class outside G*, and G* is merged with the group that they choose most
 confidently.
 
+Which `aggregation`: 'sum' and 'size' merge the groups of few points first; 'mean-sum', the paper's
+algorithm, counts classes alike however many points they have; 'mean' looks at confidence alone. The
+share of 20,000 triplets of classes that agree with the known hierarchy, of TinyImageNet (200
+classes) and of languages (117): 'mean-sum' .576 and .830, 'sum' .588 and .901, 'size' .597 and
+.841, 'mean' .583 and .649. Differences from 'mean-sum' have the intervals of 95%, over classes,
+[-.024, .053] and [.010, .145], [-.010, .058] and [.003, .031], [-.080, .086] and [-.292, -.030].
+
 Source: Palumbo et al., "From Logits to Hierarchies: Hierarchical Clustering made Simple" (2025),
 section 3, algorithm 1, the code of appendix A, the score of appendix B.2. `merging.reference` is
 the definition in float64, with rules for what the paper leaves open; `merging.engine` computes the

@@ -322,9 +322,8 @@ async def get_levels(
     beyond that expected by chance.
 
     Each is held against data without structure, and is listed only with a `p_value` of at most
-    0.05; jobs of earlier versions have no p-values of modularity, so that gaps alone are left. No
-    cut is listed in which one cluster has more than 95 % of the points. In an edition whose nodes
-    lie otherwise, gaps alone are looked at.
+    0.05; jobs of earlier versions have gaps alone. No cut is listed in which one cluster has more
+    than 95 % of the points. In an edition whose nodes lie otherwise, gaps alone are looked at.
     """
     record = await record_of(service, tenant, tree_id)
     job = await to_thread.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))
@@ -382,7 +381,7 @@ async def get_layers(
     clusters persist as that size grows; layers are its peaks, and each lies within the next.
     `p_value`, about the probability that data without structure have such a layer, is the smallest
     of the gaps in height, as in `levels`, of cuts that agree with it, and 1 where there is none.
-    Rows in no cluster are noise; their number is `n_noise`. A tree of the method `layers` has the
+    `n_noise` rows are in no cluster. A tree of the method `layers` has the
     layers that its fit found, of whatever `min_size`.
     """
     record = await record_of(service, tenant, tree_id)

@@ -400,7 +400,7 @@ class AsyncTreeWork(AsyncTreeParts):
     ) -> AsyncNaming:
         """Names for the nodes of the tree, from what the rows under them have in common.
 
-        by : `labels`, the largest class; `terms`, what a node has more of than the whole, of
+        by : `labels`, the largest class; `terms`, what siblings and other rows lack, of
         `documents` or of `features` with `feature_names`; `items`, the `names` of the rows nearest
         to the mean of the `features`; `features`, those that tell a node from its siblings;
         `model`, a language model, if the service has one, from the `evidence` of one of these.

@@ -539,9 +539,9 @@ class LabelledMethods(Generic[R]):
         kappa : With density 'vmf': the concentration of each known cluster's directions.
         regularizer : What holds the transformation's square A: its distance from the identity
             or from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I|
-            ('l1'). 'auto': chosen by validation on known clusters, or by agreement where four
-            to six are known, doing nothing included; with a density other than 'gaussian' the
-            identity.
+            ('l1'). 'auto': chosen by validation on known clusters, doing nothing included; with
+            four to six by agreement, with fewer nothing; with a density other than 'gaussian'
+            the identity.
         gamma : Weight of the regularizer against the sum of log-likelihoods of known rows.
             'auto': chosen with the regularizer.
         form : Whether the transformation mixes columns ('full'), stretches each by itself

@@ -42,8 +42,8 @@ class TCSParams(DiscoveryParams):
         "auto",
         description="What holds the transformation's square A: its distance from the identity or "
         "from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I| ('l1'). "
-        "'auto': chosen by validation on known clusters, or by agreement where four to six are "
-        "known, doing nothing included; with a density other than 'gaussian' the identity.",
+        "'auto': chosen by validation on known clusters, doing nothing included; with four to six "
+        "by agreement, with fewer nothing; with a density other than 'gaussian' the identity.",
     )
     gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
         "auto",

@@ -203,7 +203,11 @@ def choose(
     if known.n_clusters < FEWEST:
         message = (
             f"{known.n_clusters} known clusters are too few to validate on ({FEWEST} are needed), "
-            f"so the transformation was learned with {candidates[cautious].name}."
+            + (
+                "so that no transformation was learned; a given 'regularizer' is learned still."
+                if candidates[cautious].learn is None
+                else f"so the transformation was learned with {candidates[cautious].name}."
+            )
         )
         return Choice(cautious, (message,), {})
     validated = validate(known, candidates, clusterer, rng, progress, threads)

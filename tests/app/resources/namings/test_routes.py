@@ -57,6 +57,9 @@ def test_names_by_terms_items_features_and_labels(working: Working, tree: dict[s
     assert body["tree"] == tree["id"]
     assert body["result"]["sent"] is None
     assert halves(working, tree, body) == {0: "goal, league", 3: "atom, quark"}
+    routed = body["result"]["routed"]
+    assert 0 <= routed["low"] <= routed["share"] <= routed["high"] <= 1
+    assert routed["n_rows"] == 6
     listed = working.client.get("/v1/namings", params={"name": "words"}).json()["items"]
     assert [each["id"] for each in listed] == [body["id"]]
     job = working.client.get(f"/v1/jobs/{body['job']}").json()
@@ -75,9 +78,10 @@ def test_names_by_terms_items_features_and_labels(working: Working, tree: dict[s
         row: text.partition(", ")[0] for row, text in halves(working, tree, body).items()
     }.items()
     body = name(working, tree, by="labels", inputs={"labels": ["a", "a", "b", *"ccc"]}).json()
+    assert body["result"]["routed"] is None
     assert halves(working, tree, body) == {0: "a (66%)", 3: "c"}
     csv = working.client.get(f"/v1/namings/{body['id']}/names.csv").text
-    assert csv.startswith("node,parent,size,name,by,evidence\r\n")
+    assert csv.startswith("node,parent,size,name,by,evidence,n_routed,routed\r\n")
 
     plain = get(working, tree, ".nwk").text
     shown = get(working, tree, ".nwk", params={"names": body["id"]})

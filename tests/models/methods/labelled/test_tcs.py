@@ -308,6 +308,20 @@ def test_too_few_clusters_to_validate_leave_a_given_weight() -> None:
     assert any("too few to validate on" in warning for warning in fit.warnings)
 
 
+def test_from_two_or_three_known_clusters_nothing_is_learned_but_by_request() -> None:
+    data, code = half_known(0)
+    labels = np.asarray(data.values["labels"])
+    labels = np.where(labels > 3, labels, -1)
+    few = Data({**data.values, "labels": labels})
+    params = METHOD.Params(n_clusters=3, n_init=2)
+    auto = METHOD.fit(few, params)
+    alone = METHOD.fit(few, params.model_copy(update={"regularizer": "identity", "gamma": 1e12}))
+    assert any("no transformation was learned" in warning for warning in auto.warnings)
+    assert score(auto, labels, code) == score(alone, labels, code)
+    given = METHOD.fit(few, params.model_copy(update={"regularizer": "l2"}))
+    assert any("was learned with l2" in warning for warning in given.warnings)
+
+
 def long_classes(seed: int) -> tuple[Float, Int]:
     """Eight classes of one shape, three times as long in a direction in which means differ little
     as they are apart in the others."""

@@ -1,0 +1,163 @@
+"""Terms that tell a node from its siblings and from all other rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from models.arrays import Float, Int, Matrix
+from models.errors import UsageError
+from models.inputs.data import require_finite
+from models.tree.cut import finest_cut, rows_at
+from models.tree.tree import Tree
+
+N_TERMS = 5
+MOST_CLUSTERS = 256
+"""The clusters of the cut into this many, and all nodes above them, are named by terms."""
+
+
+def distinctive_terms(
+    tree: Tree, features: Matrix, terms: Sequence[str], n_clusters: int = MOST_CLUSTERS
+) -> dict[int, list[tuple[str, float]]]:
+    """The terms, with their weights, that tell nodes from their siblings and all else, best first.
+
+    As `distinctive_columns`. features : (n_points, n_terms), not negative.
+
+    Raises UsageError for another number of terms or points, or a negative feature.
+    O(nnz + clusters D).
+    """
+    if features.shape[1] != len(terms):
+        raise UsageError(
+            f"Input 'feature_names' has {len(terms)} names; the features have "
+            f"{features.shape[1]} columns.",
+            code="wrong-shape",
+            role="feature_names",
+        )
+    require_points(tree, features)
+    values = np.asarray(features.data) if isinstance(features, sp.csr_array) else features
+    if values.size and values.min() < 0:
+        raise UsageError(
+            "Naming nodes by terms needs features that are counts or weights, none negative.",
+            code="wrong-input",
+            role="features",
+        )
+    found = distinctive_columns(tree, presence(features), n_clusters)
+    return {
+        node: [(terms[column], weight) for column, weight in own] for node, own in found.items()
+    }
+
+
+def presence(features: Matrix) -> Matrix:
+    """1 where a row has a term. Where more than half of the values are not 0, presence says
+    nothing: then the values, in units of their column's mean."""
+    if isinstance(features, sp.csr_array):
+        n_values = features.shape[0] * features.shape[1]
+        if 2 * features.count_nonzero() <= n_values:
+            return sp.csr_array(
+                ((features.data > 0).astype(np.float64), features.indices, features.indptr),
+                shape=features.shape,
+            )
+        features = features.toarray()
+    values = np.asarray(features, dtype=np.float64)
+    if 2 * np.count_nonzero(values) <= values.size:
+        return (values > 0).astype(np.float64)
+    mean = values.mean(axis=0)
+    return np.divide(values, mean, out=np.zeros_like(values), where=mean > 0)
+
+
+def distinctive_columns(
+    tree: Tree, present: Matrix, n_clusters: int, rows: Int | None = None
+) -> dict[int, list[tuple[int, float]]]:
+    """The columns, with their weights, that tell nodes apart, best first.
+
+    With p the share of a node's n rows that have the term, q the mean of this share over its
+    siblings, and o the share among all rows outside the node, the weight is
+
+        p log(p / (max(q, o) + 1 / (2 n)))
+
+    so that a term which a sibling has too, or all rows have, counts little (class-based TF-IDF,
+    Grootendorst 2022, with shares of rows for counts: a long row counts no more than a short one).
+    Nodes below the cut into `n_clusters` clusters, nodes of one point and the root have none.
+
+    present : (n_points, D) as `presence` gives it. rows : that count; None: all.
+    O(nnz + clusters D).
+    """
+    weight = np.ones(tree.n_points)
+    if rows is not None:
+        weight[:] = 0.0
+        weight[rows] = 1.0
+    sums = node_sums(tree, present, n_clusters, weight)
+    size = {node: float(own[0]) for node, own in _sizes(tree, n_clusters, weight).items()}
+    below: dict[int, list[int]] = {}
+    for node in sums:
+        if node and size[node] > 0:
+            below.setdefault(int(tree.parent[node]), []).append(node)
+    found: dict[int, list[tuple[int, float]]] = {}
+    for siblings in below.values():
+        shares = np.array([sums[node] / size[node] for node in siblings])
+        total = shares.sum(axis=0)
+        for place, node in enumerate(siblings):
+            if tree.size[node] < 2:
+                continue
+            p = shares[place]
+            beside = (total - p) / max(len(siblings) - 1, 1)
+            outside = (sums[0] - sums[node]) / max(size[0] - size[node], 1.0)
+            least = np.maximum(np.maximum(beside, outside), 0.0) + 0.5 / size[node]
+            ratio = np.log(np.where(p > 0, p, 1.0) / np.where(p > 0, least, 1.0))
+            # Rounding shall not order terms that are equal.
+            weight_of = np.round(p * ratio, 12)
+            best = np.argsort(-weight_of, kind="stable")[:N_TERMS].tolist()
+            if best := [column for column in best if weight_of[column] > 0]:
+                found[node] = [(column, float(weight_of[column])) for column in best]
+    return found
+
+
+def _sizes(tree: Tree, n_clusters: int, weight: Float) -> dict[int, npt.NDArray[np.float64]]:
+    return node_sums(tree, np.ones((tree.n_points, 1)), n_clusters, weight)
+
+
+def require_points(tree: Tree, features: Matrix) -> None:
+    """Raises UsageError unless there is a row of finite features for each point of the tree."""
+    if features.shape[0] != tree.n_points:
+        raise UsageError(
+            f"Input 'features' has {features.shape[0]} rows, the tree {tree.n_points} points: "
+            "naming nodes needs the features of all points, so it is not possible in a job that "
+            "continues an earlier one.",
+            code="wrong-length",
+            role="features",
+        )
+    require_finite(features, "features")
+
+
+def node_sums(
+    tree: Tree, features: Matrix, n_clusters: int, weight: Float | None = None
+) -> dict[int, npt.NDArray[np.float64]]:
+    """The sum of the features over the points of each node of the cut into `n_clusters` clusters,
+    and of all nodes above them.
+
+    weight : (n_points,) how much each point counts; None: 1. O(nnz + clusters D).
+    """
+    parts = finest_cut(tree, n_clusters).cover
+    n = tree.n_points
+    counted = np.ones(n) if weight is None else weight
+    member = sp.csr_array((counted, (rows_at(tree, parts), np.arange(n))), shape=(parts.size, n))
+    sums = member @ features
+    by_node: dict[int, npt.NDArray[np.float64]] = {}
+    for place, node in enumerate(parts.tolist()):
+        row = sums[[place]].toarray()[0] if sp.issparse(sums) else sums[place]
+        by_node[node] = np.asarray(row, dtype=np.float64)
+    above: set[int] = set()
+    for node in by_node:
+        at = int(tree.parent[node])
+        while at >= 0 and at not in above:
+            above.add(at)
+            at = int(tree.parent[at])
+    by_node.update((node, np.zeros(features.shape[1])) for node in above)
+    # Children come after their parents.
+    for node in sorted(by_node, reverse=True):
+        if node:
+            by_node[int(tree.parent[node])] += by_node[node]
+    return by_node

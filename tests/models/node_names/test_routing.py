@@ -1,0 +1,127 @@
+"""Terms of siblings, and rows routed by them alone, against naive definitions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from models.arrays import Array
+from models.node_names.routing import N_FOLDS, by_terms, routed
+from models.node_names.terms import N_TERMS, distinctive_columns, node_sums, presence
+from models.tree.build import from_merges, from_parents
+from models.tree.tree import Tree
+from tests.models.consensus.sets_kit import random_tree, sets
+
+MANY = 256
+
+
+def drawn(seed: int, n_points: int = 40) -> tuple[Tree, Array]:
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, n_points)
+    return tree, (rng.random((n_points, 8)) < rng.random(8) * 0.6).astype(float)
+
+
+def names_of(tree: Tree, have: Array, rows: list[int]) -> dict[int, list[int]]:
+    """The columns of each node, from these rows alone."""
+    below = [sorted(own) for own in sets(tree)]
+    counted = [[row for row in own if row in rows] for own in below]
+    found = {}
+    for node in range(1, tree.n_nodes):
+        own = counted[node]
+        if not own or len(below[node]) < 2:
+            continue
+        siblings = [
+            other
+            for other in range(1, tree.n_nodes)
+            if tree.parent[other] == tree.parent[node] and other != node and counted[other]
+        ]
+        p = have[own].mean(axis=0)
+        q = np.mean([have[counted[other]].mean(axis=0) for other in siblings] or [0 * p], axis=0)
+        rest = sorted(set(rows) - set(own))
+        o = have[rest].mean(axis=0) if rest else 0 * p
+        best = np.log(np.where(p > 0, p, 1)) - np.log(np.maximum(q, o) + 0.5 / len(own))
+        weight = np.round(np.where(p > 0, p * best, 0.0), 12)
+        columns = [c for c in np.argsort(-weight, kind="stable")[:N_TERMS] if weight[c] > 0]
+        if columns:
+            found[node] = columns
+    return found
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_terms_tell_a_node_from_its_siblings_and_the_rest(kind: Any) -> None:
+    for seed in range(4):
+        tree, have = drawn(seed)
+        for rows in (range(40), range(0, 40, 3)):
+            found = distinctive_columns(tree, kind(have), MANY, np.array(rows))
+            expected = names_of(tree, have, list(rows))
+            assert {node: [c for c, _ in own] for node, own in found.items()} == expected
+
+
+def test_rows_are_routed_by_names_that_they_had_no_part_in() -> None:
+    tree, have = drawn(5, 60)
+    found = routed(tree, MANY, by_terms(tree, sp.csr_array(have), MANY))
+    assert found is not None
+    below = [sorted(own) for own in sets(tree)]
+    rarity = np.log(61 / (1 + have.sum(axis=0)))
+    right, count = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
+    order = np.random.default_rng(0).permutation(60)
+    for part in np.array_split(order, N_FOLDS):
+        names = names_of(tree, have, sorted(set(range(60)) - set(part.tolist())))
+        for row in part.tolist():
+            for node in range(1, tree.n_nodes):
+                siblings = np.flatnonzero(tree.parent == tree.parent[node])
+                named = [other for other in siblings if other in names]
+                if row not in below[node] or len(named) < 2:
+                    continue
+                fit = {o: round(sum(rarity[c] * have[row, c] for c in names[o]), 9) for o in named}
+                best = [other for other in named if fit[other] == max(fit.values())]
+                right[node] += (node in best) / len(best)
+                count[node] += 1
+    assert {node: tally.n for node, tally in found.of_node.items()} == {
+        node: n for node, n in enumerate(count.tolist()) if n
+    }
+    for node, tally in found.of_node.items():
+        assert tally.n_right == pytest.approx(right[node])
+        low, high = tally.interval
+        assert low <= tally.share <= high
+    assert found.share == pytest.approx(right.sum() / count.sum())
+    assert found.low < found.share < found.high
+    splits = {node: tally.n for node, tally in found.at_split.items()}
+    assert sum(splits.values()) == count.sum()
+
+
+def two_groups(n_each: int) -> Tree:
+    """Rows 0 to n - 1 below one child of the root, the others below the other one."""
+    return from_parents([-1, 0, 0], [1.0, 0.0, 0.0], [None, "a", "b"], np.repeat([1, 2], n_each))
+
+
+def test_names_that_tell_siblings_apart_and_names_that_do_not() -> None:
+    tree = two_groups(30)
+    own = np.repeat(np.eye(2), 30, axis=0)
+    clear = routed(tree, MANY, by_terms(tree, np.hstack([own, np.zeros((60, 2))]), MANY))
+    assert clear is not None
+    assert (clear.share, clear.by_draw, clear.n_rows, clear.warnings) == (1.0, 0.5, 60, ())
+    rng = np.random.default_rng(0)
+    noise = routed(tree, MANY, by_terms(tree, (rng.random((60, 5)) < 0.3).astype(float), MANY))
+    assert noise is not None
+    assert noise.low < 0.5
+    assert "children of node(s) 0 do not tell them apart" in noise.warnings[0]
+
+
+def test_nothing_to_route() -> None:
+    one = from_merges([0], [1], [1.0])
+    assert routed(one, MANY, by_terms(one, np.eye(2), MANY)) is None
+    tree = two_groups(5)
+    assert routed(tree, MANY, by_terms(tree, np.zeros((10, 3)), MANY)) is None
+
+
+def test_where_every_row_has_every_term_the_values_count() -> None:
+    values = np.array([[1.0, 4.0], [3.0, 4.0]])
+    assert presence(values).tolist() == [[0.5, 1.0], [1.5, 1.0]]
+    assert presence(sp.csr_array(values)).tolist() == [[0.5, 1.0], [1.5, 1.0]]
+    assert presence(np.array([[2.0, 0.0], [0.0, 0.0]])).tolist() == [[1.0, 0.0], [0.0, 0.0]]
+    tree = two_groups(1)
+    assert node_sums(tree, values, MANY, np.array([1.0, 0.0]))[0].tolist() == [1.0, 4.0]
