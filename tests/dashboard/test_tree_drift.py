@@ -56,9 +56,11 @@ def test_two_samples_are_compared(look: Open, tree: str, axe: Axe) -> None:
         chosen = sample.locator("[data-role=logits] option:checked", has_text=own)
         chosen.wait_for(state="attached")
     choose(reference, "labels", "species")
+    go = region.get_by_role("button", name="Compare")
+    go.click()
+    batch.get_by_text("choose them for both, or none").wait_for()
     choose(batch, "labels", "three tags")
     page.watch.expected.append("422")  # type: ignore[attr-defined]
-    go = region.get_by_role("button", name="Compare")
     go.click()
     region.get_by_text("The batch has 3 labels for 400 rows").first.wait_for()
     choose(batch, "labels", "species")

@@ -65,6 +65,14 @@ export async function driftForm(method, model, { tree, signal, onmade }) {
       inputs,
       ...(labels === undefined ? {} : { labels }),
     }));
+    const bare = before.labels === undefined ? reference : batch;
+    if ((before.labels === undefined) !== (after.labels === undefined)) {
+      bare.setError(
+        "labels",
+        "Labels of one sample alone are chosen: choose them for both, or none.",
+      );
+      return;
+    }
     go.disabled = true;
     replace(results, waiting("Comparing…"));
     try {
