@@ -171,7 +171,7 @@ def calibrate_and_predict(hand: Hand, known: Known) -> str:
     region = page.get_by_role("region", name="Trust", exact=True)
     go = region.get_by_role("button", name="Calibrate", exact=True)
     go.wait_for()
-    # Of the labels only these are of as many rows.
+    # These labels alone have as many rows, and are chosen.
     hand.pick(region, "logits", "spring")
     hand.click(go)
     region.get_by_text("with a probability of at least 90").wait_for()
