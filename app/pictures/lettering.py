@@ -33,6 +33,13 @@ _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _JOINER = "\u200d"
 _UNSEEN = "\ufe0e\ufe0f"
 _TONES = "\ufe0e\ufe0f\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_UNDRAWN = re.compile(
+    "[\\s\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
+    "\ud800-\udfff\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
+)
+"""Letters that draw nothing: blanks, control characters, marks without a shape, halves of pairs."""
+_MOST_CODES = 3
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # Advance widths of DejaVu Sans 2.37 for ASCII 32 to 126, in thousandths of the font size.
 _WIDTHS = (
@@ -79,6 +86,21 @@ def clean(text: str) -> str:
     return " ".join(_INVALID.sub("\ufffd", _TURNING.sub("", text)).split())
 
 
+def seen(name: str) -> str:
+    """The name, or list of names; where nothing of one would be drawn, its code points: "U+200B".
+    "" stays ""."""
+    if ", " in name[: 2 * _MOST_LETTERS]:
+        return ", ".join(map(_seen, name[: 2 * _MOST_LETTERS].split(", ")))
+    return _seen(name)
+
+
+def _seen(name: str) -> str:
+    if not _UNDRAWN.fullmatch(name[: 2 * _MOST_LETTERS]):
+        return name
+    codes = " ".join(f"U+{ord(letter):04X}" for letter in name[:_MOST_CODES])
+    return codes + " …" if len(name) > _MOST_CODES else codes
+
+
 def markup(text: str) -> str:
     """`text` cleaned and escaped for element content and attribute values."""
     return escape(clean(text), {'"': "&quot;", "'": "&#39;"})
@@ -94,7 +116,7 @@ def _advance(letter: str) -> int:
     code = ord(letter)
     if 32 <= code < 127:
         return _WIDTHS[code - 32]
-    if unicodedata.combining(letter) or letter == _JOINER or letter in _UNSEEN:
+    if unicodedata.combining(letter) or unicodedata.category(letter) == "Cf" or letter in _UNSEEN:
         return 0
     return 1050 if unicodedata.east_asian_width(letter) in "WF" else 720
 
@@ -102,7 +124,7 @@ def _advance(letter: str) -> int:
 def clip(text: str, size: float, room: float) -> str:
     """`text` cleaned and, if wider than `room` pixels, cut and ended with an ellipsis. One pass
     over what fits: letters past `_MOST_LETTERS` are not looked at."""
-    text = clean(text[:_MOST_LETTERS])
+    text = clean(seen(text)[:_MOST_LETTERS])
     total, kept = 0, 0
     for place, letter in enumerate(text, start=1):
         total += _advance(letter)
@@ -130,7 +152,7 @@ def _belongs(letter: str) -> bool:
 def readable(name: str) -> str:
     """A name in the writing of readers: underscores between letters are spaces, and so are the
     hyphens of a slug, which are two or more among words in lower case."""
-    text = _JOINED.sub(" ", clean(name[: 2 * _MOST_LETTERS]))
+    text = _JOINED.sub(" ", clean(seen(name)[: 2 * _MOST_LETTERS]))
     if not text.islower():
         return text
     parts = text.split(", ")
@@ -140,6 +162,7 @@ def readable(name: str) -> str:
 def shortened(text: str, size: float, room: float) -> str:
     """`text` cleaned and, if wider than `room` pixels, shortened: a share in brackets at the end
     goes, then the last parts of a list, then letters. A number in brackets stays."""
+    text = seen(text)
     share = _SHARE.search(text[-20:])
     if share and not _fits(clean(text[:_MOST_LETTERS]), size, room):
         text = text[: len(text) - len(share[0])]

@@ -185,7 +185,7 @@ def _labels(
             text.append(name.removesuffix(count) + count if name else f"{leaves:,} leaves")
         elif end and word is not None:
             text.append(word if names[place] == word else _beside(names[place], word))
-        elif end and tree.name[row] is None:
+        elif end and not tree.name[row]:
             text.append(str(row if ids is None else int(ids[row])))
         else:
             text.append(names[place] if end or (labels == "name" and tree.name[row]) else "")

@@ -12,6 +12,7 @@ import numpy as np
 import pypdf
 import pytest
 
+from tests.app.pictures.words_kit import words
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.planted import settled
 from tests.e2e.client import Api
@@ -92,6 +93,14 @@ def test_the_view_as_it_is_seen(look: Open, tree: str, axe: Axe) -> None:
     assert (root.get("width"), root.get("height")) == ("338.7mm", "190.5mm")
     fills = {element.get("fill") for element in root.iter()}
     assert "#14181d" in fills
+    # The words lie on the slide and are at least six sevenths of 16 points high.
+    found = words(path.read_text())
+    points = 338.7 / 25.4 * 72 / float(root.attrib["viewBox"].split()[2])
+    assert len(found) >= 4
+    assert min(word.size * points for word in found) >= 16 * 6 / 7
+    wide, high = (float(side) for side in root.attrib["viewBox"].split()[2:])
+    for word in found:
+        assert all(0 <= x <= wide and 0 <= y <= high for x, y in word.corners), word
     page.get_by_role("button", name="Circle").click()
     settled(page)
     _, path = printed(page, save, "double", Form="png", Resolution="150")

@@ -29,7 +29,8 @@ def logits(own: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.float64]:
 @pytest.fixture(scope="module")
 def tree(api: Api) -> str:
     even = np.arange(400) % 4
-    job = api.run("l2h", {"logits": logits(even, 0).tolist(), "names": NAMES}, name="Living")
+    fitted = api.upload(npy(logits(even, 0)), role="logits", name="winter")
+    job = api.run("l2h", {"logits": fitted, "names": NAMES}, name="Living")
     assert job["status"] == "succeeded", job
     # Half of the cats have become dogs.
     batch = np.where((even == 0) & (np.arange(400) % 8 == 0), 1, even)
@@ -48,15 +49,18 @@ def test_two_samples_are_compared(look: Open, tree: str, axe: Axe) -> None:
     page = look(f"/trees/{tree}?tab=drift")
     region = panel(page)
     region.get_by_text("Nothing has been compared yet").wait_for()
-    region.get_by_text("A new comparison").click()
     reference = region.get_by_role("group", name="Reference")
     batch = region.get_by_role("group", name="Batch")
-    choose(reference, "logits", "spring")
+    # The two newest that fit are chosen, the older one as reference.
+    for sample, own in ((reference, "spring"), (batch, "autumn")):
+        chosen = sample.locator("[data-role=logits] option:checked", has_text=own)
+        chosen.wait_for(state="attached")
     choose(reference, "labels", "species")
-    choose(batch, "logits", "autumn")
+    go = region.get_by_role("button", name="Compare")
+    go.click()
+    batch.get_by_text("choose them for both, or none").wait_for()
     choose(batch, "labels", "three tags")
     page.watch.expected.append("422")  # type: ignore[attr-defined]
-    go = region.get_by_role("button", name="Compare")
     go.click()
     region.get_by_text("The batch has 3 labels for 400 rows").first.wait_for()
     choose(batch, "labels", "species")

@@ -36,20 +36,25 @@ def drawn(page: Page, show: str, rows: str) -> Locator:
     return region
 
 
-def pointed(page: Page, region: Locator, row: float, column: float) -> str:
+def pointed(page: Page, region: Locator, row: float, column: float, left: int = 168) -> str:
     """The tooltip at a share of the matrix's height and width."""
     canvas = region.locator("canvas.matrix-canvas")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
     assert box is not None
     # The tree and the names are on the left and above.
-    x = 168 + column * (box["width"] - 168)
+    x = left + column * (box["width"] - left)
     y = 168 + row * (box["height"] - 168)
     canvas.hover(position={"x": x, "y": y})
     tip = region.locator(".matrix-tip")
     tip.wait_for()
     until(page, lambda: "…" not in tip.inner_text())
     return tip.inner_text()
+
+
+def ordered(page: Page, region: Locator, row: float, column: float) -> str:
+    """The same of rows that are ordered by a column."""
+    return pointed(page, region, row, column, left=104)
 
 
 def test_features_and_distances(look: Open, tree: str, axe: Axe) -> None:
@@ -65,7 +70,19 @@ def test_features_and_distances(look: Open, tree: str, axe: Axe) -> None:
     assert values[0] < values[1]
     axe(page)
 
+    drawn(page, "raw", "leaves")
+    region.get_by_text("24 rows × 3 columns").wait_for()
+    sort = region.get_by_role("combobox", name="Sort by")
+    for column, name in enumerate(sort.locator("option").all_inner_texts()[1:]):
+        sort.select_option(label=name)
+        region.get_by_text(f"24 rows by {name}, from the highest").wait_for()
+        # Without the tree at the left.
+        tips = [ordered(page, region, row, (column + 0.5) / 3) for row in (0.01, 0.3, 0.6, 0.99)]
+        values = [float(tip.splitlines()[1].replace("−", "-")) for tip in tips]
+        assert values == sorted(values, reverse=True)
+        assert values[0] > values[-1]
     region = drawn(page, "euclidean", "leaves")
+    sort.wait_for(state="hidden")
     region.get_by_text("24 rows × 24 columns").wait_for()
     near, far = (pointed(page, region, 0.01, column) for column in (0.06, 0.95))
     assert float(near.splitlines()[1]) < float(far.splitlines()[1])

@@ -64,6 +64,14 @@ def test_names_are_made_readable() -> None:
         assert lettering.readable(name) == wanted
 
 
+def test_names_that_draw_nothing_have_their_code_points() -> None:
+    for name, wanted in CASES["seen"]:
+        assert lettering.seen(name) == wanted
+    names = ["\u200b", " ", "\x07", "", "oak", "\u00ad\u2060"]
+    found = set(texts(svg(random_tree(6, names=names), shape="rectangular")))
+    assert {"U+200B", "U+0020", "U+0007", "oak", "U+00AD U+2060"} <= found
+
+
 def test_parts_of_names_go_before_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lettering, "_advance", lambda _: 1000)
     for name, room, wanted in CASES["shortened"]:

@@ -50,9 +50,10 @@ def words(picture: str) -> list[Word]:
     root = ET.fromstring(picture.encode())
     shifts = [(root, 0.0)]
     for group in root.iter(f"{NS}g"):
-        moved = re.match(r"translate\(0 ([-\d.]+)\)", group.attrib.get("transform", ""))
-        if moved:
-            shifts.append((group, float(moved[1])))
+        transform = group.attrib.get("transform")
+        moved = re.match(r"translate\(0 ([-\d.]+)\)", transform or "")
+        if moved or not transform:
+            shifts.append((group, float(moved[1]) if moved else 0.0))
     for parent, down in shifts:
         found += [_word(text, down) for text in parent.findall(f"{NS}text")]
     return found

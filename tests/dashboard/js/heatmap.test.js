@@ -61,3 +61,10 @@ test("a cell stands for a value, and has a shade within what is shown", () => {
   const shade = (value) => shades[Math.round(((value + 2) / 6) * heatmap.STEPS)];
   assert.deepEqual([-2, -1, -0.5, 0, 0.5, 1, 4].map(shade), [0, 0, 1, 2, 3, 4, 4]);
 });
+
+test("rows are ordered by a column, those without a value at the end", () => {
+  const cells = Uint16Array.from([1, 5, 2, 9, 3, 9, 4, 65_535]);
+  const extent = { rows: 4, columns: 2 };
+  assert.deepEqual([...heatmap.rowsBy(cells, extent, 0, null)], [3, 2, 1, 0]);
+  assert.deepEqual([...heatmap.rowsBy(cells, extent, 1, 65_535)], [1, 2, 0, 3]);
+});

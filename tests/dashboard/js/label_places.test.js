@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
+import { seen } from "../../../app/dashboard/js/net/names.js";
 import {
   Ground,
   groups,
@@ -34,6 +35,11 @@ test("names are readable, parts of them go before letters", () => {
   for (const [name, room, wanted] of CASES.shortened) {
     assert.equal(shortened(name, room, width, clip), wanted);
   }
+});
+
+test("names that draw nothing have their code points", () => {
+  for (const [name, wanted] of CASES.seen) assert.equal(seen(name), wanted);
+  assert.equal(seen("\u2068\ufeff\u2069, cat"), "U+FEFF, cat");
 });
 
 test("groups are just wide enough", () => {

@@ -11,6 +11,7 @@ import { columnsFor, refusalOf } from "./fitted_rows.js";
 import { showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 import { schemaForm } from "./schema_form.js";
+import { labelsOf } from "./suggested_rows.js";
 
 /** @import { Calibration, Method, Model, Schema } from "../net/answers.js" */
 /** @import { Role } from "./inputs_form.js" */
@@ -71,8 +72,16 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
       method: method.id,
       refusal: refusalOf(fitted, { heldOut: true }),
       files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
+      onchange: () => suggestLabels(),
     },
   );
+  const suggestLabels = () => {
+    const { labels, ...chosen } = inputs.chosen();
+    const known = inputs.datasets();
+    const rows = known.find(({ id }) => Object.values(chosen).includes(id));
+    const found = labels === undefined && rows ? labelsOf(known, rows) : null;
+    if (found) inputs.suggest("labels", found.id, found.why);
+  };
   const terms = schemaForm(
     {
       properties: Object.fromEntries(

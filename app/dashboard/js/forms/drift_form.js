@@ -11,6 +11,7 @@ import { usableDatasets } from "./datasets.js";
 import { columnsFor, refusalOf } from "./fitted_rows.js";
 import { showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
+import { BEFORE_NEWEST, NEWEST, newRows } from "./suggested_rows.js";
 
 /** @import { Drift, Method, Model } from "../net/answers.js" */
 /** @import { Option } from "../ui/controls.js" */
@@ -39,15 +40,21 @@ export async function driftForm(method, model, { tree, signal, onmade }) {
     fittedRows(model, signal),
   ]);
   const roles = { ...rolesOf(method, model), labels: LABELS };
+  const refusal = refusalOf(fitted, { heldOut: true });
   const sample = () =>
     inputsForm(roles, {
       datasets,
       method: method.id,
-      refusal: refusalOf(fitted, { heldOut: true }),
+      refusal,
       files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
     });
   const reference = sample();
   const batch = sample();
+  const [newest, earlier] = newRows(datasets, { roles: model.inputs, fitted, refusal });
+  if (earlier) {
+    reference.suggest(model.inputs[0], earlier.id, BEFORE_NEWEST);
+    batch.suggest(model.inputs[0], newest.id, NEWEST);
+  }
   const level = select(LEVELS, { value: 0.05 });
   const results = el("div", { class: "stack", "aria-live": "polite" });
   const run = async () => {
@@ -58,6 +65,14 @@ export async function driftForm(method, model, { tree, signal, onmade }) {
       inputs,
       ...(labels === undefined ? {} : { labels }),
     }));
+    const bare = before.labels === undefined ? reference : batch;
+    if ((before.labels === undefined) !== (after.labels === undefined)) {
+      bare.setError(
+        "labels",
+        "Labels of one sample alone are chosen: choose them for both, or none.",
+      );
+      return;
+    }
     go.disabled = true;
     replace(results, waiting("Comparing…"));
     try {

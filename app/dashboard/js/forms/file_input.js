@@ -116,9 +116,12 @@ export function labelFile(options) {
   return element;
 }
 
+/** How a client of the API would choose other columns. */
+const OF_API = / Choose others with \?columns=.*$/;
+
 /** @param {Dataset} dataset */
 function readyText({ shape, warnings }) {
   const rows = shape?.length ? plural(shape[0], "row") : "Ready";
   const width = shape?.length === 2 ? ` of ${plural(shape[1], "number")}` : "";
-  return [`${rows}${width}.`, ...warnings].join(" ");
+  return [`${rows}${width}.`, ...warnings.map((text) => text.replace(OF_API, ""))].join(" ");
 }

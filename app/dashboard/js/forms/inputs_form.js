@@ -108,7 +108,10 @@ export function inputsForm(
           })
         : null;
     if (file) input.control.after(file.element);
-    return { role, row, input, isRequired: wanted.required, file };
+    const note = el("p", { class: "quiet", role: "status" });
+    input.control.after(note);
+    row.addEventListener("change", () => replace(note));
+    return { role, row, input, isRequired: wanted.required, file, note };
   });
   /**
    * Choose the dataset of a file that came for `role`, and for labels besides where it has a column of them.
@@ -138,7 +141,9 @@ export function inputsForm(
       const isFree = entry.role === "labels" && entry.input.read().value === undefined;
       const isChosen = entry.role === role || (isLabelledToo && isFree);
       entry.input.refresh(known, isChosen ? dataset.id : undefined);
-      if (isChosen) entry.row.setError(null);
+      if (!isChosen) continue;
+      entry.row.setError(null);
+      replace(entry.note);
     }
     onchange();
     return null;
@@ -213,6 +218,18 @@ export function inputsForm(
     },
     /** The inputs that are chosen so far, right or wrong. */
     chosen: () => Object.fromEntries(entries.map(({ role, input }) => [role, input.read().value])),
+    /**
+     * Choose a dataset for the user, and say why.
+     *
+     * @param {string} role
+     * @param {string} id
+     * @param {string} why
+     */
+    suggest(role, id, why) {
+      const entry = entries.find((candidate) => candidate.role === role);
+      entry?.input.refresh(known, id);
+      if (entry) replace(entry.note, why);
+    },
     /** Remove the errors. */
     clear() {
       for (const { row } of entries) row.setError(null);

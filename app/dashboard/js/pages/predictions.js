@@ -8,6 +8,7 @@ import { showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { readable } from "../forms/parameter_names.js";
 import { schemaForm } from "../forms/schema_form.js";
+import { NEWEST, newRows } from "../forms/suggested_rows.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { fittedRows } from "../net/fitted_rows.js";
 import { get, raw, send } from "../net/requests.js";
@@ -29,6 +30,7 @@ import { nodeNames } from "./clusters_card.js";
 
 /**
  * @typedef {NonNullable<Prediction["top"]>} Best
+ * @typedef {{ id: number, name: string | null }} Named
  *
  * @typedef {{
  *   row: number,
@@ -39,6 +41,7 @@ import { nodeNames } from "./clusters_card.js";
  *   node?: number,
  *   labels?: string[],
  *   top?: Best,
+ *   nodes?: Named[],
  *   values: Value[],
  * }} Placed a row with its cluster, or with its labels, and the values of the method besides; `probability`
  *   is that of the end of the path
@@ -51,7 +54,10 @@ const AT_ONCE = 5000;
 const SHOWN = 100;
 const PEEK_LENGTH = 1 << 18;
 /** Columns that are shown in a way of their own. */
-const OWN = new Set(["row", "leaf", "path", "probabilities", "node", "label", "labels", "top"]);
+const OWN = new Set([
+  ...["row", "leaf", "path", "probabilities", "node", "label", "labels", "top"],
+  ...["nodes", "node_names", "depth", "n_classes", "mass"],
+]);
 /** What predictions of classifiers take besides the rows. */
 const OPTIONS = ["top_k", "threshold", "confidence"];
 /** @type {Record<string, string>} */
@@ -79,7 +85,7 @@ export function predictionCard(job, modelId, signal) {
     if (!method?.predicts) return;
     /** @type {Model} */
     const model = await get(`/v1/models/${modelId}`, { signal, quiet: true });
-    const form = await predictionForm(job, method, model, signal);
+    const form = await predictionForm(method, model, { signal });
     element.hidden = false;
     replace(element, el("h2", { id: "placing-title" }, "Place new rows"), form);
   };
@@ -90,22 +96,27 @@ export function predictionCard(job, modelId, signal) {
 }
 
 /**
- * @param {Job} job
+ * The form of rows to be placed, with what was placed below it.
+ *
  * @param {Method} method
  * @param {Model} model
- * @param {AbortSignal} signal
+ * @param {{ signal: AbortSignal, calibration?: () => string }} options `calibration`: the one by which rows
+ *   are answered besides
  */
-async function predictionForm(job, method, model, signal) {
+export async function predictionForm(method, model, { signal, calibration }) {
   const [datasets, fitted] = await Promise.all([
     usableDatasets([], { signal }),
     fittedRows(model, signal),
   ]);
   const inputs = inputsForm(rolesOf(method, model), {
     datasets,
-    method: job.method,
+    method: method.id,
     refusal: refusalOf(fitted),
     files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
   });
+  const refusal = refusalOf(fitted, { heldOut: true });
+  const [newest] = newRows(datasets, { roles: model.inputs, fitted, refusal });
+  if (newest) inputs.suggest(model.inputs[0], newest.id, NEWEST);
   const options = method.classifies ? await optionsForm() : null;
   const results = el("div", { class: "stack" });
   const place = async () => {
@@ -123,7 +134,7 @@ async function predictionForm(job, method, model, signal) {
       const answer = await send(
         "POST",
         `/v1/models/${model.id}/predictions`,
-        { inputs: chosen, ...values },
+        { inputs: chosen, ...values, ...(calibration ? { calibration: calibration() } : {}) },
         { headers: { Prefer: `wait=${isLong ? 0 : 20}` }, signal },
       );
       if ("items" in answer) replace(results, await inlineResults(answer.items, model, signal));
@@ -216,11 +227,12 @@ async function inlineResults(items, model, signal) {
  * @returns {Placed}
  */
 function placedOf(item, row, names) {
-  const { leaf, path, probabilities, label, node, labels, top } = item;
+  const { leaf, path, probabilities, label, node, labels, top, nodes, node_names: called } = item;
   const values = new Map(/** @type {[string, Value][]} */ (Object.entries(item)));
   return {
     ...{ row, leaf, path, probability: probabilities[probabilities.length - 1] },
     ...(labels ? { label, node: node ?? leaf, labels, top: top ?? [] } : {}),
+    ...(nodes ? { nodes: nodes.map((id, at) => ({ id, name: called?.[at] ?? null })) } : {}),
     values: names.map((name) => values.get(name)),
   };
 }
@@ -233,18 +245,28 @@ function placedOf(item, row, names) {
  * @param {string[]} names
  */
 function csvRows(items, rows, names) {
+  const answer = items[0]?.nodes ? ["nodes", "node_names"] : [];
+  /** @param {Placed} placed */
+  const answered = ({ nodes = [] }) =>
+    answer.length
+      ? [nodes.map(({ id }) => id).join(" "), JSON.stringify(nodes.map(({ name }) => name))]
+      : [];
   if (!items[0]?.labels) {
     return [
-      ["row", "leaf", "probability", ...names],
-      ...rows.map(({ row, leaf, probability, values }) => [row, leaf, probability, ...values]),
+      ["row", "leaf", "probability", ...answer, ...names],
+      ...rows.map((placed) => {
+        const { row, leaf, probability, values } = placed;
+        return [row, leaf, probability, ...answered(placed), ...values];
+      }),
     ];
   }
   const own = ["node", "label", "labels", ...(items[0].top ? ["top"] : [])];
   return [
-    ["row", "leaf", "path", "probabilities", ...own, ...names],
+    ["row", "leaf", "path", "probabilities", ...own, ...answer, ...names],
     ...items.map(({ leaf, path, probabilities, node, label, labels, top }, at) => [
       ...[at, leaf, path.join(" "), probabilities.join(" "), node, label, JSON.stringify(labels)],
       ...(top ? [JSON.stringify(top)] : []),
+      ...answered(rows[at]),
       ...rows[at].values,
     ]),
   ];
@@ -288,11 +310,18 @@ function rowTable({ names, rows }, tree, nodes) {
     cell: ({ leaf }) => link(leaf, nameOf(leaf)),
   };
   const isClassified = rows[0]?.labels !== undefined;
+  /** @type {Column<Placed>} */
+  const promised = {
+    label: "As promised",
+    cell: (placed) =>
+      placed.nodes?.map(({ id, name }, at) => [at > 0 && ", ", link(id, name ?? nameOf(id))]),
+  };
   const list = table({
     caption: "New rows and where they lie",
     columns: [
       { label: "Row", numeric: true, head: true, sort: ({ row }) => row, cell: ({ row }) => row },
       ...(isClassified ? labelColumns(rows, { nameOf, link }) : [place]),
+      ...(rows[0]?.nodes ? [promised] : []),
       {
         label: "Probability",
         numeric: true,
@@ -312,14 +341,14 @@ function rowTable({ names, rows }, tree, nodes) {
  * @typedef {{
  *   nameOf: (node: number) => string,
  *   link: (node: number, text: string) => HTMLElement,
- * }} Named how nodes are named and linked
+ * }} Linked how nodes are named and linked
  */
 
 /**
  * The labels of a row; also where its path ends, if that is above the leaf of its best class.
  *
  * @param {Placed[]} rows
- * @param {Named} named
+ * @param {Linked} named
  * @returns {Column<Placed>[]}
  */
 function labelColumns(rows, { nameOf, link }) {
@@ -349,7 +378,7 @@ function labelColumns(rows, { nameOf, link }) {
  * The way to a row's label where the tree has levels, and its best classes where they were requested.
  *
  * @param {Placed[]} rows
- * @param {Named} named
+ * @param {Linked} named
  * @returns {Column<Placed>[]}
  */
 function pathColumns(rows, { nameOf, link }) {

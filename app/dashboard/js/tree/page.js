@@ -12,6 +12,7 @@ import { connection } from "../net/connection.js";
 import { embeds } from "../net/embeddings.js";
 import { aborted, hasStatus, isAway, messageOf, problemOf } from "../net/problem.js";
 import { get } from "../net/requests.js";
+import { predictionForm } from "../pages/predictions.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { copy, toast } from "../ui/dialogs.js";
@@ -411,6 +412,8 @@ function build(root, view, stage) {
   const trust = trustPanel(view, {
     onchoose: bringUp,
     form: ofModel(calibrationForm),
+    placing: (calibration) =>
+      ofModel((method, model) => predictionForm(method, model, { signal, calibration }))(() => {}),
     onknown: (promise) => answer.tell({ promise, isCalibrated: true }),
   });
   const drift = driftPanel(view, {

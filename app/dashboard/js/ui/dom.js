@@ -1,6 +1,8 @@
 // The page's building blocks. Everything is made of elements and text nodes: nothing that a user
 // or the service writes is ever read as markup.
 
+import { seen } from "../net/names.js";
+
 const SVG = "http://www.w3.org/2000/svg";
 const AS_PROPERTY = new Set(["value", "checked", "selected", "indeterminate", "textContent"]);
 /** Marks by which a text would be shown reversed, with what follows. */
@@ -170,7 +172,11 @@ export function keep(parent, children) {
  */
 export const bdi = (text, attributes = {}) =>
   // In a list each name has a direction; `auto` would give that of the first one to all.
-  el("bdi", { dir: String(text).includes("\u2068") ? "ltr" : "auto", ...attributes }, text);
+  el(
+    "bdi",
+    { dir: String(text).includes("\u2068") ? "ltr" : "auto", ...attributes },
+    seen(String(text)),
+  );
 
 let serial = 0;
 

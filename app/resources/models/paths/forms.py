@@ -175,7 +175,8 @@ def _drawn(export: PathsExport) -> str:
             dated=paths.whole.dated,
             n_rows=list(paths.whole.n_rows),
             names=[
-                str(cluster) if name is None else name
+                # A number that stands for no name, counted as the page counts clusters.
+                f"Cluster {cluster + 1}" if name in (None, str(cluster)) else name
                 for cluster, name in zip(paths.chosen, export.names(), strict=True)
             ],
             n_clusters=paths.n_clusters,

@@ -26,6 +26,7 @@ const GAP = 4;
 /** The most that labels above and below a circle take, as a share of its side; beside it is more room. */
 const POLE = 0.125;
 const SIDE = 0.19;
+const WIDER = 1.2;
 /** Letters along the radii of a circle may be this much taller than their distance on the ground. */
 const TALL = 1.12;
 /** The least room beside a rectangle, for labels that appear when zooming in, px. */
@@ -63,10 +64,10 @@ export function frameFor(
     return circleFor(store, scene, { width, height, theme, strip, named: labels && scene.n > 1 });
   }
   const spacing = (height - 36) / scene.tips;
-  const size = sizeFor(spacing);
+  const size = sizeFor(spacing, theme.least);
   const most = Math.min(230, 0.3 * width);
   const named = labels && shape === "rectangular" && scene.n > 1;
-  const options = { size, most, family: theme.family, merged: isSparse(spacing) };
+  const options = { size, most, family: theme.family, merged: isSparse(spacing, theme.least) };
   // Beside a rectangle, labels that appear when zooming in have no other place.
   const room = named
     ? Math.max(roomFor(store, scene, { ...options, across: height - 36 }), LATER) + GAP + 2
@@ -91,8 +92,8 @@ export function frameFor(
  */
 function circleFor(store, scene, { width, height, theme, strip, named }) {
   const bend = crowded(scene) ? 0.75 : 1;
-  // A narrow window has no more room beside the circle than above it.
-  const pole = (width >= height ? POLE : SIDE) * Math.min(width, height);
+  // A window that is hardly wider than high has no more room beside the circle than above it.
+  const pole = (width > WIDER * height ? POLE : SIDE) * Math.min(width, height);
   let room = 0;
   /** @param {number} reserved */
   const fitted = (reserved) => {
@@ -102,11 +103,10 @@ function circleFor(store, scene, { width, height, theme, strip, named }) {
   for (let turn = 0; named && turn < 3; turn += 1) {
     const { across } = placed(fitted(room), home());
     const spacing = across / scene.tips;
-    const options = { size: sizeFor(TALL * spacing), most: pole, family: theme.family };
-    room = Math.min(
-      pole,
-      roomFor(store, scene, { ...options, across, merged: isSparse(TALL * spacing) }),
-    );
+    const size = sizeFor(TALL * spacing, theme.least);
+    const merged = isSparse(TALL * spacing, theme.least);
+    const options = { size, merged, most: pole, family: theme.family };
+    room = Math.min(pole, roomFor(store, scene, { ...options, across }));
   }
   return { ...fitted(room), strip, room, most: Math.min(240, 0.3 * width) };
 }
@@ -193,8 +193,8 @@ export function compose({
   if (labels && scene.n > 1) {
     const gap = frame.strip + GAP + 2;
     const tall = place.round ? TALL : 1;
-    const merged = isSparse(tall * spacing);
-    const size = sizeFor(tall * spacing);
+    const merged = isSparse(tall * spacing, theme.least);
+    const size = sizeFor(tall * spacing, theme.least);
     const room = place.round ? frame.most : frame.room - GAP - 2;
     const options = { room, gap, size, theme, merged, memory };
     const written = tips(picture, store, scene, place, tint, options);

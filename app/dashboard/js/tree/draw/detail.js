@@ -33,6 +33,8 @@ const WAIT_MS = 120;
 export class Detail {
   busy = 0;
   on = true;
+  /** Whether nodes are loaded that are not shown yet, because the picture was moving. */
+  due = false;
   /** @type {Map<number, number>} Nodes loaded in vain: id -> camera.k from which to try again. */
   tried = new Map();
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -64,6 +66,13 @@ export class Detail {
   async look() {
     const { view } = this;
     if (!this.on || this.busy || !view.scene.n || view.signal.aborted) return;
+    // At rest it is called again.
+    if (view.stage.busy) return;
+    if (this.due) {
+      this.due = false;
+      await view.show({ ms: 160 });
+      return;
+    }
     const wanted = this.#wanted().slice(0, AT_ONCE);
     if (!wanted.length) return;
     const most = wanted.reduce((sum, part) => sum + part.nodes, 0);
@@ -81,7 +90,8 @@ export class Detail {
     this.busy = 0;
     if (!this.on || view.signal.aborted || !loaded) return;
     for (const { id } of wanted) this.#spare(id, k);
-    await view.show({ ms: view.stage.busy ? 0 : 160 });
+    if (view.stage.busy) this.due = true;
+    else await view.show({ ms: 160 });
   }
 
   /** Folded nodes in the window, the widest first, with the number of nodes to load for each. */

@@ -238,7 +238,9 @@ function legendRows({ list, others, pale }, room, theme, most) {
   }
   const rows = inRows(all, room, theme);
   if (rows.length <= most) return rows;
-  const columns = Math.max(2, Math.floor((room - 24) / COLUMN_PX));
+  // As few columns as have all, so that texts are long.
+  const needed = Math.ceil(all.length / most);
+  const columns = Math.max(2, Math.min(needed, Math.floor((room - 24) / COLUMN_PX)));
   const wide = (room - 24) / columns - KEY_PX - 1;
   const short = all.map(({ text, colour }) => ({
     text: fitted(text, 12, wide, theme.family),

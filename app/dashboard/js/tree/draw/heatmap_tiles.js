@@ -1,6 +1,7 @@
 // The cells of a heatmap from its tiles: the finest that are there, coarser ones until they are.
 
-import { cellAt, cellsIn, levelFor, shadesOf, tilesIn, valueIn } from "../model/heatmap.js";
+import { cellAt, cellsIn, levelFor, levelsOf, rowsBy, shadesOf, tilesIn, valueIn } from "../model/heatmap.js"; // prettier-ignore
+import { wholeOf } from "../model/matrix.js";
 import { mix } from "./palettes.js";
 import { contextOf } from "./stage.js";
 
@@ -28,6 +29,12 @@ export class HeatmapTiles {
   inks = new Uint32Array(0);
   /** @type {Theme | null} */
   theme = null;
+  /** @type {Uint16Array | null} All values by rows, once rows were ordered. */
+  all = null;
+  /** @type {Uint32Array | null} The rows by a column; null in the order of the tree. */
+  order = null;
+  /** @type {HTMLCanvasElement | null} The cells in this order. */
+  ordered = null;
 
   /**
    * @param {HeatmapResult} result
@@ -57,6 +64,13 @@ export class HeatmapTiles {
     const { left, top, width, height, window } = frame;
     const [across, down] = [width / window.columns, height / window.rows];
     const ratio = context.getTransform().a;
+    if (this.order) {
+      const { row, column, rows, columns } = window;
+      context.imageSmoothingEnabled = across * ratio < 1 || down * ratio < 1;
+      const cells = this.#inOrder(this.order);
+      context.drawImage(cells, column, row, columns, rows, left, top, width, height);
+      return;
+    }
     const level = levelFor(this.extent, { down: down * ratio, across: across * ratio });
     const tiles = tilesIn(this.extent, level, window);
     this.#want([...tilesIn(this.extent, 0, window), ...tiles]);
@@ -82,13 +96,60 @@ export class HeatmapTiles {
   }
 
   /**
-   * The value at a row and column from the finest tile that is there, and how many rows and columns it
+   * Order the rows by a column, from the highest; null: by the tree.
+   *
+   * @param {number | null} column
+   */
+  async orderBy(column) {
+    this.all ??= column === null ? null : await this.#whole();
+    const { all, extent } = this;
+    this.order = column === null || !all ? null : rowsBy(all, extent, column, this.result.missing);
+    this.ordered = null;
+  }
+
+  /** All values by rows. */
+  async #whole() {
+    const { rows, columns } = this.extent;
+    const all = new Uint16Array(rows * columns);
+    const wanted = tilesIn(this.extent, levelsOf(this.extent) - 1, wholeOf(this.extent));
+    const next = async () => {
+      for (let tile = wanted.pop(); tile; tile = wanted.pop()) {
+        const cells = this.loaded.get(nameOf(tile))?.cells ?? (await this.load(tile));
+        const wide = cellsIn(tile.columns);
+        for (let row = tile.rows.start; row < tile.rows.stop; row += 1) {
+          const at = (row - tile.rows.start) * wide;
+          all.set(cells.subarray(at, at + wide), row * columns + tile.columns.start);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
+    return all;
+  }
+
+  /** @param {Uint32Array} order */
+  #inOrder(order) {
+    if (this.ordered) return this.ordered;
+    const { rows, columns } = this.extent;
+    const cells = new Uint16Array(rows * columns);
+    for (const [at, row] of order.entries()) {
+      cells.set((this.all ?? cells).subarray(row * columns, (row + 1) * columns), at * columns);
+    }
+    this.ordered = this.#painted(cells, columns, rows);
+    return this.ordered;
+  }
+
+  /**
+   * The value at a row and column of the tree's order, from the finest tile that is there, and how many rows and columns it
    * is the average of.
    *
    * @param {number} row
    * @param {number} column
    */
   at(row, column) {
+    if (this.all) {
+      const value = valueIn(this.all[row * this.extent.columns + column], this.result);
+      return { value, rows: 1, columns: 1 };
+    }
     /** @type {Loaded | null} */
     let finest = null;
     for (const tile of this.loaded.values()) {
@@ -166,21 +227,29 @@ export class HeatmapTiles {
     const { missing } = this.result;
     if (typeof missing === "number") this.inks[missing] = pixelOf(missingInk(theme));
     for (const tile of this.loaded.values()) tile.picture = null;
+    this.ordered = null;
   }
 
   /** @param {Loaded} tile */
   #picture(tile) {
-    if (tile.picture) return tile.picture;
-    const [width, height] = [cellsIn(tile.columns), cellsIn(tile.rows)];
+    tile.picture ??= this.#painted(tile.cells, cellsIn(tile.columns), cellsIn(tile.rows));
+    return tile.picture;
+  }
+
+  /**
+   * @param {Uint16Array} values by rows
+   * @param {number} width
+   * @param {number} height
+   */
+  #painted(values, width, height) {
     const picture = document.createElement("canvas");
     picture.width = width;
     picture.height = height;
     const context = contextOf(picture);
     const image = context.createImageData(width, height);
     const pixels = new Uint32Array(image.data.buffer);
-    for (const [at, cell] of tile.cells.entries()) pixels[at] = this.inks[cell];
+    for (const [at, cell] of values.entries()) pixels[at] = this.inks[cell];
     context.putImageData(image, 0, 0);
-    tile.picture = picture;
     return picture;
   }
 }

@@ -22,6 +22,8 @@ const LEVELS = 6;
 const FEW = 15;
 /** The size of these names and the least room for one, px. */
 const SMALL = 10;
+/** The smallest names in cells, px. */
+const LEAST = 9.5;
 const SHORTEST = 30;
 /** Between a name and the ground, px. */
 const EDGE = 4;
@@ -209,11 +211,11 @@ function name(picture, store, scene, i, { x, y, w, h, fill, theme, from }) {
   if (!title) return undefined;
   const [first] = title.split(", ", 1);
   if (!own && first === from && kind[i] === INNER) return undefined;
-  const flat = Math.min(12, Math.max(9, h * 0.72));
+  const flat = Math.min(12, Math.max(LEAST, h * 0.72));
   const upright = h > 1.3 * w && (w < 46 || width(title, flat, theme.family) > w - 8);
   const [room, thick] = upright ? [h - 8, w] : [w - 8, h];
   if (thick < 10.5 || room < 16) return undefined;
-  const size = Math.min(12, Math.max(9, thick * 0.72));
+  const size = Math.min(12, Math.max(LEAST, thick * 0.72));
   const text = fitted(title, size, room, theme.family);
   // A truncated number would be wrong.
   const isNumber =

@@ -43,7 +43,7 @@ export function titleOf(store, scene, row) {
   const { kind, leaves, slot, id } = scene;
   if (kind[row] === REST) return `${whole.format(leaves[row])} more`;
   const label = nameOf(store, scene, row);
-  if (kind[row] === LEAF) return label || (store.name[slot[row]] === null ? String(id[row]) : "");
+  if (kind[row] === LEAF) return label || String(id[row]);
   if (kind[row] === INNER) return drawnName(store.name[slot[row]] ?? "");
   const leafCount = `${whole.format(leaves[row])} ${leaves[row] === 1 ? "leaf" : "leaves"}`;
   return label ? `${isolated(label)} · ${leafCount}` : leafCount;
@@ -54,18 +54,20 @@ export function titleOf(store, scene, row) {
  * that is too small to read, a larger size for some of them.
  *
  * @param {number} spacing
+ * @param {number} [least] the smallest size, px
  */
-export function sizeFor(spacing) {
+export function sizeFor(spacing, least = SMALLEST) {
   const size = Math.floor(1.88 * spacing) / 2;
-  return size < SMALLEST ? SPARSE : Math.min(LARGEST, size);
+  return size < least ? SPARSE : Math.min(LARGEST, size);
 }
 
 /**
  * Whether tips are too close for a label each.
  *
  * @param {number} spacing px
+ * @param {number} [least] the smallest size of a label, px
  */
-export const isSparse = (spacing) => Math.floor(1.88 * spacing) / 2 < SMALLEST;
+export const isSparse = (spacing, least = SMALLEST) => Math.floor(1.88 * spacing) / 2 < least;
 
 /**
  * Rows in the order in which they get their labels: most leaves first, then most points.

@@ -53,8 +53,9 @@ const GREYS = {
  *   family: string,
  *   series: string[],
  *   pale: string[],
+ *   least?: number,
  * }} Theme the page's colours and a palette's, all #rrggbb; `family`: the font; `series` and `pale`: the
- *   colours of categories, and of clusters beyond them
+ *   colours of categories, and of clusters beyond them; `least`: the smallest size of labels of tips, px
  */
 
 /**

@@ -23,8 +23,14 @@ import { place as placed } from "./place.js";
 /** If frames are slower than this while moving, only the last picture is moved. */
 const SLOW_MS = 26;
 const REST_MS = 110;
-/** The shortest time between redraws of a moved picture. */
+/** The shortest time between redraws of a moved picture, and how many times that of a drawing it is. */
 const REFRESH_MS = 180;
+const REFRESH_DRAWINGS = 6;
+/** A moved picture may be stretched so much, and shifted by so much of the window: one that is drawn slowly more. */
+const WORN = { stretch: 1.8, shift: 0.3 };
+const SLOWLY_WORN = { stretch: 4, shift: 0.6 };
+const SLOWLY_MS = 80;
+const MOST_DRAWING_MS = 400;
 const MOST_PIXELS = 9e6;
 
 /** @param {string} name class */
@@ -52,11 +58,14 @@ export class Stage {
   /** @type {Camera | null} The camera of the picture on the canvas. */
   drawn = null;
   drawnAt = 0;
+  drawingMs = 0; // How long the last crisp picture took, with the browser's part of it where that is known.
+  isCrisp = false; // Whether the last frame of a movement was drawn anew.
+  framedAt = 0; // When the last frame ended.
   /** @type {Picture | null} */
   picture = null;
   slow = false;
   late = 0; // The number of slow frames in a row.
-  before = 0; // The time of the last frame.
+  before = 0; // The time of the last frame of a movement; 0 at rest.
   busy = false;
   stopped = false;
   width = 0;
@@ -115,10 +124,12 @@ export class Stage {
   /** Draw now, crisp. */
   draw(now = performance.now()) {
     if (this.stopped || !this.width) return;
+    const began = performance.now();
     this.show(this.source.compose(this.camera));
     this.drawn = { ...this.camera };
     this.drawnAt = now;
     this.overlay();
+    this.drawingMs = performance.now() - began;
   }
 
   /**
@@ -173,8 +184,14 @@ export class Stage {
     this.pending = 0;
     if (this.stopped) return;
     this.#judge(now);
-    if (this.slow && this.drawn && !this.#isWorn(this.drawn, now)) this.#moveCanvas(this.drawn);
-    else this.draw(now);
+    this.isCrisp = !this.slow || !this.drawn || this.#isWorn(this.drawn, now);
+    if (!this.isCrisp) this.#moveCanvas(this.drawn);
+    else {
+      this.draw(now);
+      // One such frame is enough to know.
+      if (this.drawingMs > 2 * SLOW_MS) this.slow = true;
+    }
+    this.framedAt = performance.now();
   }
 
   /**
@@ -184,14 +201,15 @@ export class Stage {
    * @param {number} now
    */
   #isWorn(drawn, now) {
-    if (now - this.drawnAt < REFRESH_MS) return false;
+    if (now - this.drawnAt < Math.max(REFRESH_MS, REFRESH_DRAWINGS * this.drawingMs)) return false;
     const [sx, sy, tx, ty] = relative(this.source.frame(), drawn, this.camera);
     const stretch = Math.max(sx, sy, 1 / sx, 1 / sy);
     const shift = Math.max(
       Math.abs(tx + ((sx - 1) * this.width) / 2) / this.width,
       Math.abs(ty + ((sy - 1) * this.height) / 2) / this.height,
     );
-    return stretch > 1.8 || shift > 0.3;
+    const worn = this.drawingMs > SLOWLY_MS ? SLOWLY_WORN : WORN;
+    return stretch > worn.stretch || shift > worn.shift;
   }
 
   /**
@@ -200,24 +218,32 @@ export class Stage {
    * @param {number} now
    */
   #judge(now) {
-    const since = now - this.before;
+    const { before } = this;
     this.before = now;
-    if (since > 250) {
+    if (!before) {
       this.late = 0;
       return;
     }
+    const since = now - before;
+    // The browser draws lines after the script has ended.
+    if (this.isCrisp) this.drawingMs = Math.max(this.drawingMs, Math.min(since, MOST_DRAWING_MS));
     this.late = since > SLOW_MS ? this.late + 1 : 0;
     if (this.late >= 2) this.slow = true;
   }
 
   #rest() {
     if (this.stopped) return;
-    const began = performance.now();
+    // A long frame delays what comes next: that is no rest.
+    const since = performance.now() - this.framedAt;
+    if (this.pending || since < REST_MS) {
+      this.resting = setTimeout(() => this.#rest(), Math.max(REST_MS - since, SLOW_MS));
+      return;
+    }
     this.draw();
     // Fast again, for instance with less to draw after zooming in: the next gesture is drawn crisp.
-    const spent = performance.now() - began;
-    if (this.slow && spent < 7) this.slow = false;
+    if (this.slow && this.drawingMs < 7) this.slow = false;
     this.busy = false;
+    this.before = 0;
     this.source.onrest();
   }
 

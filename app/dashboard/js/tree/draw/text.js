@@ -1,6 +1,7 @@
 // Text from users in a drawing: one clean line, measured, shortened between graphemes, and isolated
 // in its direction.
 
+import { seen } from "../../net/names.js";
 import { readable, shortened } from "./label_places.js";
 
 const LONGEST = 300;
@@ -126,7 +127,7 @@ export function drawnName(name) {
   let text = names.get(name);
   if (text === undefined) {
     if (names.size > KEPT) names.clear();
-    text = readable(line(name));
+    text = readable(line(seen(name)));
     names.set(name, text);
   }
   return text;

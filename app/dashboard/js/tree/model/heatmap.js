@@ -145,6 +145,29 @@ export const valueOf = (cell, { low, high }) => low + (cell / STEPS) * (high - l
  */
 export const valueIn = (cell, bounds) => (cell === bounds.missing ? null : valueOf(cell, bounds));
 
+/** The most cells of a heatmap whose rows can be ordered by a column: all of them are loaded for it. */
+export const MOST_ORDERED = 2_000_000;
+
+/**
+ * Rows by their cells in a column, from the highest; equal ones in the order of the tree, those without a
+ * value at the end.
+ *
+ * @param {Uint16Array} cells by rows
+ * @param {{ rows: number, columns: number }} extent
+ * @param {number} column
+ * @param {number | null | undefined} missing the cell that stands for no value
+ */
+export function rowsBy(cells, { rows, columns }, column, missing) {
+  /** @param {number} row */
+  const valueAt = (row) => {
+    const cell = cells[row * columns + column];
+    return cell === missing ? -1 : cell;
+  };
+  return Uint32Array.from({ length: rows }, (_, row) => row).sort(
+    (a, b) => valueAt(b) - valueAt(a) || a - b,
+  );
+}
+
 /**
  * The place of each step on a scale from the first colour to the last, 0 to `n` - 1.
  *

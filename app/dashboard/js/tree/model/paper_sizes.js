@@ -7,6 +7,8 @@ const INCH_MM = 25.4;
 const INCH_PT = 72;
 /** The size of most labels of the view, px. */
 const LABEL_PX = 11;
+/** The smallest labels of a figure: six sevenths of it, as of the pictures that the service lays out. */
+export const LEAST_PX = 9.5;
 export const LEAST_MM = 10;
 export const MOST_MM = 2000;
 

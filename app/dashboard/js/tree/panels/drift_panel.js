@@ -136,10 +136,17 @@ export function driftPanel(view, { onchoose, form, onknown = () => {} }) {
     saving.hidden = known.length === 0;
     draw();
   };
+  let isLoaded = false;
+  const unfold = () => {
+    if (isLoaded && !known.length && view.look.tab === "drift") making.openOnce();
+  };
+  view.on("look", unfold);
   const start = async () => {
     element.hidden = false;
     known = await drifts.of(source.tree, signal);
+    isLoaded = true;
     offer();
+    unfold();
   };
   addEventListener("themechange", drawPicture, { signal });
   return Object.assign(element, { start });

@@ -1,15 +1,18 @@
 // A form that is loaded when it is first unfolded, and folds again once it has made something.
+// `openOnce` unfolds it without a click, the first time alone: who folds it keeps it folded.
 
 import { aborted, problemOf } from "../../net/problem.js";
 import { el, replace } from "../../ui/dom.js";
 import { problemBox, waiting } from "../../ui/notices.js";
+
+/** @typedef {HTMLDetailsElement & { openOnce: () => void }} FoldedForm */
 
 /**
  * @template Result
  * @param {string} summary
  * @param {(done: (result: Result) => unknown) => Promise<HTMLElement>} form
  * @param {(result: Result) => unknown} ondone
- * @returns {HTMLDetailsElement}
+ * @returns {FoldedForm}
  */
 export function foldedForm(summary, form, ondone) {
   const place = el("div");
@@ -35,5 +38,11 @@ export function foldedForm(summary, form, ondone) {
       replace(place, problemBox(problemOf(error), { level: "h3", retry }));
     }
   };
-  return element;
+  let isOpened = false;
+  const openOnce = () => {
+    if (isOpened) return;
+    isOpened = true;
+    element.open = true;
+  };
+  return Object.assign(element, { openOnce });
 }

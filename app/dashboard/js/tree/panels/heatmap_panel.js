@@ -1,8 +1,9 @@
 // The clusters of the tree as the rows of a matrix: by their features, or by how far they are apart.
 
 import { axesOf, heatmapOf, tileOf } from "../../net/heatmaps.js";
+import { seen } from "../../net/names.js";
 import { aborted, problemOf } from "../../net/problem.js";
-import { button, field, select } from "../../ui/controls.js";
+import { button, field, optionElements, select } from "../../ui/controls.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { number, plural } from "../../ui/format.js";
@@ -12,7 +13,7 @@ import { HeatmapTiles, isDiverging, rampOf } from "../draw/heatmap_tiles.js";
 import { MatrixView } from "../draw/matrix_view.js";
 import { pageColours } from "../draw/palettes.js";
 import { contextOf } from "../draw/stage.js";
-import { choiceText, KINDS } from "../model/heatmap.js";
+import { choiceText, KINDS, MOST_ORDERED } from "../model/heatmap.js";
 import { joinsOf, joinsOfMerges } from "../model/matrix.js";
 import { printDialog, printQuery } from "./print_dialog.js";
 import { printedPicture } from "./printed_picture.js";
@@ -70,18 +71,41 @@ export function heatmapPanel(view, { onchoose }) {
     const { axes, tiles } = shown;
     replace(tip, spotText(spot, axes, tiles));
     putNear(tip, place, spot.x, spot.y);
-    const nodes = [spot.row, ...(axes.columns ? [] : [spot.column])].map(
+    const nodes = [rowAt(tiles, spot.row), ...(axes.columns ? [] : [spot.column])].map(
       (at) => axes.rows.node[at],
     );
     view.mark([...new Set(nodes)]);
   };
   const matrix = new MatrixView(place, {
     onspot: tell,
-    onchoose: ({ row }) => shown && onchoose(shown.axes.rows.node[row]),
+    onchoose: ({ row }) => shown && onchoose(shown.axes.rows.node[rowAt(shown.tiles, row)]),
     signal,
   });
   place.append(matrix.element, tip);
 
+  const order = select([], { onchange: () => reorder() });
+  const orderRow = field("Sort by", order);
+  /** @param {HeatmapAxes} axes */
+  const offerOrder = ({ rows: { node }, columns }) => {
+    orderRow.hidden = !columns || node.length * columns.name.length > MOST_ORDERED;
+    /** @type {Option[]} */
+    const columnOptions = (columns?.name ?? []).map((name, at) => [at, seen(name)]);
+    replace(order, optionElements([["", "The tree"], ...columnOptions], ""));
+  };
+  const reorder = async () => {
+    if (!shown) return;
+    const { id, tiles } = shown;
+    try {
+      await tiles.orderBy(order.value === "" ? null : Number(order.value));
+    } catch (error) {
+      if (aborted(error)) return;
+      order.value = "";
+      replace(trouble, problemBox(problemOf(error), { level: "h3", retry: reorder }));
+    }
+    if (shown?.id !== id) return;
+    replace(facts, factsText(tiles.result, order.value && order.selectedOptions[0].text));
+    paint();
+  };
   const kind = select(CHOICES, { value: "mean" });
   const rows = el("select");
   const offerRows = () => {
@@ -125,7 +149,11 @@ export function heatmapPanel(view, { onchoose }) {
     if (!result) return;
     const tiles = new HeatmapTiles(result, {
       load: (tile) => tileOf(heatmap.id, tile, signal),
-      onloaded: () => matrix.draw(),
+      onloaded: () => {
+        matrix.draw();
+        // What is pointed at may have its value now.
+        tell(matrix.spot);
+      },
       onproblem: (error) =>
         !aborted(error) && replace(trouble, problemBox(problemOf(error), { level: "h3" })),
     });
@@ -133,6 +161,7 @@ export function heatmapPanel(view, { onchoose }) {
     content.hidden = false;
     saving.hidden = false;
     matrix.element.setAttribute("aria-label", altText(result));
+    offerOrder(axes);
     replace(facts, factsText(result));
     replace(cautions, warningBox(heatmap.warnings));
     matrix.subject = null;
@@ -204,6 +233,7 @@ export function heatmapPanel(view, { onchoose }) {
       "div",
       { class: "row apart" },
       legend,
+      orderRow,
       zoomButtons("Zoom of the matrix", {
         zoom: (factor) => matrix.zoom(1 / factor),
         whole: () => matrix.whole(),
@@ -252,13 +282,15 @@ function subjectOf(view, { rows, columns }, tiles) {
     view.store,
     rows.node.map((node) => ({ node })),
   );
+  /** @param {number} at a row of the tree's order */
+  const nameOf = (at) => rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`;
   /** @param {number} at */
-  const rowName = (at) => rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`;
+  const rowName = (at) => nameOf(rowAt(tiles, at));
   return {
     extent: tiles.extent,
     rowName,
     columnName: columns ? (at) => columns.name[at] : rowName,
-    rowJoins: joins,
+    rowJoins: tiles.order ? null : joins,
     columnJoins: columns ? joinsOfMerges(columns.name.length, columns.merges) : joins,
     isSquare: !columns,
     paint: (context, frame, theme) => tiles.paint(context, frame, theme),
@@ -270,7 +302,8 @@ function subjectOf(view, { rows, columns }, tiles) {
  * @param {HeatmapAxes} axes
  * @param {HeatmapTiles} tiles
  */
-function spotText({ row, column }, { rows, columns }, tiles) {
+function spotText({ row: place, column }, { rows, columns }, tiles) {
+  const row = rowAt(tiles, place);
   /** @param {number} at */
   const rowName = (at) => bdi(rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`);
   const known = tiles.at(row, column);
@@ -322,8 +355,25 @@ function scaleText(result) {
   return result.metric === "cophenetic" ? "height at which both meet" : `${result.metric ?? ""} distance`; // prettier-ignore
 }
 
-/** @param {HeatmapResult} result */
-function factsText({ what, n_rows: nRows, n_columns: nColumns }) {
+/**
+ * The row of the tree's order that is shown at a place.
+ *
+ * @param {HeatmapTiles} tiles
+ * @param {number} place
+ */
+const rowAt = ({ order }, place) => order?.[place] ?? place;
+
+/**
+ * @param {HeatmapResult} result
+ * @param {string} [ordered] by which column rows are ordered
+ */
+function factsText({ what, n_rows: nRows, n_columns: nColumns }, ordered) {
+  if (ordered) {
+    return (
+      `${plural(nRows, "row")} by ${ordered}, from the highest × ${plural(nColumns, "column")} ` +
+      "in the order of their tree. A figure for print has the rows in the order of the tree."
+    );
+  }
   const order = what === "features" ? "both in the order of their trees" : "in the order of the tree"; // prettier-ignore
   return `${plural(nRows, "row")} × ${plural(nColumns, "column")}, ${order}.`;
 }

@@ -43,6 +43,8 @@ export function minimap(view) {
     const { width, height } = view.stage;
     const from = [view.scene, view.tint, view.frame];
     if (from.every((each, at) => each === drawnFrom[at])) return;
+    // At rest it is drawn anew.
+    if (view.stage.busy && drawnFrom.length) return;
     drawnFrom = from;
     const scale = Math.min(LONGEST / Math.max(width, height), SHARE);
     const ratio = Math.min(globalThis.devicePixelRatio || 1, 2);

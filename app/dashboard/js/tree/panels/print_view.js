@@ -7,7 +7,7 @@ import { toast, toastError } from "../../ui/dialogs.js";
 import { saveBlob } from "../../ui/downloads.js";
 import { figure, itemsOf } from "../draw/figures.js";
 import { onBlack, onWhite } from "../draw/palettes.js";
-import { fileDpi, layoutSize } from "../model/paper_sizes.js";
+import { fileDpi, layoutSize, LEAST_PX } from "../model/paper_sizes.js";
 import { printDialog } from "./print_dialog.js";
 
 /** @import { TreeView } from "../draw/view.js" */
@@ -48,7 +48,8 @@ async function savePrint(view, options) {
 async function printed(view, { form, paper, pt, dpi, theme: wanted, title, legend }, signal) {
   await view.whenShown();
   const { palette } = view.look;
-  const theme = (wanted === "dark" ? onBlack : onWhite)(palette, view.theme.family);
+  const colours = (wanted === "dark" ? onBlack : onWhite)(palette, view.theme.family);
+  const theme = { ...colours, least: LEAST_PX };
   // A whole circle has as much room above as beside it, and no more.
   const isRound = view.look.shape === "circular" && view.stage.camera.k < 1.01;
   const shape = isRound ? { width: 1, height: 1 } : view.stage;

@@ -14,7 +14,10 @@ import { followed } from "../model/grown.js";
 /** @import { Steps } from "../../net/answers.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
-const PICTURE_PX = 300;
+const PICTURE_MM = 110;
+const PICTURE_PX = Math.round((PICTURE_MM * 96) / 25.4);
+/** The size of its words, pt. */
+const PICTURE_PT = 8;
 const PLAY_MS = 1200;
 
 /**
@@ -79,7 +82,7 @@ export function stepsPanel(view) {
   const drawPicture = async (at) => {
     const isCurrent = () => at === Number(time.value) && !signal.aborted;
     const theme = document.documentElement.dataset.theme === "dark" ? "&theme=dark" : "";
-    const plain = `/v1/trees/${view.source.tree}.svg?step=${at}&px=${PICTURE_PX}${theme}`;
+    const plain = `/v1/trees/${view.source.tree}.svg?step=${at}&width_mm=${PICTURE_MM}&font_pt=${PICTURE_PT}&fonts=none${theme}`;
     const attributes = {
       alt: `The tree after ${plural(items[at].step, "step")}`,
       width: `${PICTURE_PX}`,

@@ -35,10 +35,12 @@ const FILES = [
  * @param {{
  *   onchoose: (node: number) => unknown,
  *   form: (done: (calibration: Calibration) => unknown) => Promise<HTMLElement>,
+ *   placing: (calibration: () => string) => Promise<HTMLElement>,
  *   onknown?: (promise: string | null) => unknown,
- * }} handlers `onchoose`: a node to be shown; `onknown`: what the shown calibration promises; `form` makes that of a new calibration
+ * }} handlers `onchoose`: a node to be shown; `onknown`: what the shown calibration promises; `form` makes
+ *   that of a new calibration; `placing` that of new rows to be placed as the chosen one promises
  */
-export function trustPanel(view, { onchoose, form, onknown = () => {} }) {
+export function trustPanel(view, { onchoose, form, placing, onknown = () => {} }) {
   const { source, signal } = view;
   const title = unique("trust");
   /** @type {Calibration[]} */
@@ -50,8 +52,20 @@ export function trustPanel(view, { onchoose, form, onknown = () => {} }) {
   const making = foldedForm("A new calibration", form, (calibration) => {
     known = [calibration, ...known];
     draw();
+    unfold();
     element.scrollIntoView({ block: "start" });
   });
+  const place = foldedForm(
+    "Place new rows",
+    () => placing(() => chosen.value),
+    () => {},
+  );
+  let isLoaded = false;
+  const unfold = () => {
+    place.hidden = !known.length;
+    if (isLoaded && view.look.tab === "trust") (known.length ? place : making).openOnce();
+  };
+  view.on("look", unfold);
   const current = () => known.find(({ id }) => id === chosen.value);
   const save = menu(
     "Save",
@@ -67,6 +81,7 @@ export function trustPanel(view, { onchoose, form, onknown = () => {} }) {
     el("header", { class: "row apart" }, el("h2", { id: title }, "Trust"), save),
     chosenRow,
     body,
+    place,
     making,
     merging,
   );
@@ -125,6 +140,7 @@ export function trustPanel(view, { onchoose, form, onknown = () => {} }) {
   const start = async ({ predicts, confuses }) => {
     element.hidden = !predicts && !confuses;
     making.hidden = !predicts;
+    place.hidden = true;
     if (confuses) merge();
     if (!predicts) {
       chosenRow.hidden = true;
@@ -132,8 +148,9 @@ export function trustPanel(view, { onchoose, form, onknown = () => {} }) {
       return;
     }
     known = await calibrationsOf(source.tree, signal);
-    making.open = known.length === 0 && making.open;
+    isLoaded = true;
     draw();
+    unfold();
   };
   return Object.assign(element, { start });
 }
