@@ -189,8 +189,6 @@ def _further() -> Iterator[Fit]:
         yield "perch", {"features": features}, {}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
-    counts = np.random.default_rng(0).integers(1, 9, size=(8, 4)).astype(np.float64)
-    yield "lda", {"features": counts}, {"n_clusters": 2, "max_iter": 1}
     labels = {"features": points[:60], "labels": np.arange(60) % 4 - 1}
     yield "tcs-mm", labels, {**method("tcs-mm").example, "gamma": 10.0}
     yield "ghhc-glove", {"graph": np.ones((8, 8))}, {"n_internal": 3, "max_iter": 0}
