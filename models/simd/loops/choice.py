@@ -47,7 +47,7 @@ def may_call_operations(module: str) -> bool:
 
 @cache
 def _imported(module: str) -> list[str]:
-    """The modules of `models` that a module imports as it is loaded."""
+    """The modules of `models` that a module imports when it is loaded."""
     file = _source(module)
     if file is None:
         return []
