@@ -54,6 +54,7 @@ def compilations(*, everything: bool) -> Iterator[list[Compilation]]:
     yield [*_l2h(), _METRICS, _MERGES]
     yield list(_common())
     yield list(_trees_of_classes())
+    yield list(_about_trees())
     if not packages.missing(NEEDS["umap"]):
         yield [("maps by UMAP", _map)]
     if everything:
@@ -130,6 +131,25 @@ def _trees_of_classes() -> Iterator[Compilation]:
         yield f"class-tree: {np.dtype(precision)}", partial(_fit, "class-tree", logits)
 
 
+def _about_trees() -> Iterator[Compilation]:
+    """What is computed about trees, whatever made them."""
+    for kind in (np.float64, np.float32):
+        yield f"exemplars of nodes: {np.dtype(kind)}", partial(_exemplars, kind)
+    yield "consensus of trees", _consensus
+
+
+def _exemplars(kind: type[np.generic]) -> None:
+    from models.metrics.nodes import report_on_nodes
+    from models.tree.build import from_partition
+
+    points = np.random.default_rng(0).normal(size=(6, 3)).astype(kind)
+    report_on_nodes(from_partition([0, 0, 0, 1, 1, 1], 2), features=points)
+
+
+def _consensus() -> None:
+    from models.consensus import loops  # noqa: F401
+
+
 def _map() -> None:
     """The functions of umap-learn that maps use, and those that it compiles at import."""
     from models.maps.mapping import mapped
@@ -141,8 +161,11 @@ def _map() -> None:
 
 
 def _fit(name: str, inputs: dict[str, Any], params: dict[str, Any] | None = None) -> None:
-    used = method(name)
-    used.fit(Data(inputs), used.Params.model_validate(params or {}))
+    """Fit, and place the same rows as new ones where the method does that."""
+    used, data = method(name), Data(inputs)
+    fitted = used.fit(data, used.Params.model_validate(params or {}))
+    if used.predicts and fitted.model is not None:
+        used.predict(fitted.model, fitted.tree, data)
 
 
 Fit = tuple[str, dict[str, Any], dict[str, Any]]
@@ -166,6 +189,8 @@ def _further() -> Iterator[Fit]:
         yield "perch", {"features": features}, {}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
+    labels = {"features": points[:60], "labels": np.arange(60) % 4 - 1}
+    yield "tcs-mm", labels, {**method("tcs-mm").example, "gamma": 10.0}
     yield "ghhc-glove", {"graph": np.ones((8, 8))}, {"n_internal": 3, "max_iter": 0}
 
 
@@ -182,3 +207,4 @@ def _classifiers() -> Iterator[Fit]:
         for name in ("rr-svm", "rr-lr"):
             yield name, {**inputs, "hierarchy": hierarchy}, {}
             yield name, {**inputs, "graph": graph}, {}
+            yield name, {**inputs, "hierarchy": hierarchy}, {"block_size": 2}

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
 import pytest
 
 from tests.conftest import ROOT
+from tests.turns_kit import LONG, WHOLE, pytest_collection_modifyitems
 
 pytest_plugins = ["pytester"]
 
@@ -28,6 +33,30 @@ FILES = {
     "second/test_d": "import no_such_module",
     "second/test_e": "import pytest\ndef test_skipped(): pytest.skip('not here')",
 }
+
+
+@dataclass
+class Item:
+    nodeid: str
+
+
+def test_what_takes_long_begins_first_and_what_waits_is_spread() -> None:
+    waiting = [f"tests/workers/test_{n}.py::unopened" for n in range(3)]
+    others = [f"tests/models/test_{n}.py::unopened" for n in range(9)]
+    long = [f"{path}test_x.py::unopened" if path.endswith("/") else f"{path}::u" for path in LONG]
+    whole = [f"{folder}test_x.py::unopened" for folder in WHOLE]
+    items: Any = [Item(name) for name in (*others, *waiting, *reversed(long), *whole)]
+    pytest_collection_modifyitems(items)
+    order = [item.nodeid for item in items]
+    assert order[: len(WHOLE)] == whole
+    assert set(order[len(WHOLE) :][: len(LONG)]) == set(long)
+    places = [order.index(name) for name in waiting]
+    assert all(later - earlier > 1 for earlier, later in pairwise(places))
+    assert order[-1] == others[-1]
+
+
+def test_each_long_file_is_there() -> None:
+    assert all((ROOT / path).exists() for path in LONG)
 
 
 @pytest.fixture

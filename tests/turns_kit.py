@@ -22,6 +22,16 @@ from xdist.scheduler import LoadScopeScheduling
 WHOLE = ("tests/dashboard/", "tests/e2e/one_service/", "tests/contract/")
 """Folders whose files share a service, a browser or fits: a single process runs all of them. They
 take longest; begun last, they would leave the other processes idle."""
+LONG = (
+    "tests/models/simd/test_switch.py",
+    "tests/simulation/",
+    "tests/app/creation/test_a_new_kind.py",
+    "tests/app/openapi/test_document.py",
+    "tests/test_docs.py",
+    "tests/test_house.py",
+)
+"""Files that take a minute of a core on a clean checkout, or are the last of the alphabet: begun
+near the end, one process would run them while the others have nothing left."""
 WAITING = ("tests/e2e/", "tests/workers/")
 """Folders whose tests start processes and wait for them. They are spread over the others, so that
 those that compute have the cores meanwhile, and few services start at the same time."""
@@ -121,12 +131,14 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`WHOLE` first, then files that wait spread over the others."""
-    files = dict.fromkeys(file_of(item) for item in items if not file_of(item).startswith(WHOLE))
+    """`WHOLE` first, then `LONG`, then files that wait spread over the others."""
+    first = (*WHOLE, *LONG)
+    files = dict.fromkeys(file_of(item) for item in items if not file_of(item).startswith(first))
     waiting = [file for file in files if file.startswith(WAITING)]
     others = [file for file in files if not file.startswith(WAITING)]
     place = {file: WAITING_END * i / len(waiting) for i, file in enumerate(waiting)}
     place |= {file: i / len(others) for i, file in enumerate(others)}
+    place |= {file: -0.5 for item in items if (file := file_of(item)).startswith(LONG)}
     items.sort(key=lambda item: place.get(file_of(item), -1.0))
 
 

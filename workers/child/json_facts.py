@@ -21,10 +21,11 @@ from workers.formats.facts import Facts
 def facts_apart(document: bytes, role: str | None = None) -> Facts:
     """As `workers.formats.json.facts`; blocks. Raises TransientError if the process is killed."""
     arguments = [] if role is None else [role]
-    return _facts(json.loads(run_apart("workers.child.json_facts", document, *arguments)))
+    return facts_of(json.loads(run_apart("workers.child.json_facts", document, *arguments)))
 
 
-def _facts(message: dict[str, Any]) -> Facts:
+def facts_of(message: dict[str, Any]) -> Facts:
+    """The facts that a process wrote. Raises the user's error."""
     if "detail" in message:
         raise UsageError(message["detail"], code=message["code"], **message["where"])
     return Facts(
@@ -35,26 +36,29 @@ def _facts(message: dict[str, Any]) -> Facts:
     )
 
 
+def message_of(document: bytes, role: str | None) -> dict[str, Any]:
+    """What the process writes: the facts of the document, or the user's error."""
+    from workers.formats import json as json_format
+
+    try:
+        facts = json_format.facts(document, role)
+    except UsageError as error:
+        return {"detail": error.detail, "code": error.code, "where": error.where}
+    return {
+        "shape": facts.shape,
+        "dtype": facts.dtype,
+        "sparse": facts.sparse,
+        "warnings": facts.warnings,
+    }
+
+
 def main() -> None:
     """Write the facts of the document on standard input, or the user's error, as JSON."""
     # Everything that is allocated lives until the end.
     gc.disable()
     confine(sockets=False)
-    from workers.formats import json as json_format
-
     role = sys.argv[1] if len(sys.argv) > 1 else None
-    message: dict[str, Any]
-    try:
-        facts = json_format.facts(sys.stdin.buffer.read(), role)
-        message = {
-            "shape": facts.shape,
-            "dtype": facts.dtype,
-            "sparse": facts.sparse,
-            "warnings": facts.warnings,
-        }
-    except UsageError as error:
-        message = {"detail": error.detail, "code": error.code, "where": error.where}
-    sys.stdout.write(json.dumps(message))
+    sys.stdout.write(json.dumps(message_of(sys.stdin.buffer.read(), role)))
     sys.stdout.flush()
     # The document's values are not taken apart one by one.
     os._exit(0)

@@ -77,9 +77,10 @@ def arrays() -> dict[str, Array]:
 
 def used() -> dict[str, str]:
     """The module of an operation, and the folder of the code compiled from a function, for each
-    user of operations."""
+    user of operations; and the folder of a function that uses none."""
     from models.graphs.loops import boxes
     from models.methods.logits.merging.loops import few, rows
+    from models.methods.logits.merging.loops import merges as without
     from models.methods.sphere.mixture import loops
     from models.numerics.loops import agglomeration
     from models.simd.loops import operations as columns
@@ -103,6 +104,7 @@ def used() -> dict[str, str]:
     return {
         **{f"operation {i}": name for i, name in enumerate(modules)},
         **{f"folder {i}": str(caller.stats.cache_path) for i, caller in enumerate(callers)},
+        "without": str(without.score.stats.cache_path),
     }
 
 

@@ -13,11 +13,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from models.simd.loops.choice import may_call_operations
 from models.simd.switch import is_plain
 from tests.conftest import ROOT
 from tests.models.simd.simd_kit import Array, same
 
 FITS = "tests.models.simd.fits_kit"
+
+
+def test_what_may_call_operations() -> None:
+    """Also through modules between, and whatever a module outside `models` may call."""
+    below = "models.methods.logits"
+    for name in (
+        *("models.graphs.loops.boxes", "models.graphs.loops.joins", "models.simd.loops.plain"),
+        *(f"{below}.merging.loops.{name}" for name in ("rows", "few")),
+        f"{below}.class_trees.loops.ranks",
+        "models.numerics.loops.agglomeration",
+        "another.package",
+    ):
+        assert may_call_operations(name), name
+    for name in ("merges", "pairs", "bounds"):
+        assert not may_call_operations(f"{below}.merging.loops.{name}"), name
 
 
 def recorded(folder: Path, **environment: str) -> dict[str, Array]:
@@ -46,6 +62,7 @@ def test_whole_fits_have_the_same_bits_on_plain_loops(tmp_path: Path) -> None:
     assert all(str(plain[name]).startswith("models.simd.loops.plain") for name in used)
     for name in folders:
         assert str(plain[name]) == str(Path(str(vectors[name])) / "plain-loops")
+    assert str(plain["without"]) == str(vectors["without"]), "it is compiled once"
     different = [
         name for name in vectors.keys() - {*used, *folders} if not same(vectors[name], plain[name])
     ]

@@ -71,10 +71,8 @@ def test_a_cold_cache_is_announced_and_a_warm_one_is_not(folder: Path) -> None:
 
 
 def test_one_process_at_a_time_compiles(folder: Path) -> None:
-    compiling(folder).communicate(timeout=PATIENCE_S)
-    (cache,) = (folder / "cache").iterdir()
-    for file in cache.glob("loop*"):
-        file.unlink()
+    cache = folder / "cache" / _CacheLocator.get_suitable_cache_subpath(str(folder / "loop.py"))
+    cache.mkdir(parents=True)
     with (cache / "compiling.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         process = compiling(folder)
@@ -83,6 +81,7 @@ def test_one_process_at_a_time_compiles(folder: Path) -> None:
             process.wait(1.0)
         assert not list(cache.glob("loop*")), "it waits"
     assert process.communicate(timeout=PATIENCE_S)[0].split() == ["compiled"]
+    assert list(cache.glob("loop*")), "it is the folder that numba uses"
 
 
 def test_code_is_kept_where_something_can_be_written(

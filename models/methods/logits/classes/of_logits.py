@@ -32,8 +32,8 @@ MOST_LISTED = 8
 """`row_digest.LISTED`, which cannot be imported here without loading compiled code."""
 
 LISTED_ERROR, REST_ERROR = 1e-6, 4e-5
-"""Bounds on the relative errors of what is listed and of the rest: above `loops.rows.WEIGHT_ERROR`,
-of both factors, and `loops.rows.TAIL_ERROR`, likewise."""
+"""Bounds on the relative errors of what is listed and of the rest: above `WEIGHT_ERROR` of
+`loops.bounds`, of both factors, and `TAIL_ERROR`, likewise."""
 
 CLASS_BYTES = 1000
 """Memory for a class: its name, its two nodes of the tree, and the state of merging."""

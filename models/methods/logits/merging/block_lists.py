@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
+from models.methods.logits.merging.loops.bounds import TAIL_ERROR, WEIGHT_ERROR
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -24,7 +24,7 @@ from models.errors import UsageError
 from models.methods.logits.merging import row_digest
 from models.methods.logits.merging.block_lists import BlockLists, listed
 from models.methods.logits.merging.logit_matrix import LogitMatrix
-from models.methods.logits.merging.loops.rows import TAIL_ERROR
+from models.methods.logits.merging.loops.bounds import TAIL_ERROR
 from models.methods.logits.merging.row_digest import Digest, joined, segment_rows
 from models.running.progress import Progress
 

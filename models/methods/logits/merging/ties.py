@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from models.arrays import Int, Mask, row_blocks
-from models.methods.logits.merging.loops.rows import TAIL_ERROR
+from models.methods.logits.merging.loops.bounds import TAIL_ERROR
 from models.methods.logits.merging.reference import Merges
 from models.methods.logits.merging.row_digest import Digest
 

@@ -18,7 +18,7 @@ import triton.language as tl
 from torch import Tensor
 
 from models.methods.logits.merging.block_lists import BlockLists
-from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
+from models.methods.logits.merging.loops.bounds import TAIL_ERROR, WEIGHT_ERROR
 
 MOST = 1 << 14
 """The largest number of classes in a row."""

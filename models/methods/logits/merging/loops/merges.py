@@ -10,7 +10,7 @@ import math
 import numpy as np
 from numba import njit
 
-from models.methods.logits.merging.loops.rows import LEAST, TAIL_ERROR, WEIGHT_ERROR
+from models.methods.logits.merging.loops.bounds import LEAST, TAIL_ERROR, WEIGHT_ERROR
 
 _U = np.uintp
 """Indices known not to be negative: otherwise numba allows for negative ones, at a cost."""

@@ -25,7 +25,7 @@ from models.inputs.data import Data
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import block_lists, engine, pass_gpu, row_digest
 from models.methods.logits.merging.logit_matrix import LogitMatrix
-from models.methods.logits.merging.loops.rows import TAIL_ERROR, WEIGHT_ERROR
+from models.methods.logits.merging.loops.bounds import TAIL_ERROR, WEIGHT_ERROR
 from models.methods.logits.merging.reference import assign, merge
 from models.methods.logits.merging.row_digest import Digest
 from models.running.progress import silent

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from models.inputs.rows import ArrayRows
 from models.methods.logits.merging import row_digest
 from models.methods.logits.merging.logit_matrix import LogitMatrix
-from models.methods.logits.merging.loops import few, merges
+from models.methods.logits.merging.loops import bounds, few, merges
 from models.methods.logits.merging.loops import rows as row_loops
 from models.methods.logits.merging.reference import TIE
 from models.methods.logits.merging.row_digest import Digest
@@ -89,7 +89,7 @@ def test_sums_err_no_more_than_tails_may(n: int, dtype: str) -> None:
         true = math.fsum([1.0, *np.exp(x[1:].astype(np.float64)).tolist()])
         for large in range(0, min(n, 70), 3):
             x[large] = 0.0
-            assert abs(sum_below(x, 1.0) - true) <= row_loops.TAIL_ERROR * true
+            assert abs(sum_below(x, 1.0) - true) <= bounds.TAIL_ERROR * true
             x[large] = np.log(small)
         e = np.full(n, small, dtype=np.float32)
         e[n // 2] = 1.0
@@ -101,7 +101,7 @@ def test_a_sum_takes_what_lies_below_the_limit() -> None:
     rng = np.random.default_rng(0)
     x = rng.integers(-3, 4, 5000).astype(np.float32)
     true = np.exp(x[x < 1] - 0.0).sum(dtype=np.float64)
-    assert sum_below(x, 1.0) == pytest.approx(true, rel=row_loops.TAIL_ERROR)
+    assert sum_below(x, 1.0) == pytest.approx(true, rel=bounds.TAIL_ERROR)
     assert sum_below(x, -3.0) == 0.0
     assert sum_below(np.array([-np.inf, 0.0]), -np.inf, base=-np.inf) == 0.0
 
@@ -146,9 +146,9 @@ def assert_lists(matrix: LogitMatrix, digest: Digest) -> None:
         weight = terms[1 : n_listed + 1]
         # Below the floats' normal range only the size of the error is bounded.
         error = np.abs(digest.weight[i] - weight)
-        assert (error <= row_loops.WEIGHT_ERROR * weight + 1e-37).all()
+        assert (error <= bounds.WEIGHT_ERROR * weight + 1e-37).all()
         tail = math.fsum(terms[n_listed + 1 :])
-        assert abs(digest.tail[i] - tail) <= row_loops.TAIL_ERROR * tail + n_classes * 2e-38
+        assert abs(digest.tail[i] - tail) <= bounds.TAIL_ERROR * tail + n_classes * 2e-38
         own = exps(x[i], x[i, order[i, 0]], matrix.scale)
         confidence[digest.label[i]] += 1.0 / math.fsum(own)
     error = np.abs(digest.confidence - confidence)
@@ -361,7 +361,7 @@ def test_a_row_listed_by_the_groups_of_now_is_nearly_exact(case: Case) -> None:
     _, _, width, n_unknown = walked(at, at.rows)
     hopeless = sum(winner(at, row)[1] == 0.0 for row in at.rows.tolist())
     assert n_unknown == hopeless
-    assert (width[width < 2.0] <= 3 * row_loops.TAIL_ERROR).all()
+    assert (width[width < 2.0] <= 3 * bounds.TAIL_ERROR).all()
 
 
 @settings(max_examples=150)
@@ -394,10 +394,10 @@ def test_relisted_rows_are_listed_by_groups(case: Case, n_groups: int) -> None:
         least = n_classes * 2e-38
         for j, c in enumerate(listed.tolist()):
             weight, mass = terms[c], math.fsum(terms[slot == slot[c]])
-            assert abs(lists.weight[i, j] - weight) <= row_loops.WEIGHT_ERROR * weight + 1e-37
-            assert abs(lists.mass[i, j] - mass) <= row_loops.TAIL_ERROR * mass + least
+            assert abs(lists.weight[i, j] - weight) <= bounds.WEIGHT_ERROR * weight + 1e-37
+            assert abs(lists.mass[i, j] - mass) <= bounds.TAIL_ERROR * mass + least
         rest = math.fsum(terms[c] for c in order if slot[c] not in slot[listed])
-        assert abs(lists.tail[i] - rest) <= row_loops.TAIL_ERROR * rest + least
+        assert abs(lists.tail[i] - rest) <= bounds.TAIL_ERROR * rest + least
 
 
 def test_weights_too_small_for_float32_are_not_trusted() -> None:
@@ -441,7 +441,7 @@ def test_rows_read_again_give_their_winners(case: Case) -> None:
     assert total == pytest.approx(expected, rel=1e-13)
     assert (low <= expected * (1 + 1e-13)).all()
     assert (expected <= high * (1 + 1e-13)).all()
-    assert (high - low <= 3 * row_loops.TAIL_ERROR * expected).all()
+    assert (high - low <= 3 * bounds.TAIL_ERROR * expected).all()
 
 
 @settings(max_examples=200)
