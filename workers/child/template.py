@@ -33,7 +33,7 @@ def pid() -> int | None:
 LATER = "UMBEL_TEMPLATE_LATER"
 """Environment variable that is set for a template that loads at first what the first job needs."""
 
-SECRET = ("UMBEL_", "AWS_", "OTEL_")
+SECRET = ("UMBEL_", "AWS_", "GOOGLE_", "AZURE_", "IDENTITY_", "MSI_", "OTEL_")
 """Prefixes of variables that jobs do not need: addresses and credentials of Redis, the store and
 the collector of traces. A job that prints or forwards its environment reveals none of them."""
 

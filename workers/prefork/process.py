@@ -179,7 +179,7 @@ def _fork_template(arguments: Sequence[str], descriptors: Sequence[int]) -> int:
 
 
 def _entitle(code: str) -> None:
-    """Let lists of processes show that this one runs the code, in place of what it was started by."""
+    """Let lists of processes show that this one runs the code, not what it was started by."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])
     arguments = Path("/proc/self/cmdline").read_bytes().split(b"\0")
