@@ -107,9 +107,8 @@ async def label_tree(
     called 'cluster 1', .... A row has one label: a node known inside another one that is known
     under another name contradicts it, and so does one apart from a node around it.
 
-    Statements that contradict each other are refused (`/problems/contradiction`); `contradictions`
-    then lists which, by their places in the request, with the rows that they have in common: all of
-    them up to 100, of large trees fewer, and `n_contradictions` is their number.
+    Statements that contradict each other are refused (`/problems/contradiction`), with
+    `contradictions`: at most 100, by their places in the request, and the rows they share.
     """
     tenant = caller.tenant
     record = await record_of(service, tenant, tree_id)
