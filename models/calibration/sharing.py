@@ -5,9 +5,10 @@ at least m + 1 rows is a group, and so are the classes below a node that are in 
 they have so many; m is the fewest rows with which a threshold is finite. The rule sees the labels
 alone, and all n + 1 rows alike. So the new row's score is exchangeable with its group's, and the
 quantile of the group's m or more other scores keeps the promise for each group exactly (Mondrian
-conformal prediction: Vovk, Gammerman and Shafer, 2005), although groups depend on the rows. Classes are clustered for the same end by Ding, Angelopoulos, Bates, Jordan and Tibshirani,
-"Class-conditional conformal prediction with many classes" (NeurIPS 2023), by quantiles of their
-scores, on rows set apart; here the tree is there before any row.
+conformal prediction: Vovk, Gammerman and Shafer, 2005), although groups depend on the rows. Classes
+are clustered for the same end by Ding, Angelopoulos, Bates, Jordan and Tibshirani, "Class-
+conditional conformal prediction with many classes" (NeurIPS 2023), by quantiles of their scores, on
+rows set apart; here the tree is there before any row.
 
 Whether a class is the new row's is not known, so its group is the one that it would have: the first
 on the way up with m other rows.

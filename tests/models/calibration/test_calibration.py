@@ -103,7 +103,7 @@ def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answ
     under_cut = np.array(
         [next((at for at in cut if at in up(classes.tree, leaf)), -1) for leaf in best]
     )
-    key: list[object] = under_cut.tolist()
+    key: list[Any] = under_cut.tolist()
     right = np.zeros(n_rows, dtype=bool)
     for new in range(n_rows):
         rest = np.arange(n_rows) != new
