@@ -123,14 +123,15 @@ def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answ
             # The group that the new row is of: its class, some classes below a node, or none.
             groups = own.groups(alpha)
             of = int(groups.of[label[new]])
-            alone = of >= 0 and np.bincount(label[rest])[label[new]] >= 3
-            key[new] = ("alone", int(label[new])) if alone else (int(groups.node[of]), of >= 0)
+            alone = of >= 0 and (label[rest] == label[new]).sum() >= 3
+            own_group = ("class", int(label[new]))
+            key[new] = own_group if alone else ("node", int(groups.node[of])) if of >= 0 else None
             assert of < 0 or label[new] in groups.members[of]
         (classes_held,) = held(own, classes, probability[[new]], alpha)
         right[new] = int(label[new]) in classes_held
     for each in set(key):
         members = np.array([other == each for other in key])
-        if per == "subtree" or each[1]:
+        if each is not None:
             assert Fraction(int(right[members].sum()), int(members.sum())) >= Fraction(3, 4)
 
 
