@@ -15,7 +15,17 @@ TABLES = (
     *("quality", "purity", "linkage", "words", "margins", "sphere", "calibration", "tasks", "rmlr"),
     *("classifiers", "labelled", "views", "supervision", "completion"),
     *("attributes", "splits", "momentum", "l2h_tables", "logits_kinds", "deep"),
-    *("turns", "endurance", "consensus", "support", "trust", "drift", "hac_defaults", "levels"),
+    *(
+        "turns",
+        "endurance",
+        "consensus",
+        "support",
+        "trust",
+        "sure",
+        "drift",
+        "hac_defaults",
+        "levels",
+    ),
     *("defaults", "gpu_steps"),
     *("client", "costs", "class_trees", "placements", "names", "layers", "papers"),
 )

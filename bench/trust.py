@@ -36,7 +36,6 @@ from models.calibration.calibration import (
     distance_losses,
     fewest_rows,
     group_quantiles,
-    probabilities,
     quantile,
 )
 from models.calibration.class_rows import label_errors
@@ -51,7 +50,8 @@ from models.calibration.climbing import (
     groups_at,
     scores,
 )
-from models.calibration.fit import fitted_temperature
+from models.calibration.probabilities import probabilities
+from models.calibration.temperature import fitted_temperature
 from models.inputs.data import Data
 from models.registry import method
 from models.tree.cut import clusters

@@ -27,9 +27,9 @@ from bench import Size, real_data
 from bench.report import Report
 from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int
-from models.calibration.calibration import probabilities
-from models.calibration.fit import fitted_temperature
 from models.calibration.pair_needs import PairNeeds, pair_needs
+from models.calibration.probabilities import probabilities
+from models.calibration.temperature import fitted_temperature
 from models.tree.build import from_parents, from_partition
 from models.tree.tree import Tree
 

@@ -356,8 +356,8 @@ def _calibration(calibration: Calibration, origin: Origin) -> Sections:
     ]
     if result["n_groups"] > 1:
         found.append(
-            f"{result['n_promised']:,} of {_n(result['n_groups'], 'group')} have rows enough for "
-            "a promise of their own."
+            f"{result['n_promised']:,} of {_n(result['n_groups'], 'group')} have a promise, "
+            "their own or shared."
         )
     if result["n_suspects"]:
         found.append(f"{_n(result['n_suspects'], 'label')} look wrong.")

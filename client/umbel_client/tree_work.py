@@ -144,6 +144,9 @@ class TreeWork(TreeParts):
         per: Literal["all", "subtree", "class"] | None = None,
         answer: Literal["node", "set"] | None = None,
         score: Literal["lac", "aps"] | None = None,
+        most_nodes: int | None = None,
+        abstains: bool | None = None,
+        relearn: bool | None = None,
         costs: Input | None = None,
         cut: Mapping[str, float] | None = None,
         temperature: float | None = None,
@@ -164,9 +167,10 @@ class TreeWork(TreeParts):
         `predict`. alpha : 0.1 by default; of `miss` the probability that an answer does not hold
         the class, of `distance` and `cost` the expected loss. per : whether that holds over all
         rows, for each subtree of `cut` (`{"k": 10}`), or for each class. answer : the deepest
-        `node`, or the smallest `set` of nodes by a `score`. costs : of each class (row) taken for
-        each other. temperature : in place of a fitted one, for which `temperature_share` of the
-        rows, drawn by `seed`, are used.
+        `node`, or the smallest `set` of nodes by a `score`, at most `most_nodes`, and none where it
+        `abstains`. relearn : whether rows that fit the temperature also correct the model. costs :
+        of each class (row) taken for each other. temperature : in place of a fitted one, for which
+        `temperature_share` of the rows, drawn by `seed`, are used.
 
         UmbelWarning for what is not promised. Raises InputError, TooFewRows, UnknownLabel,
         CannotPredict, WaitTimeout, JobCancelled.
@@ -180,6 +184,9 @@ class TreeWork(TreeParts):
             "per": per,
             "answer": answer,
             "score": score,
+            "most_nodes": most_nodes,
+            "abstains": abstains,
+            "relearn": relearn,
             "cut": cut,
             "temperature": temperature,
             "temperature_share": temperature_share,

@@ -5,8 +5,9 @@ All scores are kept, so that any alpha has its own threshold. Thresholds of grou
 - `all`: one.
 - `subtree`: one for each node of a cut. With too few rows it is infinite, and its rows are answered
   by the root, which keeps the promise.
-- `class`: one for each class. Too few rows would need the root wherever such a class is not under
-  the answer, so these classes have the threshold of all rows, and no promise of their own.
+- `class`: one for each class. Classes with too few rows share one with those nearest in the tree
+  (`sharing`), and the promise for their rows together. Where even all of these are too few, they
+  have the threshold of all rows, and no promise.
 
 The threshold is the exact one of split conformal prediction. Given n exchangeable scores and one
 more, the latter is at most the k-th smallest of the n with probability at least k / (n + 1),
@@ -25,7 +26,7 @@ most alpha. That needs a loss which never rises while the answer climbs; the two
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, floor
@@ -33,9 +34,10 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from scipy.special import betaincinv
 
 from models.answers.beside_tree import ClassScores
-from models.arrays import Array, Float, Int, Mask, row_blocks
+from models.arrays import Array, Float, Int, Mask
 from models.calibration.climbing import (
     LEAF,
     ClassTree,
@@ -43,14 +45,17 @@ from models.calibration.climbing import (
     TreeProbabilities,
     answers,
     answers_by_class,
+    bounded_scores,
     class_scores,
     class_sets,
     fewest_nodes,
     groups_at,
     steps_of,
 )
+from models.calibration.probabilities import probability_blocks
+from models.calibration.relearning import Relearning
+from models.calibration.sharing import ClassGroups
 from models.errors import UsageError
-from models.numerics.rows import log_softmax
 from models.parameters import Exact
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
@@ -66,15 +71,14 @@ class CalibrationTerms(Exact):
     loss: Loss = Field(
         "miss",
         description="What is kept under `alpha`. `miss`: the probability that an answer does not "
-        "hold the true class. `distance`: the expected number of edges from the answer up to the "
-        "node that does. `cost`: the expected cost of the true class for the class under the "
-        "answer that it is cheapest taken for, by `costs`.",
+        "hold the true class. `distance`: the expected edges from the answer up to the node that "
+        "does. `cost`: the expected cost of the class under it that is cheapest, by `costs`.",
     )
     per: Per = Field(
         "all",
         description="For whom it holds. `all`: over all rows. `subtree`: for the rows whose most "
-        "probable class lies under each node of `cut`. `class`: for the rows of each true class "
-        "that has enough of them.",
+        "probable class lies under each node of `cut`. `class`: for the rows of each true class; "
+        "classes with few rows share it with those nearest in the tree.",
     )
     answer: Answer = Field(
         "node",
@@ -83,22 +87,33 @@ class CalibrationTerms(Exact):
     )
     score: SetScore = Field(
         "lac",
-        description="For `set`: which classes are in it. `lac`: classes of at least some "
-        "probability; the smallest sets. `aps`: the most probable ones up to some sum; rows that "
-        "are hard get larger sets.",
+        description="For `set`. `lac`: classes of at least some probability; the smallest sets. "
+        "`aps`: the most probable ones up to some sum; larger sets for hard rows.",
+    )
+    most_nodes: int | None = Field(
+        None, ge=1, le=1000, description="For `set`: the most nodes of a set."
+    )
+    abstains: bool = Field(
+        False,
+        description="For `set`: no nodes where no class is likely enough. Else the most probable "
+        "one is always held.",
+    )
+    relearn: bool = Field(
+        False,
+        description="Combine the model's probabilities with discriminants of them, which the rows "
+        "of the temperature teach.",
     )
     alpha: float = Field(
         0.1,
         gt=0,
         le=1e9,
         allow_inf_nan=False,
-        description="For `miss` a probability below 1; else a number of edges, or a cost. "
-        "Predictions may ask for another.",
+        description="For `miss` below 1; else edges, or a cost. Predictions may ask for another.",
     )
     temperature: Literal["fit"] | float = Field(
         "fit",
-        description="What scores are divided by before they become probabilities. `fit`: the one "
-        "of largest likelihood, by rows that then set no threshold. A number: this one.",
+        description="What scores are divided by. `fit`: the one of largest likelihood, by rows "
+        "that then set no threshold.",
     )
     temperature_share: float = Field(
         0.2,
@@ -115,10 +130,13 @@ class CalibrationTerms(Exact):
             raise ValueError(f"alpha is {self.alpha:g}; the probability of a miss is below 1")
         if self.loss != "miss" and (self.per != "all" or self.answer != "node"):
             raise ValueError(f"the loss {self.loss} is kept over all rows, by single nodes alone")
-        if self.answer != "set" and "score" in given:
-            raise ValueError("score is that of sets: give `answer` set too")
+        of_sets = given & {"score", "most_nodes", "abstains"}
+        if self.answer != "set" and of_sets:
+            raise ValueError(f"{sorted(of_sets)[0]} is that of sets: give `answer` set too")
         if self.temperature != "fit" and not 2.0**-10 <= self.temperature <= 2.0**10:
             raise ValueError("temperature is 'fit' or a number from 1/1024 to 1024")
+        if self.temperature != "fit" and self.relearn:
+            raise ValueError("relearn needs the rows that fit a temperature: leave it 'fit'")
         if self.temperature != "fit" and given & {"temperature_share", "seed"}:
             raise ValueError("a temperature that is given needs no rows: leave out its share, seed")
         return self
@@ -282,17 +300,13 @@ def group_quantiles(scores: Float, group: Int, n_groups: int, alpha: float) -> F
     return threshold
 
 
-BLOCK = 1 << 20
-"""Values of rows x nodes at a time: 8 MiB, of which there are about ten."""
-
-
 @dataclass(frozen=True, slots=True)
 class NodeAnswers:
     """Nodes that hold the true class, as promised.
 
-    start, node : row i has nodes `node[start[i]:start[i + 1]]`. depth : (n_rows,) edges from the
-    root to the highest of them. n_classes : (n_rows,) classes under them. mass : (n_rows,) their
-    probability.
+    start, node : row i has nodes `node[start[i]:start[i + 1]]`, none where it abstains. depth :
+    (n_rows,) edges from the root to the highest of them, -1 without one. n_classes : (n_rows,)
+    classes under them. mass : (n_rows,) their probability. promise : what holds, in words.
     """
 
     start: Int
@@ -300,6 +314,7 @@ class NodeAnswers:
     depth: Int
     n_classes: Int
     mass: Float
+    promise: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -309,7 +324,8 @@ class Calibration:
     terms : the promise. temperature : what scores are divided by. node : (n_classes,) of each
     class. start, score : group g has the scores `score[start[g]:start[g + 1]]`, ascending; none
     where a risk is controlled. cut : (n_groups,) the nodes of subtrees; else empty. by_edges : as
-    of `ClassScores`. risk : the losses, where they are controlled.
+    of `ClassScores`. risk : the losses, where they are controlled. parent : (n_nodes,) of the tree,
+    by which classes share thresholds; empty where they do not. relearning : what rows taught.
     """
 
     terms: CalibrationTerms
@@ -320,6 +336,8 @@ class Calibration:
     cut: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     by_edges: bool = False
     risk: RiskCurve | None = None
+    parent: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    relearning: Relearning | None = None
 
     @property
     def n_groups(self) -> int:
@@ -330,12 +348,56 @@ class Calibration:
         """(n_groups,) calibration rows."""
         return np.diff(self.start)
 
+    def groups(self, alpha: float) -> ClassGroups:
+        """Groups whose scores set one threshold together: classes share one, other groups do not.
+
+        Meaningless where a risk is controlled.
+        """
+        fewest, n_rows = fewest_rows(alpha), self.n_rows_of_group
+        if self.terms.per == "class" and self.parent.size:
+            return ClassGroups.below_nodes(self.parent, self.node, n_rows, fewest)
+        own = np.flatnonzero(n_rows >= fewest)
+        of = np.full(self.n_groups, -1, dtype=np.int64)
+        of[own] = np.arange(own.size)
+        nodes = {"all": np.zeros(1, dtype=np.int64), "class": self.node}
+        at = nodes.get(self.terms.per, self.cut)
+        return ClassGroups(of, at[own], list(own[:, None]))
+
     def promised(self, alpha: float) -> Mask:
-        """(n_groups,) whether a group has its own promise that says more than the root."""
+        """(n_groups,) whether a group has a promise, its own or shared, that says more than the
+        root."""
         if self.risk is not None:
             return np.ones(1, dtype=np.bool_)
-        enough: Mask = self.n_rows_of_group >= fewest_rows(alpha)
+        enough: Mask = self.groups(alpha).of >= 0
         return enough
+
+    def held(self, alpha: float) -> tuple[Float, Float, Float]:
+        """(n_groups,) the share of new rows of each group that is held on average, k / (n + 1), and
+        the ends of the interval that holds it with 95 % given the calibration rows: Beta(k, n + 1 -
+        k). All are lower bounds where scores tie, and NaN without a promise.
+        """
+        groups = self.groups(alpha)
+        n_rows = np.array([self.n_rows_of_group[own].sum() for own in groups.members], dtype=float)
+        place = np.array([rank(int(n), alpha) for n in n_rows.tolist()], dtype=float)
+        ends = (betaincinv(place, n_rows + 1 - place, end) for end in (0.025, 0.975))
+        low, high = (np.append(each, np.nan)[groups.of] for each in ends)
+        return np.append(place / (n_rows + 1), np.nan)[groups.of], low, high
+
+    def promise(self, alpha: float) -> str:
+        """What holds of answers at a bound, in words."""
+        terms = self.terms
+        if terms.loss != "miss":
+            what = "edges up to the class" if terms.loss == "distance" else "cost"
+            return f"At most {alpha:g} expected: {what}."
+        text = f"Holds the class with probability at least {float(1 - exact_alpha(alpha)):g}"
+        if terms.per == "all":
+            return f"{text}."
+        promised = self.promised(alpha)
+        of = "each class" if terms.per == "class" else "each subtree"
+        if terms.per == "class" and (self.n_rows_of_group < fewest_rows(alpha))[promised].any():
+            of = "each class, or of those that share a threshold"
+        some = "" if promised.all() else f" ({int(promised.sum())} of {promised.size})"
+        return f"{text}, for rows of {of}{some}."
 
     def thresholds(self, alpha: float) -> Float:
         """(n_groups,) threshold of each group.
@@ -353,12 +415,18 @@ class Calibration:
                 needed=needed,
                 n_rows=int(n_rows.max()),
             )
-        group = np.repeat(np.arange(self.n_groups), n_rows)
-        own = group_quantiles(self.score, group, self.n_groups, alpha)
         if self.terms.per == "subtree":
-            return own
-        pooled = quantile(self.score, alpha)
-        return np.where(self.promised(alpha), own, pooled)
+            group = np.repeat(np.arange(self.n_groups), n_rows)
+            return group_quantiles(self.score, group, self.n_groups, alpha)
+        groups, start = self.groups(alpha), self.start
+        of_groups = [
+            quantile(
+                np.concatenate([self.score[start[one] : start[one + 1]] for one in own.tolist()]),
+                alpha,
+            )
+            for own in groups.members
+        ]
+        return np.append(of_groups, quantile(self.score, alpha))[groups.of]
 
     def answers(
         self, tree: Tree, scores: ClassScores, alpha: float, progress: Progress = silent
@@ -371,10 +439,11 @@ class Calibration:
         thresholds = self.thresholds(alpha)
         counts, nodes = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
         masses: list[Float] = [np.zeros(0)]
-        for probability, chosen in probability_blocks(scores, self.temperature, tree.n_nodes):
+        scores, temperature = self.scored(scores)
+        for probability, chosen in probability_blocks(scores, temperature, tree.n_nodes):
             progress(chosen.stop / scores.n_rows, "answering")
             rows = TreeProbabilities.of(classes, probability)
-            start, node = self._nodes(rows, probability, thresholds)
+            start, node = self.nodes(rows, probability, thresholds)
             count = np.diff(start)
             row = np.repeat(np.arange(rows.n_rows), count)
             counts.append(count)
@@ -385,21 +454,35 @@ class Calibration:
         row = np.repeat(np.arange(scores.n_rows), np.diff(start))
         depth = np.full(scores.n_rows, np.iinfo(np.int64).max)
         np.minimum.at(depth, row, tree.depth[node])
+        depth[np.diff(start) == 0] = -1
         n_classes = np.bincount(row, classes.n_under[node], scores.n_rows).astype(np.int64)
-        return NodeAnswers(start, node, depth, n_classes, np.concatenate(masses))
+        promise = self.promise(alpha)
+        return NodeAnswers(start, node, depth, n_classes, np.concatenate(masses), promise)
 
-    def _nodes(
+    def scored(self, scores: ClassScores) -> tuple[ClassScores, float]:
+        """The scores that answers are by, and their temperature."""
+        if self.relearning is None:
+            return scores, self.temperature
+        return self.relearning.applied(scores), 1.0
+
+    def nodes(
         self, rows: TreeProbabilities, probability: Float, thresholds: Float
     ) -> tuple[Int, Int]:
+        """Row i is answered by `node[start[i]:start[i + 1]]`; thresholds : (n_groups,)."""
         per = self.terms.per
         if per == "subtree":
             # A row under no node of the cut is in the last group, which has no threshold.
             group = groups_at(rows.classes.tree, rows, self.cut)
             thresholds = np.append(thresholds, np.inf)[group]
         if self.terms.answer == "set":
-            score = class_scores(probability, self.terms.score)
+            score = set_scores(self.terms, rows.classes, probability)
             limit = thresholds[:, None] if per == "subtree" else thresholds
-            return fewest_nodes(rows.classes, class_sets(probability, score, limit))
+            within = class_sets(probability, score, limit, abstains=self.terms.abstains)
+            if per == "class" and self.terms.most_nodes is not None:
+                # By thresholds that differ, classes need not enter in the order of their scores.
+                alone = np.where(within, 0.0, 1.0)
+                within = bounded_scores(rows.classes, alone, self.terms.most_nodes) <= 0.0
+            return fewest_nodes(rows.classes, within)
         if per == "class":
             node = answers_by_class(rows, thresholds)
         else:
@@ -407,14 +490,9 @@ class Calibration:
         return np.arange(rows.n_rows + 1), node
 
 
-def probability_blocks(
-    scores: ClassScores, temperature: float, n_nodes: int
-) -> Iterator[tuple[Float, slice]]:
-    """(n, n_classes) probabilities of consecutive rows, and which rows they are."""
-    for rows in row_blocks(scores.n_rows, max(scores.n_classes, n_nodes), BLOCK):
-        yield probabilities(scores.read(rows.start, rows.stop), temperature), rows
-
-
-def probabilities(scores: Array, temperature: float) -> Float:
-    """(n, n_classes) softmax of the scores at a temperature."""
-    return np.exp(log_softmax(scores / temperature))
+def set_scores(terms: CalibrationTerms, classes: ClassTree, probability: Float) -> Float:
+    """(n, n_classes) the score of each class for sets."""
+    scores = class_scores(probability, terms.score)
+    if terms.most_nodes is None:
+        return scores
+    return bounded_scores(classes, scores, terms.most_nodes)

@@ -29,8 +29,8 @@ import numpy as np
 
 from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Array, Float, Int
-from models.calibration.calibration import probability_blocks
 from models.calibration.climbing import ClassTree
+from models.calibration.probabilities import probability_blocks
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets

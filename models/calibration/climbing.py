@@ -254,14 +254,50 @@ def class_scores(probability: Array, score: SetScore) -> Float:
     return result
 
 
-def class_sets(probability: Array, scores: Float, threshold: Array | float) -> Mask:
+def bounded_scores(classes: ClassTree, scores: Float, most_nodes: int) -> Float:
+    """(n, n_classes) the scores at which classes enter sets of at most `most_nodes` nodes.
+
+    Classes join a row's set by rising score. Where its nodes become too many, two neighbours give
+    way to the lowest node over both, of all pairs the one that adds the fewest classes; what it
+    adds enters at that score. So sets only grow, and those up to any threshold have at most so many
+    nodes: the quantile of such scores keeps the promise as that of any others (the aim is that of
+    Mortier et al., "Conformal prediction in hierarchical classification with constrained
+    representation complexity", 2025; the growing sets are this project's). A class at an inner
+    node brings all that are below it. O(n n_classes (log n_classes + most_nodes depth)).
+    """
+    from models.calibration.loops import entered
+
+    tree = classes.tree
+    place = np.empty(classes.n_classes, dtype=np.int64)
+    place[classes.order] = np.arange(classes.n_classes)
+    own = np.ascontiguousarray(scores, dtype=np.float64)
+    entry = np.empty_like(own)
+    entered(
+        own,
+        np.argsort(own, axis=1, kind="stable"),
+        classes.node.astype(np.int64),
+        place,
+        tree.parent.astype(np.int64),
+        tree.depth.astype(np.int64),
+        classes.start.astype(np.int64),
+        classes.end.astype(np.int64),
+        most_nodes,
+        entry,
+    )
+    return entry
+
+
+def class_sets(
+    probability: Array, scores: Float, threshold: Array | float, *, abstains: bool = False
+) -> Mask:
     """(n, n_classes) which classes are in the set of each row.
 
     threshold : one, or (n_classes,) one a class. The most probable class is always in, so that no
-    set is empty: that can only add to what the sets hold.
+    set is empty: that can only add to what the sets hold. abstains : it is not; sets may be empty.
     """
     within: Mask = scores <= threshold
-    within[np.arange(within.shape[0]), probability.argmax(axis=1)] = True
+    if not abstains:
+        within[np.arange(within.shape[0]), probability.argmax(axis=1)] = True
     return within
 
 

@@ -1,9 +1,8 @@
 """A calibration fitted to rows with known classes that the model has not seen.
 
-`fitted_temperature` fits one temperature for all logits (Guo, Pleiss, Sun and Weinberger, "On
-calibration of modern neural networks", ICML 2017) to some of the rows, drawn by the seed. Only the
-others set thresholds: a guarantee of conformal prediction needs scores that treat calibration rows
-and new rows alike.
+One temperature for all logits, and discriminants where `relearn` is set, are fitted to some of the
+rows, drawn by the seed. Only the others set thresholds: a guarantee of conformal prediction needs
+scores that treat calibration rows and new rows alike.
 
 `selective_curve` gives what every threshold would answer, and how often that is wrong. The idea is
 the curve of risk and coverage of Goren, Galil and El-Yaniv (NeurIPS 2024); the two axes are defined
@@ -16,7 +15,7 @@ not hold the label; the root is never wrong, so it falls from that of the most p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 import numpy as np
@@ -24,93 +23,30 @@ import numpy as np
 from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int
 from models.calibration.calibration import (
-    BLOCK,
     Calibration,
     CalibrationTerms,
     RiskCurve,
     cost_losses,
     distance_losses,
     fewest_rows,
-    probability_blocks,
+    set_scores,
 )
 from models.calibration.climbing import (
     LEAF,
     ClassTree,
     TreeProbabilities,
-    class_scores,
     groups_at,
     scores,
     steps_of,
 )
 from models.calibration.climbing import scores as node_scores
+from models.calibration.probabilities import BLOCK, probability_blocks
+from models.calibration.relearning import Relearning
+from models.calibration.temperature import Temperature, fitted_temperature
 from models.errors import UsageError, listed
-from models.numerics.rows import log_softmax
 from models.running import budget
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
-
-LOWEST, HIGHEST = 2.0**-10, 2.0**10
-"""Where a temperature ends for which the likelihood has no maximum."""
-_STEPS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Temperature:
-    """value : what logits are divided by. before, after : mean negative log likelihood of the rows
-    in nats, at 1 and at the value. at_bound : the likelihood still rises there, as it does when
-    every row is right or none is better than chance.
-    """
-
-    value: float
-    before: float
-    after: float
-    at_bound: bool
-
-
-def fitted_temperature(logits: Array, label: Int) -> Temperature:
-    """The temperature of largest likelihood between `LOWEST` and `HIGHEST`.
-
-    logits : (n, n_classes), finite. label : (n,) classes. The negative log likelihood is convex in
-    the inverse temperature b, with slope mean(sum_k softmax(b z)_k z_k - z_y), so the root is
-    bisected in log b. O(n n_classes) for each of 60 steps. Raises UsageError without rows.
-    """
-    if not label.shape[0]:
-        raise UsageError("A temperature needs at least one row.", code="too-few-rows", needed=1)
-    # With halves, no difference of finite numbers overflows.
-    shifted = logits / 2.0
-    shifted = shifted - shifted.max(axis=1, keepdims=True)
-    rows = np.arange(label.shape[0])
-
-    def likelihood(inverse: float) -> float:
-        return float(-log_softmax(_scaled(shifted, inverse))[rows, label].mean())
-
-    def slope(inverse: float) -> float:
-        probability = np.exp(log_softmax(_scaled(shifted, inverse)))
-        with np.errstate(over="ignore"):  # an infinite slope has the right sign
-            excess = (probability * shifted).sum(axis=1) - shifted[rows, label]
-            return float(excess.mean())
-
-    low, high = np.log(1 / HIGHEST), np.log(1 / LOWEST)
-    flat = slope(float(np.exp(low))) >= 0
-    steep = slope(float(np.exp(high))) <= 0
-    if flat or steep:
-        best = low if flat else high
-    else:
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            if slope(float(np.exp(middle))) > 0:
-                high = middle
-            else:
-                low = middle
-        best = (low + high) / 2
-    inverse = float(np.exp(best))
-    return Temperature(1 / inverse, likelihood(1.0), likelihood(inverse), bool(flat or steep))
-
-
-def _scaled(halves: Float, inverse: float) -> Float:
-    """Capped where a difference would overflow: its probability is 0 long before."""
-    with np.errstate(over="ignore"):
-        return np.maximum(halves * (2 * inverse), -1e300)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +139,7 @@ class FittedCalibration:
     calibration: Calibration
     temperature: Temperature | None
     curve: SelectiveCurve
+    sizes: AnswerSizes
     n_rows: int
     n_temperature: int
     n_unlabelled: int
@@ -242,9 +179,15 @@ def fitted_calibration(
         value = temperature.value
     else:
         value = float(terms.temperature)
+    relearning = None
+    used, at = scores, value
+    if terms.relearn:
+        rng = np.random.default_rng([terms.seed, 1])
+        relearning = Relearning.of(_taken(scores, fitting), label[fitting], value, rng)
+        used, at = relearning.applied(scores), 1.0
 
     def blocks(begin: float, stage: str) -> Iterator[tuple[Float, Int]]:
-        for probability, rows in probability_blocks(scores, value, tree.n_nodes):
+        for probability, rows in probability_blocks(used, at, tree.n_nodes):
             progress(begin + 0.3 * rows.stop / scores.n_rows, stage)
             kept = setting[rows]
             if kept.any():
@@ -259,14 +202,20 @@ def fitted_calibration(
         risk = RiskCurve.of(row_blocks(0.6, "scoring"), classes, loss)
         none = np.zeros(0)
         start = np.zeros(2, dtype=np.int64)
-        calibration = Calibration(terms, value, scores.node, start, none, risk=risk)
+        calibration = Calibration(
+            terms, value, scores.node, start, none, risk=risk, relearning=relearning
+        )
     else:
-        calibration = _scored(terms, value, scores, blocks(0.6, "scoring"), classes, cut)
-    calibration.thresholds(terms.alpha)
+        calibration = replace(
+            _scored(terms, value, scores, blocks(0.6, "scoring"), classes, cut),
+            relearning=relearning,
+        )
+    sizes = _sizes(calibration, classes, blocks(0.8, "answering"))
     return FittedCalibration(
         calibration,
         temperature,
         curve,
+        sizes,
         n_rows,
         n_temperature,
         scores.n_rows - labelled.shape[0],
@@ -290,9 +239,10 @@ def _scored(
         if terms.answer == "node":
             every.append(node_scores(rows, label))
         else:
-            of_class = class_scores(probability, terms.score)[np.arange(rows.n_rows), label]
-            # The most probable class is in every set.
-            of_class[probability.argmax(axis=1) == label] = LEAF
+            of_class = set_scores(terms, classes, probability)[np.arange(rows.n_rows), label]
+            if not terms.abstains:
+                # The most probable class is in every set.
+                of_class[probability.argmax(axis=1) == label] = LEAF
             every.append(of_class)
         if terms.per == "class":
             groups.append(label)
@@ -305,7 +255,57 @@ def _scored(
     order = np.lexsort((score, group))
     order = order[group[order] >= 0]
     start = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
-    return Calibration(terms, temperature, scores.node, start, score[order], nodes, scores.by_edges)
+    return Calibration(
+        terms,
+        temperature,
+        scores.node,
+        start,
+        score[order],
+        nodes,
+        scores.by_edges,
+        parent=classes.tree.parent.astype(np.int64),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSizes:
+    """What the rows that set thresholds are answered by.
+
+    n_classes, low, high : mean classes of an answer, and its 95 % interval (normal). n_nodes : mean
+    nodes. abstained : share of rows without a node. by_class : (n_classes,) mean classes of the
+    answers to rows of each class, NaN without a row.
+    """
+
+    n_classes: float
+    low: float
+    high: float
+    n_nodes: float
+    abstained: float
+    by_class: Float
+
+
+def _sizes(
+    calibration: Calibration, classes: ClassTree, blocks: Iterator[tuple[Float, Int]]
+) -> AnswerSizes:
+    """Raises UsageError as `thresholds`. O(n n_nodes)."""
+    thresholds = calibration.thresholds(calibration.terms.alpha)
+    n_classes, n_nodes, labels = ([np.zeros(0, dtype=np.int64)] for _ in range(3))
+    for probability, label in blocks:
+        rows = TreeProbabilities.of(classes, probability)
+        start, node = calibration.nodes(rows, probability, thresholds)
+        row = np.repeat(np.arange(rows.n_rows), np.diff(start))
+        under = np.bincount(row, classes.n_under[node], rows.n_rows)
+        n_classes.append(under.astype(np.int64))
+        n_nodes.append(np.diff(start))
+        labels.append(label)
+    size, of, label = (np.concatenate(each) for each in (n_classes, n_nodes, labels))
+    count = np.bincount(label, minlength=classes.n_classes)
+    with np.errstate(invalid="ignore"):
+        by_class = np.bincount(label, size, classes.n_classes) / count
+    mean = float(size.mean())
+    off = 1.96 * float(size.std()) / np.sqrt(size.size)
+    abstained = float((of == 0).mean())
+    return AnswerSizes(mean, mean - off, mean + off, float(of.mean()), abstained, by_class)
 
 
 def _taken(scores: ClassScores, rows: Int) -> Float:
@@ -407,12 +407,17 @@ def _warnings(
         )
     weak = ~calibration.promised(terms.alpha)
     needed = 0 if calibration.risk is not None else fewest_rows(terms.alpha)
-    if terms.per == "class" and weak.any():
-        yield (
-            f"{int(weak.sum())} of {weak.shape[0]} classes have fewer than the {needed} rows that "
-            f"alpha {terms.alpha:g} needs ({_named(tree, node[weak])}): they have the threshold of "
-            "all rows, and no promise of their own."
-        )
+    if terms.per == "class":
+        few = calibration.n_rows_of_group < needed
+        for some, what in (
+            (few & ~weak, "they share thresholds with those nearest in the tree, and the promise."),
+            (weak, "they have the threshold of all rows, and no promise of their own."),
+        ):
+            if some.any():
+                yield (
+                    f"{int(some.sum())} of {some.shape[0]} classes have fewer than the {needed} "
+                    f"rows that alpha {terms.alpha:g} needs ({_named(tree, node[some])}): {what}"
+                )
     if terms.per == "subtree" and weak.any():
         yield (
             f"{int(weak.sum())} of {weak.shape[0]} subtrees have fewer than the {needed} rows that "

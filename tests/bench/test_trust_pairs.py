@@ -6,8 +6,8 @@ import numpy as np
 
 from bench.trust_pairs import Ranked, by_means, pairs_tree, world
 from models.answers.beside_tree import ClassScores
-from models.calibration.calibration import probabilities
 from models.calibration.pair_needs import pair_needs
+from models.calibration.probabilities import probabilities
 
 
 def test_confusions_of_too_few_rows_come_before_those_that_stay() -> None:

@@ -77,9 +77,10 @@ class CalibratedAnswers:
         return {
             "nodes": pa.LargeListArray.from_arrays(start, pa.array(own.node, pa.int64())),
             "node_names": pa.LargeListArray.from_arrays(start, _texts(self.name, self.code)),
-            "depth": pa.array(own.depth, pa.int64()),
+            "depth": pa.array(own.depth, pa.int64(), mask=own.depth < 0),
             "n_classes": pa.array(own.n_classes, pa.int64()),
             "mass": pa.array(np.minimum(own.mass, 1.0), pa.float64()),
+            "promise": _texts([own.promise], np.zeros(own.depth.shape[0], dtype=np.int64)),
         }
 
 

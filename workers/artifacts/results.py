@@ -23,7 +23,7 @@ tables.json         a classifier's evaluation: {"level": [{...}, ...], ...}, the
 calibration.safetensors
                     what a calibration keeps; its metadata entry `umbel` is JSON: {"terms",
                     "temperature", "by_edges", "risk": {"worst", "n_rows"}}
-groups.arrow        a calibration's groups: node, name, n_rows, threshold, promised
+groups.arrow        a calibration's groups: node, name, n_rows, threshold, promised, and more
 curve.arrow         its selective curve: threshold, coverage, error, depth
 moves.arrow         what two samples differ in, the surest first: aspect, node, name, parent,
                     parent_name, direction, before, after, low, high, p_value, n_before, n_after,
@@ -60,6 +60,7 @@ import numpy.typing as npt
 from models.answers.learned_steps import LearnedStep
 from models.arrays import Array, Arrays, Int
 from models.calibration.calibration import Calibration, CalibrationTerms, RiskCurve
+from models.calibration.relearning import Relearning
 from models.method import Model
 from models.preprocess.pipeline import Pipeline
 from models.tree.tree import Tree
@@ -380,19 +381,22 @@ def save_agreement(bits: Array, folder: Path) -> None:
 
 def save_calibration(calibration: Calibration, folder: Path) -> None:
     """Write a calibration."""
-    risk = calibration.risk
+    risk, learned = calibration.risk, calibration.relearning
     arrays = {
         "node": calibration.node,
         "start": calibration.start,
         "score": calibration.score,
         "cut": calibration.cut,
         **({} if risk is None else {"threshold": risk.threshold, "total": risk.total}),
+        "parent": calibration.parent,
+        **({} if learned is None else {"weight": learned.weight, "bias": learned.bias}),
     }
     facts = {
         "terms": calibration.terms.model_dump(exclude_unset=True),
         "temperature": calibration.temperature,
         "by_edges": calibration.by_edges,
         "risk": None if risk is None else {"worst": risk.worst, "n_rows": risk.n_rows},
+        "relearning": None if learned is None else learned.temperature,
     }
     _save(arrays, folder / CALIBRATION, {_FACTS: json.dumps(facts)})
 
@@ -402,7 +406,7 @@ def load_calibration(path: Path) -> Calibration:
     entries, arrays = _mapped(path)
     facts = json.loads(entries["__metadata__"][_FACTS])
     own = {name: np.array(array) for name, array in arrays.items()}
-    risk = facts["risk"]
+    risk, learned = facts["risk"], facts.get("relearning")
     return Calibration(
         CalibrationTerms.model_validate(facts["terms"]),
         facts["temperature"],
@@ -412,6 +416,11 @@ def load_calibration(path: Path) -> Calibration:
         own["cut"],
         facts["by_edges"],
         None if risk is None else RiskCurve(own["threshold"], own["total"], **risk),
+        # Calibrations of earlier versions share no thresholds and teach nothing.
+        own.get("parent", np.zeros(0, dtype=np.int64)),
+        None
+        if learned is None
+        else Relearning(own["weight"], own["bias"], learned, facts["temperature"]),
     )
 
 

@@ -30,7 +30,7 @@ from workers.work.sources import Source
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from models.calibration.calibration import Calibration, NodeAnswers
+    from models.calibration.calibration import NodeAnswers
     from models.calibration.class_rows import LabelErrors
     from models.calibration.fit import FittedCalibration
     from models.calibration.pair_needs import PairNeeds
@@ -126,7 +126,7 @@ def _calibrated(
     )
     progress(0.95, "writing")
     results.save_calibration(fitted.calibration, folder)
-    thresholds = _save_groups(fitted.calibration, tree, folder)
+    thresholds = _save_groups(fitted, tree, folder)
     _save_curve(fitted, folder)
     n_suspects = _save_suspects(
         label_errors(tree, scores, labels, fitted.calibration.temperature),
@@ -166,10 +166,11 @@ def _costs(value: Value | None) -> Array | None:
     return None if value is None else Data({"costs": value}).dense("costs").astype(np.float64)
 
 
-def _save_groups(calibration: Calibration, tree: Tree, folder: Path) -> Array:
+def _save_groups(fitted: FittedCalibration, tree: Tree, folder: Path) -> Array:
     """Write the groups; returns their thresholds at the calibration's own alpha."""
     import pyarrow as pa
 
+    calibration = fitted.calibration
     terms = calibration.terms
     thresholds = calibration.thresholds(terms.alpha)
     nodes = {"all": np.zeros(1, dtype=np.int64), "class": calibration.node}
@@ -183,6 +184,15 @@ def _save_groups(calibration: Calibration, tree: Tree, folder: Path) -> Array:
         "threshold": pa.array(thresholds, pa.float64(), mask=~np.isfinite(thresholds)),
         "promised": pa.array(calibration.promised(terms.alpha)),
     }
+    if risk is None:
+        held = dict(zip(("held", "low", "high"), calibration.held(terms.alpha), strict=True))
+        columns |= {name: pa.array(x, pa.float64(), mask=np.isnan(x)) for name, x in held.items()}
+    if terms.per == "class":
+        groups = calibration.groups(terms.alpha)
+        alone = np.array([own.size < 2 for own in groups.members] + [True])[groups.of]
+        shared, size = np.append(groups.node, -1)[groups.of], fitted.sizes.by_class
+        columns["shared"] = pa.array(shared, pa.int64(), mask=alone)
+        columns["n_classes"] = pa.array(size, pa.float64(), mask=np.isnan(size))
     save_arrow(pa.table(columns), folder / results.GROUPS)
     return thresholds
 
@@ -255,6 +265,11 @@ def _facts(fitted: FittedCalibration, thresholds: Array) -> dict[str, Any]:
     return {
         **terms.model_dump(include={"loss", "per", "answer", "alpha", "seed"}),
         "score": terms.score if terms.answer == "set" else None,
+        "promise": calibration.promise(terms.alpha),
+        "sizes": {
+            name: getattr(fitted.sizes, name)
+            for name in ("n_classes", "low", "high", "n_nodes", "abstained")
+        },
         "n_rows": fitted.n_rows,
         "n_temperature": fitted.n_temperature,
         "n_unlabelled": fitted.n_unlabelled,

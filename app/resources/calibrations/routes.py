@@ -64,12 +64,10 @@ _CHILDREN = {"level": 1}
 async def create_calibration(
     submission: SubmissionDep, tree_id: TreeId, body: CalibrationRequest
 ) -> Work:
-    """Learns from rows with known classes, which the tree's model must not have seen, how deep its
-    answers may go. Predictions that name the calibration then answer by the deepest node, or the
-    fewest nodes, that hold the class of a row with probability at least 1 - `alpha`: over all rows,
-    for each subtree, or for each class; or that keep an expected loss below `alpha`. This holds if
-    new rows are like those given. A share of the rows fits a temperature, the others set the
-    thresholds.
+    """Learns from rows with known classes, which the model must not have seen, how deep answers may
+    go. Predictions that name the calibration answer by the deepest node, or the fewest nodes, that
+    hold a row's class with probability at least 1 - `alpha`, or keep an expected loss below it, if
+    new rows are like those given.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
@@ -177,8 +175,8 @@ async def get_calibration_groups(
     calibration_id: CalibrationId,
     form: Form[Any],
 ) -> Response:
-    """The thresholds of a calibration at its `alpha`: one for all rows, or one for each subtree or
-    class, with the number of its rows and whether that is enough for a promise.
+    """The thresholds of a calibration at its `alpha`: one for all rows, or for each subtree or
+    class, and what it promises.
     """
     return await CALIBRATIONS.table(request, service, tenant, calibration_id, form, results.GROUPS)
 
@@ -203,10 +201,8 @@ async def get_suspected_labels(
     calibration_id: CalibrationId,
     form: Form[Any],
 ) -> Response:
-    """The calibration's rows whose labels look wrong, by confident learning: another class is at
-    least as probable as its average in the rows labelled so. The likeliest errors come first:
-    by the probability of the label over the square root of its median in the rows labelled so.
-    Rows whose most probable class is their label are left out.
+    """The rows whose labels look wrong, by confident learning: another class is at least as
+    probable as its average in the rows labelled so. The likeliest errors come first.
     """
     return await CALIBRATIONS.table(
         request, service, tenant, calibration_id, form, results.SUSPECTS
@@ -234,10 +230,8 @@ async def get_pairs_needing_data(
     calibration_id: CalibrationId,
     form: Form[Any],
 ) -> Response:
-    """Which classes, and which sibling subtrees, more data would tell apart better. Where two
-    overlap by nature, some rows of one are taken for the other whatever the data. A model that has
-    seen enough expects that part by its probabilities, and a classifier that learns from the
-    calibration's other rows cannot avoid it. Pairs are ordered by what exceeds the smaller of both;
-    an excess in few rows counts less. Pairs without confused rows are left out.
+    """Classes, and sibling subtrees, that more data would tell apart better, by falling excess of
+    confused rows over what the model expects and what a classifier that learns from the other rows
+    cannot avoid. Pairs without confused rows are left out.
     """
     return await CALIBRATIONS.table(request, service, tenant, calibration_id, form, results.PAIRS)

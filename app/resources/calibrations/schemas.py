@@ -28,6 +28,8 @@ EXAMPLE: dict[str, Any] = {
         "per": "all",
         "answer": "node",
         "score": None,
+        "promise": "Holds the class with probability at least 0.95.",
+        "sizes": {"n_classes": 1.6, "low": 1.5, "high": 1.7, "n_nodes": 1.0, "abstained": 0.0},
         "alpha": 0.05,
         "seed": 0,
         "n_rows": 800,
@@ -54,7 +56,16 @@ CURVE_EXAMPLE: dict[str, Any] = {
     ],
 }
 GROUPS_EXAMPLE: dict[str, Any] = {
-    "items": [{"node": 3, "name": "rose", "n_rows": 40, "threshold": 0.71, "promised": True}]
+    "items": [
+        {
+            "node": 3,
+            "name": "rose",
+            "n_rows": 40,
+            "threshold": 0.71,
+            "promised": True,
+            "held": 0.951,
+        }
+    ]
 }
 
 SUSPECTS_EXAMPLE: dict[str, Any] = {
@@ -115,13 +126,12 @@ class CalibrationRequest(CalibrationTerms, NewWork):
     )
     costs: MaybeGiven = Field(
         None,
-        description="With `loss` cost: a matrix with a row for each true class and a column for "
-        "the class that it is taken for, in the order of the model's classes; 0 on the diagonal.",
+        description="With `loss` cost: a matrix, a row for each true class and a column for the "
+        "one that it is taken for, in the model's order; 0 on the diagonal.",
     )
     cut: CutBody | None = Field(
         None,
-        description="With `per` subtree: the subtrees, as clusters of the tree; the children of "
-        "the root by default.",
+        description="With `per` subtree: its clusters; by default the root's children.",
     )
 
     @model_validator(mode="after")
@@ -140,6 +150,16 @@ class Likelihood(BaseModel):
     after: float
 
 
+class AnswerSizes(BaseModel):
+    """What the rows that set thresholds are answered by."""
+
+    n_classes: float = Field(description="Mean classes of an answer.")
+    low: float = Field(description="The lower end of its 95 % interval.")
+    high: float
+    n_nodes: float = Field(description="Mean nodes.")
+    abstained: float = Field(description="Share of rows without a node.")
+
+
 class CalibrationResult(BaseModel):
     """What a calibration learned."""
 
@@ -147,17 +167,18 @@ class CalibrationResult(BaseModel):
     per: Per
     answer: Answer
     score: SetScore | None = Field(description="Null for single nodes.")
+    promise: str | None = Field(None, description="What holds of answers, in words.")
+    sizes: AnswerSizes | None = None
     alpha: float
     seed: int
     n_rows: int = Field(description="Rows that set thresholds.")
     n_temperature: int = Field(description="Other rows, which fitted the temperature.")
     n_unlabelled: int = Field(description="Rows without a label, left out.")
     n_groups: int = Field(description="Groups with thresholds: one, subtrees or classes.")
-    n_promised: int = Field(description="Those with rows enough for a promise of their own.")
+    n_promised: int = Field(description="Those with a promise, their own or shared.")
     threshold: float | None = Field(
-        description="At `alpha`. For single nodes: an answer has more mass than this. For sets: "
-        "the largest score of a class in them. -1: the most probable class alone. Null with "
-        "several groups."
+        description="At `alpha`: an answer has more mass than this; of sets the largest score of a "
+        "class in them. -1: the most probable class alone. Null with several groups."
     )
     temperature: float
     likelihood: Likelihood | None = Field(description="Null where the temperature was given.")
@@ -220,7 +241,14 @@ class GroupBody(BaseModel):
     threshold: float | None = Field(
         description="At the calibration's `alpha`; null: its rows are answered by the root."
     )
-    promised: bool = Field(description="Whether it has rows enough for its own promise.")
+    promised: bool = Field(description="Whether its rows are enough, or those it shares with.")
+    held: float | None = Field(None, description="The mean share of new rows held, at least.")
+    low: float | None = Field(None, description="The 95 % interval, given these rows.")
+    high: float | None = None
+    shared: int | None = Field(
+        None, description="The node below which classes share the threshold."
+    )
+    n_classes: float | None = Field(None, description="Mean classes of answers to its class.")
 
 
 class GroupsBody(BaseModel):
@@ -238,17 +266,17 @@ class SuspectBody(BaseModel):
 
     model_config = ConfigDict(title="SuspectedLabel")
 
-    row: int = Field(description="The row's number among the calibration's, from 0.")
+    row: int = Field(description="Its number, from 0.")
     id: str | None = Field(None, description="The row's id, where its table has ids.")
-    label: int = Field(description="The node of the class that it is labelled.")
+    label: int = Field(description="The node of its label.")
     label_name: str | None
-    likely: int = Field(description="The node of the class that it likely is.")
+    likely: int = Field(description="The node of its likely class.")
     likely_name: str | None
     meet: int = Field(description="The node where the two classes part.")
     meet_name: str | None
     of_label: float = Field(description="The probability of the label.")
     of_likely: float = Field(description="That of the likely class.")
-    n_classes: int = Field(description="Classes under `meet`: 2 for two that are siblings alone.")
+    n_classes: int = Field(description="Classes under `meet`.")
 
 
 class SuspectsBody(BaseModel):
@@ -274,21 +302,20 @@ class PairBody(BaseModel):
     meet: int = Field(description="The node where the two part.")
     meet_name: str | None
     n_rows: int = Field(description="Rows labelled as one of the two.")
-    n_confused: int = Field(description="Those whose most probable class is of the other.")
+    n_confused: int = Field(description="Those taken for the other.")
     rate: float = Field(description="Their share.")
     low: float = Field(description="The lower end of its 95 % interval (Jeffreys).")
     high: float
     expected: float | None = Field(
-        description="The share that the model's own probabilities expect: what overlaps by nature "
-        "as far as the model knows. Null for methods without probabilities."
+        description="The share that the model's probabilities expect. Null without probabilities."
     )
     learned: float | None = Field(
-        description="The share that is left where a linear classifier learns from the other rows, "
-        "over the model's probabilities. Null with more than 1024 classes or very few rows."
+        description="The share left by a linear classifier that learns from the other rows. Null "
+        "with more than 1024 classes or very few rows."
     )
     gain: float = Field(
-        description="The mean excess of the share over the smaller of both, given these rows: how "
-        "much more data could take away."
+        description="The mean excess of the share over the smaller of both: what more data could "
+        "take away."
     )
     sure: float = Field(description="The probability that there is an excess.")
 

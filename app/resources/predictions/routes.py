@@ -158,10 +158,8 @@ async def predict(
 ) -> Work:
     """Places new rows, given as the inputs that the tree's method takes: the leaf of each row, the
     path from the root, and the probability of every node on it. Classifiers add the labels, which
-    `threshold` and `confidence` change, and their `top_k` best classes. With `k`, `height` or
-    `level` each row also has its cluster in that cut of the tree; with `calibration` the nodes that
-    hold its class with the probability that this promises. A prediction that takes longer
-    becomes a job whose `result.predictions` is the address of the answer.
+    `threshold` and `confidence` change, and their `top_k` best classes. A prediction that takes
+    longer becomes a job whose `result.predictions` is the address of the answer.
     """
     form = by_accept(accept, FORMS)
     request, service, tenant = submission.request, submission.service, submission.tenant

@@ -24,30 +24,27 @@ class PredictionRequest(Exact, NewWork):
         None,
         ge=0,
         le=MOST_BEST,
-        description="Classifiers only: how many of its best classes each row gets; none by "
-        "default.",
+        description="Classifiers only: how many best classes each row gets.",
     )
     threshold: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="Classifiers only: a row's labels are the classes of at least this "
-        "probability, maybe none. By default the best class, or the model's own rule where rows "
-        "may have several.",
+        description="Classifiers only: labels are the classes of at least this probability. By "
+        "default the best class, or the model's own rule.",
     )
     confidence: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="Classifiers only: a row's path ends at the deepest node of at least this "
+        description="Classifiers only: paths end at the deepest node of at least this "
         "probability; by default at a leaf.",
     )
     k: int | None = Field(
         None,
         ge=1,
         le=2**31 - 1,
-        description="Also return the cluster that each row falls into, of the cut of the tree into "
-        "this many clusters.",
+        description="Also give each row's cluster, of the cut into this many.",
     )
     height: float | None = Field(
         None,
@@ -63,16 +60,14 @@ class PredictionRequest(Exact, NewWork):
     calibration: str | None = Field(
         None,
         max_length=200,
-        description="A calibration of this tree: also answer each row by the `nodes` that hold its "
-        "class as the calibration promises.",
+        description="A calibration of this tree: also give the `nodes` that it promises.",
     )
     alpha: float | None = Field(
         None,
         gt=0,
         le=1e9,
         allow_inf_nan=False,
-        description="With `calibration`: the bound that is kept, in place of the calibration's "
-        "own. Its rows may be too few for it.",
+        description="With `calibration`: another bound.",
     )
 
     @model_validator(mode="after")
@@ -115,9 +110,8 @@ class Prediction(BaseModel):
     )
     cluster: int | None = Field(
         None,
-        description="With `k`, `height` or `level`: the cluster that the row falls into, as "
-        "`assignments` numbers it; -1 for noise, null if the path ends above the cut. Methods "
-        "that know noise give it also without a cut, by the leaves.",
+        description="With `k`, `height` or `level`: its cluster, as `assignments` numbers it; -1 "
+        "for noise, null above the cut. Methods that know noise always give it.",
     )
     cluster_node: int | None = Field(
         None,
@@ -129,8 +123,7 @@ class Prediction(BaseModel):
     )
     nodes: list[int] | None = Field(
         None,
-        description="With `calibration`: the node, or the fewest nodes, that hold the row's class "
-        "as it promises.",
+        description="With `calibration`: the node or nodes that hold the row's class.",
     )
     node_names: list[str | None] | None = Field(
         None, description="Their names, as for clusters; null where nothing names one."
@@ -141,8 +134,9 @@ class Prediction(BaseModel):
     n_classes: int | None = Field(None, description="Classes under them.")
     mass: float | None = Field(
         None,
-        description="Their probability at the calibration's temperature; not what is promised.",
+        description="Their probability; not what is promised.",
     )
+    promise: str | None = Field(None, description="What the calibration promises of `nodes`.")
     value: float | int | str | None = Field(
         None, description="The predicted target, for methods that learn targets."
     )
@@ -157,11 +151,11 @@ class Prediction(BaseModel):
     )
     in_sample: float | None = Field(
         None,
-        description="1 if the row is as likely as a share `level` of the rows that were fitted, or "
-        "of those held out if any were; else 0.",
+        description="1 if it is as likely as a share `level` of the rows fitted, or held out if "
+        "any were; else 0.",
     )
     in_sample_rank: float | None = Field(
-        None, description="The share of those rows that are at most as likely as this one."
+        None, description="The share of those rows at most as likely."
     )
 
 

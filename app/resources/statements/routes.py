@@ -107,9 +107,8 @@ async def label_tree(
     called 'cluster 1', .... A row has one label: a node known inside another one that is known
     under another name contradicts it, and so does one apart from a node around it.
 
-    Statements that contradict each other are refused (`/problems/contradiction`); `contradictions`
-    lists at most 100 of the `n_contradictions`, of large trees fewer, by their places in the
-    request, with the rows in common.
+    Statements that contradict each other are refused (`/problems/contradiction`), with
+    `contradictions`: at most 100, by their places in the request, and the rows they share.
     """
     tenant = caller.tenant
     record = await record_of(service, tenant, tree_id)

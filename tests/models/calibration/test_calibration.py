@@ -50,7 +50,10 @@ def held(calibration: Calibration, classes: ClassTree, probability: Float, alpha
         nodes = found.node[found.start[row] : found.start[row + 1]].tolist()
         own = set().union(*(under(classes, node) for node in nodes))
         assert found.n_classes[row] >= len(own)
-        assert found.depth[row] == min(len(up(classes.tree, node)) - 1 for node in nodes)
+        depths = (len(up(classes.tree, node)) - 1 for node in nodes)
+        assert found.depth[row] == min(depths, default=-1)
+        most = calibration.terms.most_nodes
+        assert most is None or len(nodes) <= most
         assert found.mass[row] == pytest.approx(probability[row, list(own)].sum(), abs=1e-9)
         sets.append(own)
     return sets
@@ -62,15 +65,24 @@ def leaf_classes(seed: int, n_rows: int) -> tuple[ClassTree, Float, Int]:
 
 
 @settings(max_examples=settings().max_examples // 2)
-@given(SEEDS, st.sampled_from(["node", "set"]), st.sampled_from(["lac", "aps"]))
-def test_the_promise_holds_over_every_exchange(seed: int, answer: str, score: str) -> None:
+@given(
+    SEEDS,
+    st.sampled_from(["node", "set"]),
+    st.sampled_from(["lac", "aps"]),
+    st.sampled_from([None, 1, 2]),
+    st.booleans(),
+)
+def test_the_promise_holds_over_every_exchange(
+    seed: int, answer: str, score: str, most_nodes: int | None, abstains: bool
+) -> None:
     """Each of n + 1 rows is the new one equally often, the others calibrate; labels are any."""
     n_rows, alpha = 10, 0.2
     classes, probability, label = leaf_classes(seed, n_rows)
+    of_sets = {"score": score, "most_nodes": most_nodes, "abstains": abstains}
     terms: dict[str, Any] = {
         "answer": answer,
         "alpha": alpha,
-        **({"score": score} if answer == "set" else {}),
+        **(of_sets if answer == "set" else {}),
     }
     right = 0
     for new in range(n_rows):
@@ -91,9 +103,8 @@ def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answ
     under_cut = np.array(
         [next((at for at in cut if at in up(classes.tree, leaf)), -1) for leaf in best]
     )
-    group = label if per == "class" else under_cut
+    key: list[Any] = under_cut.tolist()
     right = np.zeros(n_rows, dtype=bool)
-    sure = np.ones(n_rows, dtype=bool)
     for new in range(n_rows):
         rest = np.arange(n_rows) != new
         try:
@@ -109,13 +120,59 @@ def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answ
         except UsageError:
             return  # too few rows, as another test shows
         if per == "class":
-            sure[new] = own.promised(alpha)[label[new]]
+            # The group that the new row is of: its class, some classes below a node, or none.
+            groups = own.groups(alpha)
+            of = int(groups.of[label[new]])
+            alone = of >= 0 and (label[rest] == label[new]).sum() >= 3
+            own_group = ("class", int(label[new]))
+            key[new] = own_group if alone else ("node", int(groups.node[of])) if of >= 0 else None
+            assert of < 0 or label[new] in groups.members[of]
         (classes_held,) = held(own, classes, probability[[new]], alpha)
         right[new] = int(label[new]) in classes_held
-    for each in np.unique(group):
-        members = group == each
-        if sure[members].all():
+    for each in set(key):
+        members = np.array([other == each for other in key])
+        if each is not None:
             assert Fraction(int(right[members].sum()), int(members.sum())) >= Fraction(3, 4)
+
+
+def test_classes_with_few_rows_share_a_threshold() -> None:
+    #        0
+    #      /   \
+    #     1     2
+    #    /|\   / \
+    #   a b c d   e
+    tree = read("((a:1,b:1,c:1):1,(d:1,e:1):1);")
+    node = np.array([int(np.flatnonzero(tree.name == name)[0]) for name in "abcde"])
+    classes = ClassTree.of(tree, node)
+    rng = np.random.default_rng(0)
+    label = np.repeat(np.arange(5), [30, 5, 7, 4, 4])
+    probability = rng.dirichlet(np.ones(5), label.size)
+    own = fitted(classes, probability, label, per="class", answer="set")
+    groups = own.calibration.groups(0.1)
+    assert [groups.members[at].tolist() for at in groups.of[:3]] == [[0], [1, 2], [1, 2]]
+    assert groups.of[3:].tolist() == [-1, -1]
+    thresholds = own.calibration.thresholds(0.1)
+    together = np.sort(own.calibration.score[30:42])
+    assert thresholds[1] == thresholds[2] == together[11]
+    mean, low, high = own.calibration.held(0.1)
+    assert mean[1] == pytest.approx(12 / 13)
+    assert low[1] < mean[1] < high[1]
+    assert np.isnan(mean[3])
+    assert "of those that share a threshold (3 of 5)" in own.calibration.promise(0.1)
+    text = " ".join(own.warnings)
+    assert "2 of 5 classes have fewer than the 9 rows that alpha 0.1 needs ('b', 'c')" in text
+
+
+def test_sizes_are_those_of_the_answers() -> None:
+    classes, probability, label = leaf_classes(8, 60)
+    own = fitted(classes, probability, label, answer="set", abstains=True, alpha=0.4)
+    found = held(own.calibration, classes, probability, 0.4)
+    size = np.array([len(each) for each in found])
+    assert own.sizes.n_classes == pytest.approx(size.mean())
+    assert own.sizes.abstained == pytest.approx((size == 0).mean())
+    assert own.sizes.low <= size.mean() <= own.sizes.high
+    first = int(label[0])
+    assert own.sizes.by_class[first] == pytest.approx(size[label == first].mean())
 
 
 def test_rows_of_the_temperature_set_no_threshold() -> None:
@@ -215,6 +272,9 @@ def test_classes_and_subtrees_without_enough_rows_are_reported() -> None:
         {"temperature": 1.0, "seed": 3},
         {"alpha": 0.0},
         {"alpha": True},
+        {"most_nodes": 2},
+        {"abstains": True},
+        {"relearn": True, "temperature": 1.0},
     ],
 )
 def test_terms_that_contradict_each_other(terms: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.climbing import class_scores, class_sets, fewest_nodes
+from models.calibration.climbing import bounded_scores, class_scores, class_sets, fewest_nodes
 from models.tree.tree import Tree
 from tests.models.calibration.calibration_kit import drawn, under
 
@@ -53,3 +53,40 @@ def test_with_classes_at_inner_nodes_every_class_of_the_set_is_under_a_node(seed
         named = node[start[row] : start[row + 1]].tolist()
         covered = set().union(*(under(classes, each) for each in named))
         assert set(np.flatnonzero(within[row]).tolist()) <= covered
+
+
+@given(SEEDS, st.integers(1, 3))
+def test_bounded_sets_grow_and_are_near_the_smallest(seed: int, most: int) -> None:
+    """Up to any threshold at most so many nodes, over all classes up to it; one node is the lowest
+    over them."""
+    classes, probability, _ = drawn(seed - seed % 3 + 1)
+    score = class_scores(probability, "lac")
+    entry = bounded_scores(classes, score, most)
+    assert (entry <= score).all()
+    holds = [under(classes, each) for each in range(classes.tree.n_nodes)]
+    for row in range(len(score)):
+        for threshold in np.unique(score[row]).tolist():
+            wanted = set(np.flatnonzero(score[row] <= threshold).tolist())
+            within = entry[row] <= threshold
+            start, _ = fewest_nodes(classes, within[None])
+            assert wanted <= set(np.flatnonzero(within).tolist())
+            assert start[1] <= most
+            if most == 1:
+                assert within.sum() == min(len(own) for own in holds if wanted <= own)
+
+
+def test_what_growing_costs_beside_the_smallest_sets() -> None:
+    """The smallest sets of at most two nodes over the same classes need not grow; those that do
+    have few more classes."""
+    more, least = 0, 0
+    for seed in range(0, 600, 3):
+        classes, probability, _ = drawn(seed + 1)
+        entry = bounded_scores(classes, class_scores(probability, "lac"), 2)
+        holds = [under(classes, each) for each in range(classes.tree.n_nodes)]
+        pairs = [holds[a] | holds[b] for a in range(len(holds)) for b in range(a, len(holds))]
+        for row in range(len(entry)):
+            wanted = set(np.flatnonzero(1 - probability[row] <= 0.9).tolist())
+            if wanted:
+                more += int((entry[row] <= 0.9).sum())
+                least += min(len(own) for own in pairs if wanted <= own)
+    assert least <= more <= 1.05 * least

@@ -11,7 +11,8 @@ from scipy.stats import beta
 
 from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Float, Int
-from models.calibration.pair_needs import gains, interval, pair_needs, relearned
+from models.calibration.pair_needs import gains, interval, pair_needs
+from models.calibration.relearning import relearned
 from models.tree.build import from_parents
 from models.tree.tree import Tree
 from tests.models.calibration.calibration_kit import drawn, under, up

@@ -8,8 +8,10 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from models.answers.beside_tree import ClassScores
 from models.arrays import Float
-from models.calibration import pair_needs
-from models.calibration.pair_needs import N_FOLDS, SHRINKAGE, relearned
+from models.calibration import relearning
+from models.calibration.relearning import N_FOLDS, SHRINKAGE, Relearning, relearned
+from models.errors import UsageError
+from models.numerics.rows import log_softmax
 
 
 def scores_of(logits: Float) -> ClassScores:
@@ -18,7 +20,7 @@ def scores_of(logits: Float) -> ClassScores:
 
 
 def test_folds_are_answered_by_discriminants_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("models.calibration.calibration.BLOCK", 300)
+    monkeypatch.setattr("models.calibration.probabilities.BLOCK", 300)
     rng = np.random.default_rng(0)
     label = rng.integers(0, 4, 203)
     # Class 4 has no rows; classes 1 and 2 are mistaken for each other.
@@ -45,5 +47,38 @@ def test_what_cannot_be_learned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert relearned(scores_of(logits), np.where(np.arange(30) < 9, label, -1), 1.0, 4) is None
     alike = np.tile(np.eye(3), (10, 1))
     assert relearned(scores_of(alike), label, 1.0, 4) is None
-    monkeypatch.setattr(pair_needs, "MOST_CLASSES", 2)
+    monkeypatch.setattr(relearning, "MOST_CLASSES", 2)
     assert relearned(scores_of(logits), label, 1.0, 4) is None
+
+
+def test_classes_that_are_never_predicted_are_found_again() -> None:
+    """Rows of class 2 look to the model like class 1, and tell by the third score alone."""
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 3, 600)
+    logits = 4.0 * np.eye(3)[np.array([0, 1, 1])[label]] + 0.3 * rng.normal(size=(600, 3))
+    logits[:, 2] = np.where(label == 2, -1.0, -3.0) + 0.3 * rng.normal(size=600)
+    own = Relearning.of(logits[:200], label[:200], 1.5, np.random.default_rng(0))
+    both = own.applied(scores_of(logits[200:])).read(0, 400)
+    assert (logits[200:].argmax(axis=1)[label[200:] == 2] != 2).all()
+    assert (both.argmax(axis=1) == label[200:]).mean() > 0.97
+
+
+def test_both_count_alike_and_a_class_without_rows_keeps_its_score() -> None:
+    rng = np.random.default_rng(2)
+    label = rng.integers(0, 3, 120)
+    logits = 2.0 * np.eye(4)[label] + rng.normal(size=(120, 4))
+    own = Relearning.of(logits, label, 2.0, np.random.default_rng(0))
+    log = log_softmax(logits / 2.0)
+    centred = np.maximum(log, relearning.LEAST_LOG)
+    centred -= centred.mean(axis=1, keepdims=True)
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=SHRINKAGE)
+    score = theirs.fit(centred, label).decision_function(centred) / own.temperature
+    wanted = (log[:, :3] + log_softmax(score)) / 2
+    both = own.applied(scores_of(logits)).read(0, 120)
+    np.testing.assert_allclose(both[:, :3], wanted, atol=1e-9)
+    np.testing.assert_allclose(both[:, 3], log[:, 3])
+
+
+def test_too_few_rows_to_learn_from_are_refused() -> None:
+    with pytest.raises(UsageError, match="too few"):
+        Relearning.of(np.eye(3), np.arange(3), 1.0, np.random.default_rng(0))

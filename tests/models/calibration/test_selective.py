@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.calibration import RiskCurve, distance_losses, probabilities
+from models.calibration.calibration import RiskCurve, distance_losses
 from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.calibration.fit import selective_curve
+from models.calibration.probabilities import probabilities
 from models.tree.build import from_partition
 from tests.models.calibration.calibration_kit import climbed, drawn, under, up
 from tests.models.consensus.sets_kit import random_tree

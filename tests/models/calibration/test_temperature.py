@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from models.calibration.fit import HIGHEST, LOWEST, fitted_temperature
+from models.calibration.temperature import HIGHEST, LOWEST, fitted_temperature
 from models.errors import UsageError
 
 

@@ -15,11 +15,11 @@ class AsyncCalibration(AsyncArtifact):
     """What held-out rows tell of a tree's answers; `tree.predict(rows, calibration=...)` uses it.
 
     curve : a step for each threshold: `threshold`, `coverage`, `error`, `depth`. groups : its
-    thresholds, with `node`, `name`, `n_rows`, `promised`. suspects : rows whose labels look wrong,
-    the likeliest errors first: `row`, `label_name`, `likely_name`, `of_label`, `of_likely` and
-    more. pairs : classes and sibling subtrees that more data would tell apart better, by falling
-    `gain`: `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected` and more. All are
-    empty until it has succeeded.
+    thresholds, with `node`, `name`, `n_rows`, `promised`, `held` and more. suspects : rows whose
+    labels look wrong, the likeliest errors first: `row`, `label_name`, `likely_name`, `of_label`,
+    `of_likely` and more. pairs : classes and sibling subtrees that more data would tell apart
+    better, by falling `gain`: `node_name`, `other_name`, `n_rows`, `n_confused`, `rate`, `expected`
+    and more. All are empty until it has succeeded.
     """
 
     _collection = "calibrations"

@@ -132,7 +132,7 @@ def test_a_calibration_and_the_answers_that_it_gives(
         ({"answer": "set"}, 1),
         ({"answer": "set", "score": "aps"}, 1),
         ({"per": "class"}, 4),
-        ({"per": "class", "answer": "set"}, 4),
+        ({"per": "class", "answer": "set", "most_nodes": 2, "abstains": True, "relearn": True}, 4),
         ({"per": "subtree"}, 2),
         ({"per": "subtree", "cut": {"k": 3}, "answer": "set"}, 3),
         ({"temperature": 1}, 1),
@@ -152,6 +152,10 @@ def test_every_promise(
     items = working.client.get(groups).json()["items"]
     assert len(items) == n_groups
     assert sum(item["n_rows"] for item in items) == body["result"]["n_rows"]
+    loss = terms.get("loss", "miss")
+    assert body["result"]["promise"].startswith("Holds the" if loss == "miss" else "At most 0.5")
+    assert body["result"]["sizes"]["n_classes"] <= 4
+    assert all((item.get("held") is None) == (loss != "miss") for item in items)
     if terms.get("per") == "class":
         assert sorted(item["name"] for item in items) == sorted(NAMES)
     if n_groups == 1:
