@@ -45,8 +45,7 @@ _EXAMPLE = {
 )
 async def create_embedding(submission: SubmissionDep, body: EmbeddingRequest) -> Work:
     """A new dataset with a vector for each text or image, by the endpoint or the model that the
-    operator has set (`embeds` of `GET /v1/usage`); an endpoint gets these alone, and `result.sent`
-    of the job says how many.
+    operator has set (`embeds` of `GET /v1/usage`); `result.sent` of the job says what was sent.
     The dataset is a table of `features` (the vectors, float32), `text` and, where there are any,
     `id`, so that it is `features` and `documents` of fits, maps and namings at once. An embedder
     that gives no usable vectors is the problem `not-embedded` of the job.

@@ -57,9 +57,8 @@ async def transform_with_model(
     transformation that its method learned (`outputs` in the catalogue has `transformation`). They
     are prepared as the fit's rows were. The dataset is npy, or, where the rows have ids, an
     Arrow file with the columns `id` and `features` (a vector for each row); float32 if the rows
-    are. It stays when the job or the model is removed, and expires at the same time as the job, if
-    at all. A transformation that takes longer becomes a job whose `result.dataset` is the dataset's
-    id.
+    are. It expires with the job, if at all, and stays when job or model are removed. What takes
+    longer becomes a job whose `result.dataset` is the dataset's id.
     """
     service, tenant = submission.service, submission.tenant
     record = await model_tree_record(service, tenant, model_id)
