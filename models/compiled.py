@@ -164,7 +164,7 @@ def _fit(name: str, inputs: dict[str, Any], params: dict[str, Any] | None = None
     """Fit, and place the same rows as new ones where the method does that."""
     used, data = method(name), Data(inputs)
     fitted = used.fit(data, used.Params.model_validate(params or {}))
-    if used.predicts and fitted.model is not None:
+    if used.predicts and fitted.model is not None and "top_classes" not in inputs:
         used.predict(fitted.model, fitted.tree, data)
 
 

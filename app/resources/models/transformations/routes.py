@@ -53,9 +53,9 @@ async def transform_with_model(
     model_id: ModelId,
     body: TransformationRequest,
 ) -> Work:
-    """A new dataset with the rows, given as the inputs that the model takes, under the
+    """A new dataset with the rows, given as inputs that the model takes, under the
     transformation that its method learned (`outputs` in the catalogue has `transformation`). They
-    are prepared as the fit's rows were. The dataset is npy, or, where the rows have ids, an
+    are prepared as the fit's rows were. The dataset is npy or, where rows have ids, an
     Arrow file with the columns `id` and `features` (a vector for each row); float32 if the rows
     are. It expires with the job, if at all, and stays when job or model are removed. What takes
     longer becomes a job whose `result.dataset` is the dataset's id.
