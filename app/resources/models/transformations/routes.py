@@ -56,7 +56,7 @@ async def transform_with_model(
     """A new dataset with the rows, given as inputs that the model takes, under the
     transformation that its method learned (`outputs` in the catalogue has `transformation`). They
     are prepared as the fit's rows were. The dataset is npy or, where rows have ids, an
-    Arrow file with the columns `id` and `features` (a vector a row); float32 if the rows
+    Arrow file with `id` and `features` (a vector a row); float32 if the rows
     are. It expires with the job, if at all, and stays when job or model are removed. What takes
     longer becomes a job whose `result.dataset` is the dataset's id.
     """
