@@ -228,7 +228,13 @@ def _simulated(report: Report, n_draws: int) -> None:
             groups = own.groups(alpha)
             for row, true in enumerate(label[n_rows:].tolist()):
                 of = groups.of[true]
-                kind = "none" if of < 0 else "own" if len(groups.members[of]) < 2 else "shared"
+                kind = (
+                    "none"
+                    if of < 0
+                    else "own"
+                    if groups.members[of].tolist() == [true]
+                    else "shared"
+                )
                 hits.setdefault(kind, []).append(float(held[row, true]))
         for kind, each in sorted(hits.items()):
             report.row(

@@ -136,6 +136,7 @@ def _about_trees() -> Iterator[Compilation]:
     for kind in (np.float64, np.float32):
         yield f"exemplars of nodes: {np.dtype(kind)}", partial(_exemplars, kind)
     yield "consensus of trees", _consensus
+    yield "answers of a few nodes", _bounded_answers
 
 
 def _exemplars(kind: type[np.generic]) -> None:
@@ -148,6 +149,15 @@ def _exemplars(kind: type[np.generic]) -> None:
 
 def _consensus() -> None:
     from models.consensus import loops  # noqa: F401
+
+
+def _bounded_answers() -> None:
+    from models.calibration.climbing import ClassTree, bounded_scores
+    from models.tree.build import from_partition
+
+    tree = from_partition([0, 0, 1], 2)
+    classes = ClassTree.of(tree, tree.leaves.astype(np.int64))
+    bounded_scores(classes, np.eye(classes.n_classes), 1)
 
 
 def _map() -> None:

@@ -255,6 +255,11 @@ def exact_alpha(alpha: float) -> Fraction:
     return Fraction(repr(float(alpha)))
 
 
+def _written(value: float) -> str:
+    """All digits: a rounded promise would be another one."""
+    return repr(float(value)).removesuffix(".0")
+
+
 def fewest_rows(alpha: float) -> int:
     """The fewest calibration rows with which a threshold is finite: ceil(1 / alpha) - 1."""
     return ceil(1 / exact_alpha(alpha)) - 1
@@ -361,7 +366,7 @@ class Calibration:
         of[own] = np.arange(own.size)
         nodes = {"all": np.zeros(1, dtype=np.int64), "class": self.node}
         at = nodes.get(self.terms.per, self.cut)
-        return ClassGroups(of, at[own], list(own[:, None]))
+        return ClassGroups(of, np.where(of >= 0, at, -1), list(own[:, None]))
 
     def promised(self, alpha: float) -> Mask:
         """(n_groups,) whether a group has a promise, its own or shared, that says more than the
@@ -388,8 +393,9 @@ class Calibration:
         terms = self.terms
         if terms.loss != "miss":
             what = "edges up to the class" if terms.loss == "distance" else "cost"
-            return f"At most {alpha:g} expected: {what}."
-        text = f"Holds the class with probability at least {float(1 - exact_alpha(alpha)):g}"
+            return f"At most {_written(alpha)} expected: {what}."
+        kept = _written(float(1 - exact_alpha(alpha)))
+        text = f"Holds the class with probability at least {kept}"
         if terms.per == "all":
             return f"{text}."
         promised = self.promised(alpha)

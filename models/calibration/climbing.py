@@ -263,7 +263,8 @@ def bounded_scores(classes: ClassTree, scores: Float, most_nodes: int) -> Float:
     nodes: the quantile of such scores keeps the promise as that of any others (the aim is that of
     Mortier et al., "Conformal prediction in hierarchical classification with constrained
     representation complexity", 2025; the growing sets are this project's). A class at an inner
-    node brings all that are below it. O(n n_classes (log n_classes + most_nodes depth)).
+    node brings all that are below it. O(n n_classes (log n_classes + most_nodes log most_nodes +
+    depth)).
     """
     from models.calibration.loops import entered
 

@@ -26,8 +26,8 @@ from models.arrays import Int
 @dataclass(frozen=True, slots=True)
 class ClassGroups:
     """of : (n_classes,) the group of each class if it is the new row's, -1 for none. node :
-    (n_groups,) the node that a group is below. members : of each group the classes whose rows set
-    its threshold, ascending.
+    (n_classes,) the node that this group is below, -1 for none. members : of each group the classes
+    whose rows set its threshold, ascending.
     """
 
     of: Int
@@ -37,39 +37,44 @@ class ClassGroups:
     @classmethod
     def below_nodes(cls, parent: Int, node: Int, n_rows: Int, fewest: int) -> ClassGroups:
         """parent : (n_nodes,) of the tree. node, n_rows : (n_classes,) the node and the calibration
-        rows of each class. fewest : m. O(n_nodes + n_classes depth).
+        rows of each class. fewest : m. O(n_nodes + n_classes log n_classes); no class is a member
+        of more than three groups.
         """
-        n_nodes, n_classes = len(parent), len(node)
-        alone = n_rows > fewest
-        left = np.zeros(n_nodes, dtype=np.int64)
-        np.add.at(left, node, np.where(alone, 0, n_rows))
+        n_nodes = len(parent)
+        alone, enough = n_rows > fewest, n_rows >= fewest
+        loose = np.zeros(n_nodes, dtype=np.int64)
+        np.add.at(loose, node, np.where(alone, 0, n_rows))
+        left, up = loose.tolist(), parent.tolist()
+        # A node without more rows than a child's m has the child's rows: the same threshold.
+        same = list(range(n_nodes))
         for each in range(n_nodes - 1, 0, -1):
             if left[each] <= fewest:
-                left[parent[each]] += left[each]
-        of = np.full(n_classes, -1, dtype=np.int64)
-        number: dict[int, int] = {}
-        at: list[int] = []
-        members: list[list[int]] = []
-        for each in range(n_classes):
-            if n_rows[each] >= fewest:
-                of[each] = len(at)
-                at.append(int(node[each]))
-                members.append([each])
-        for each in np.flatnonzero(of < 0).tolist():
-            place = int(node[each])
-            while left[place] < fewest and place:
-                place = int(parent[place])
-            if left[place] >= fewest:
-                of[each] = number.setdefault(place, len(at))
-                if of[each] == len(at):
-                    at.append(place)
-                    members.append([])
-        for each in np.flatnonzero(~alone).tolist():
-            place = int(node[each])
-            while True:
-                if place in number:
-                    members[number[place]].append(each)
-                if left[place] > fewest or not place:
-                    break
-                place = int(parent[place])
-        return cls(of, np.array(at, dtype=np.int64), [np.array(m, dtype=np.int64) for m in members])
+                left[up[each]] += left[each]
+            if left[each] == fewest:
+                same[up[each]] = same[each]
+        # The first node on the way up with m rows, and with more; -1 where none has.
+        first, more = [-1] * n_nodes, [-1] * n_nodes
+        for each in range(n_nodes):
+            above = up[each] if each else -1
+            first[each] = each if left[each] >= fewest else first[above] if each else -1
+            more[each] = each if left[each] > fewest else more[above] if each else -1
+        at = np.where(enough, node, np.array(first)[node])
+        rows_at = np.array(
+            [s if n == fewest else e for e, (s, n) in enumerate(zip(same, left, strict=True))]
+        )
+        own = np.flatnonzero(enough)
+        share = np.flatnonzero(~enough & (at >= 0))
+        used, number = np.unique(rows_at[at[share]], return_inverse=True)
+        of = np.full(len(node), -1, dtype=np.int64)
+        of[own] = np.arange(own.size)
+        of[share] = own.size + number
+        giving = np.flatnonzero(~alone & (n_rows > 0))
+        near, far = np.array(first)[node[giving]], np.array(more)[node[giving]]
+        where = np.concatenate([np.where(near >= 0, rows_at[near], -1), far])
+        who = np.concatenate([giving, giving])
+        kept = np.isin(where, used) & np.append(np.ones(len(near), np.bool_), far != near)
+        where, who = where[kept], who[kept]
+        order = np.lexsort((who, where))
+        bounds = np.searchsorted(where[order], used[1:])
+        shared = np.split(who[order], bounds) if used.size else []
+        return cls(of, at, [*own[:, None], *shared])

@@ -65,7 +65,8 @@ class Routed:
     """What was routed; at least one row.
 
     of_node : by node, the rows under it, at the split that made it. at_split : by parent, the rows
-    under all its children. draw : by parent, the share of a draw among its children with names.
+    under all its children. draw : by parent, the share of a draw among its children with names,
+    which is never right for rows under the others.
     share, low, high : over all rows and splits, with an interval of 95% that takes the decisions
     about one row as dependent. n_rows : rows that were routed.
     """
@@ -98,8 +99,9 @@ class Routed:
         shown = ", ".join(str(node) for _, node in unclear[:MOST_LISTED])
         more = f" and {len(unclear) - MOST_LISTED} more" if len(unclear) > MOST_LISTED else ""
         return (
-            f"The names of the children of node(s) {shown}{more} do not tell them apart: by names "
-            "alone, rows are sent to the right child no more often than by a draw.",
+            f"The names of the children of node(s) {shown}{more} are not shown to tell them "
+            "apart: by names alone, the share of rows sent to the right child is not clearly above "
+            "that of a draw.",
         )
 
 
@@ -119,7 +121,7 @@ def routed(tree: Tree, n_clusters: int, namer: Namer) -> Routed | None:
     below = _children(tree, cover)
     of_node: dict[int, Tally] = {}
     at_split: dict[int, Tally] = {}
-    n_named: dict[int, float] = {}
+    n_drawn: dict[int, float] = {}
     right_of_row, splits_of_row = np.zeros(tree.n_points), np.zeros(tree.n_points)
     for part in parts:
         judge = namer(np.setdiff1d(order, part))
@@ -140,7 +142,8 @@ def routed(tree: Tree, n_clusters: int, namer: Namer) -> Routed | None:
             right[~named[own]] = 0.0
             right_of_row[rows] += right
             splits_of_row[rows] += 1
-            n_named[parent] = n_named.get(parent, 0.0) + rows.size / int(named.sum())
+            drawn = int(named[own].sum()) / int(named.sum())
+            n_drawn[parent] = n_drawn.get(parent, 0.0) + drawn
             at_split[parent] = at_split.get(parent, Tally()).plus(float(right.sum()), rows.size)
             for number, child in enumerate(children):
                 mine = right[own == number]
@@ -150,29 +153,37 @@ def routed(tree: Tree, n_clusters: int, namer: Namer) -> Routed | None:
     if not total:
         return None
     share = float(right_of_row.sum() / total)
+    n_rows = int((splits_of_row > 0).sum())
     error = float(np.sqrt(((right_of_row - share * splits_of_row) ** 2).sum()) / total)
+    # Wilson's interval of as many independent decisions as have this error; where rows do not
+    # differ, of as many as there are rows.
+    n_apart = n_rows if error < 1e-9 else min(share * (1 - share) / error**2, float(total))
+    low, high = (float(end[0]) for end in wilson(np.array([share * n_apart]), np.array([n_apart])))
     return Routed(
         of_node,
         at_split,
-        {parent: n_named[parent] / tally.n for parent, tally in at_split.items()},
+        {parent: n_drawn[parent] / tally.n for parent, tally in at_split.items()},
         share,
-        max(share - 1.96 * error, 0.0),
-        min(share + 1.96 * error, 1.0),
-        int((splits_of_row > 0).sum()),
+        min(low, share),
+        max(high, share),
+        n_rows,
     )
 
 
 def by_terms(tree: Tree, present: Matrix, n_clusters: int) -> Namer:
     """Names by their distinctive terms. A row goes to the name of whose terms it has most: the sum
-    of log((1 + N) / (1 + n)), where n of all N rows have the term.
+    of log((1 + N) / (1 + n)), where n of the N rows that made the names have the term. Where values
+    count, the sum of what the row has more than the column's mean.
 
     present : (n_points, D) as `models.node_names.terms.presence` gives it.
     """
-    have = np.asarray((present > 0).sum(axis=0)).ravel()
-    rarity = np.log((1.0 + tree.n_points) / (1.0 + have))
+    data = present if isinstance(present, np.ndarray) else present.data
+    is_presence = bool(((data == 0) | (data == 1)).all())
 
     def namer(rows: Int) -> Judge:
         names = distinctive_columns(tree, present, n_clusters, rows)
+        have = np.asarray((present[rows] > 0).sum(axis=0)).ravel()
+        rarity = np.log((1.0 + rows.size) / (1.0 + have))
 
         def judge(children: Sequence[int], routed: Int) -> Float:
             fit = np.full((routed.size, len(children)), -np.inf)
@@ -180,7 +191,8 @@ def by_terms(tree: Tree, present: Matrix, n_clusters: int) -> Namer:
             for place, child in enumerate(children):
                 if child in names:
                     columns = [column for column, _ in names[child]]
-                    fit[:, place] = np.asarray(own[:, columns] @ rarity[columns]).ravel()
+                    has = own[:, columns]
+                    fit[:, place] = has @ rarity[columns] if is_presence else (has - 1).sum(axis=1)
             return fit
 
         return judge

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ConfigDict
 
 from models.arrays import Array, Int
-from models.calibration.calibration import CalibrationTerms
+from models.calibration.calibration import CalibrationTerms, fewest_rows
 from models.inputs.data import Data, Value
 from models.inputs.label_sets import label_sets
 from models.preprocess.inputs import Preparation
@@ -188,10 +188,9 @@ def _save_groups(fitted: FittedCalibration, tree: Tree, folder: Path) -> Array:
         held = dict(zip(("held", "low", "high"), calibration.held(terms.alpha), strict=True))
         columns |= {name: pa.array(x, pa.float64(), mask=np.isnan(x)) for name, x in held.items()}
     if terms.per == "class":
-        groups = calibration.groups(terms.alpha)
-        alone = np.array([own.size < 2 for own in groups.members] + [True])[groups.of]
-        shared, size = np.append(groups.node, -1)[groups.of], fitted.sizes.by_class
-        columns["shared"] = pa.array(shared, pa.int64(), mask=alone)
+        shared, size = calibration.groups(terms.alpha).node, fitted.sizes.by_class
+        fewest = fewest_rows(terms.alpha)
+        columns["shared"] = pa.array(shared, pa.int64(), mask=(shared < 0) | (n_rows >= fewest))
         columns["n_classes"] = pa.array(size, pa.float64(), mask=np.isnan(size))
     save_arrow(pa.table(columns), folder / results.GROUPS)
     return thresholds

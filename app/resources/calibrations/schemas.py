@@ -242,13 +242,13 @@ class GroupBody(BaseModel):
         description="At the calibration's `alpha`; null: its rows are answered by the root."
     )
     promised: bool = Field(description="Whether its rows are enough, or those it shares with.")
-    held: float | None = Field(None, description="The mean share of new rows held, at least.")
+    held: float | None = Field(None, description="Mean share of new rows held, at least.")
     low: float | None = Field(None, description="The 95 % interval, given these rows.")
     high: float | None = None
     shared: int | None = Field(
-        None, description="The node below which classes share the threshold."
+        None, description="The node whose classes share the threshold, and `held`."
     )
-    n_classes: float | None = Field(None, description="Mean classes of answers to its class.")
+    n_classes: float | None = Field(None, description="Mean classes of its rows' answers.")
 
 
 class GroupsBody(BaseModel):

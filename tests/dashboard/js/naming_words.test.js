@@ -32,3 +32,11 @@ test("a naming says how many nodes it names, what was sent, and its warnings", (
     "1 node has a name. Evidence of 1 node was sent to m at example.org:443. Too few.",
   );
 });
+
+test("a naming says how far names alone tell rows apart", () => {
+  const routed = { share: 0.74, low: 0.7, high: 0.78, draw: 0.5, n_rows: 480 };
+  assert.equal(
+    resultText({ ...naming, result: { ...result, routed } }).replaceAll("\u00a0", " "),
+    "40 nodes have names. Names alone lead 480 rows to the right child in 74 % of splits (70 % to 78 %; by chance 50 %).",
+  );
+});

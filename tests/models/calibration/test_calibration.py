@@ -96,7 +96,7 @@ def test_the_promise_holds_over_every_exchange(
 @settings(max_examples=settings().max_examples // 2)
 @given(SEEDS, st.sampled_from(["class", "subtree"]), st.sampled_from(["node", "set"]))
 def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answer: str) -> None:
-    n_rows, alpha = 14, 0.25
+    n_rows, alpha = 9, 0.4
     classes, probability, label = leaf_classes(seed, n_rows)
     cut = np.flatnonzero(classes.tree.depth == 1)
     best = classes.node[probability.argmax(axis=1)]
@@ -123,16 +123,19 @@ def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answ
             # The group that the new row is of: its class, some classes below a node, or none.
             groups = own.groups(alpha)
             of = int(groups.of[label[new]])
-            alone = of >= 0 and (label[rest] == label[new]).sum() >= 3
+            alone = of >= 0 and (label[rest] == label[new]).sum() >= 2
             own_group = ("class", int(label[new]))
-            key[new] = own_group if alone else ("node", int(groups.node[of])) if of >= 0 else None
-            assert of < 0 or label[new] in groups.members[of]
+            key[new] = (
+                own_group if alone else ("node", int(groups.node[label[new]])) if of >= 0 else None
+            )
+            known = (label[rest] == label[new]).any()
+            assert of < 0 or not known or label[new] in groups.members[of]
         (classes_held,) = held(own, classes, probability[[new]], alpha)
         right[new] = int(label[new]) in classes_held
     for each in set(key):
         members = np.array([other == each for other in key])
         if each is not None:
-            assert Fraction(int(right[members].sum()), int(members.sum())) >= Fraction(3, 4)
+            assert Fraction(int(right[members].sum()), int(members.sum())) >= Fraction(3, 5)
 
 
 def test_classes_with_few_rows_share_a_threshold() -> None:
@@ -280,3 +283,10 @@ def test_classes_and_subtrees_without_enough_rows_are_reported() -> None:
 def test_terms_that_contradict_each_other(terms: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         CalibrationTerms(**terms)
+
+
+def test_a_promise_is_not_rounded() -> None:
+    classes, probability, label = leaf_classes(2, 40)
+    own = fitted(classes, probability, label).calibration
+    assert own.promise(4e-7) == "Holds the class with probability at least 0.9999996."
+    assert own.promise(0.1234564) == "Holds the class with probability at least 0.8765436."

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.climbing import bounded_scores, class_scores, class_sets, fewest_nodes
+from models.arrays import Float
+from models.calibration.climbing import (
+    ClassTree,
+    bounded_scores,
+    class_scores,
+    class_sets,
+    fewest_nodes,
+)
 from models.tree.tree import Tree
-from tests.models.calibration.calibration_kit import drawn, under
+from tests.models.calibration.calibration_kit import drawn, under, up
 
 SEEDS = st.integers(0, 10**6)
 
@@ -90,3 +97,36 @@ def test_what_growing_costs_beside_the_smallest_sets() -> None:
                 more += int((entry[row] <= 0.9).sum())
                 least += min(len(own) for own in pairs if wanted <= own)
     assert least <= more <= 1.05 * least
+
+
+def grown(classes: ClassTree, score: Float, most: int) -> list[float]:
+    """The score at which each class enters one row's set, by sets of classes alone."""
+    holds = [under(classes, each) for each in range(classes.tree.n_nodes)]
+    nodes: list[int] = []
+    entry = [np.inf] * classes.n_classes
+    for each in np.argsort(score, kind="stable").tolist():
+        if entry[each] < np.inf:
+            continue
+        new = int(classes.node[each])
+        while new >= 0:
+            nodes = [at for at in nodes if not holds[at] <= holds[new]] + [new]
+            nodes.sort(key=lambda at: int(classes.start[at]))
+            for own in holds[new]:
+                entry[own] = min(entry[own], float(score[each]))
+            new = -1
+            if len(nodes) > most:
+                covered = set().union(*(holds[at] for at in nodes))
+                over = [
+                    max(set(up(classes.tree, one)) & set(up(classes.tree, other)))
+                    for one, other in pairwise(nodes)
+                ]
+                new = min(over, key=lambda at: len(holds[at] - covered))
+    return entry
+
+
+@given(SEEDS, st.integers(1, 4))
+def test_bounded_sets_grow_as_said(seed: int, most: int) -> None:
+    classes, probability, _ = drawn(seed)
+    score = class_scores(probability, "lac")
+    entry = bounded_scores(classes, score, most)
+    assert entry.tolist() == [grown(classes, row, most) for row in score]

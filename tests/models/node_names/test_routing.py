@@ -65,11 +65,12 @@ def test_rows_are_routed_by_names_that_they_had_no_part_in() -> None:
     found = routed(tree, MANY, by_terms(tree, sp.csr_array(have), MANY))
     assert found is not None
     below = [sorted(own) for own in sets(tree)]
-    rarity = np.log(61 / (1 + have.sum(axis=0)))
     right, count = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
     order = np.random.default_rng(0).permutation(60)
     for part in np.array_split(order, N_FOLDS):
-        names = names_of(tree, have, sorted(set(range(60)) - set(part.tolist())))
+        others = sorted(set(range(60)) - set(part.tolist()))
+        names = names_of(tree, have, others)
+        rarity = np.log((1 + len(others)) / (1 + have[others].sum(axis=0)))
         for row in part.tolist():
             for node in range(1, tree.n_nodes):
                 siblings = np.flatnonzero(tree.parent == tree.parent[node])
@@ -108,7 +109,32 @@ def test_names_that_tell_siblings_apart_and_names_that_do_not() -> None:
     noise = routed(tree, MANY, by_terms(tree, (rng.random((60, 5)) < 0.3).astype(float), MANY))
     assert noise is not None
     assert noise.low < 0.5
-    assert "children of node(s) 0 do not tell them apart" in noise.warnings[0]
+    assert "children of node(s) 0 are not shown to tell them apart" in noise.warnings[0]
+    # Sixty rows, all of them right, do not show that the next one is.
+    assert 0.9 < clear.low < 1.0 == clear.high
+
+
+def test_a_draw_is_never_right_for_rows_without_a_name() -> None:
+    """Thirty rows below each of two children with names, thirty more are children themselves."""
+    tree = from_parents(
+        [-1, *[0] * 32],
+        [1.0, *[0.0] * 32],
+        [None] * 33,
+        np.concatenate([np.repeat([1, 2], 30), np.arange(3, 33)]),
+    )
+    own = np.zeros((90, 3))
+    own[:30, 0], own[30:60, 1], own[60:, 2] = 1, 1, 1
+    found = routed(tree, MANY, by_terms(tree, own, MANY))
+    assert found is not None
+    assert (found.share, found.by_draw) == pytest.approx((2 / 3, 1 / 3))
+
+
+def test_values_that_every_row_has_route_by_what_exceeds_their_mean() -> None:
+    tree = two_groups(30)
+    values = 1.0 + np.repeat(np.eye(2), 30, axis=0)
+    found = routed(tree, MANY, by_terms(tree, presence(values), MANY))
+    assert found is not None
+    assert (found.share, found.warnings) == (1.0, ())
 
 
 def test_nothing_to_route() -> None:

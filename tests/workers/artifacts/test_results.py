@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import resource
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from safetensors.numpy import save_file
 
 from models.errors import InvalidTree
 from models.method import ClassAnswers, Model, Predictions
@@ -219,3 +221,25 @@ def test_a_report_has_every_column_for_any_inputs() -> None:
     assert table.column_names == [
         *("node", "size", "purity", "entropy", "n_classes", "majority", "exemplars")
     ]
+
+
+def test_a_calibration_of_an_earlier_version_shares_no_thresholds(tmp_path: Path) -> None:
+    """Classes with few rows have the threshold of all rows, and no promise, as they had."""
+    score = np.concatenate([np.arange(20) / 20, np.arange(6) / 6, np.arange(6) / 7])
+    arrays = {
+        "node": np.array([1, 3, 4]),
+        "start": np.array([0, 20, 26, 32]),
+        "score": score,
+        "cut": np.zeros(0, dtype=np.int64),
+    }
+    facts = {
+        "terms": {"per": "class", "answer": "set", "score": "lac", "alpha": 0.1},
+        "temperature": 1.5,
+        "by_edges": False,
+        "risk": None,
+    }
+    save_file(arrays, tmp_path / results.CALIBRATION, {"umbel": json.dumps(facts)})
+    own = results.load_calibration(tmp_path / results.CALIBRATION)
+    assert own.thresholds(0.1).tolist() == [18 / 20, *[np.sort(score)[29]] * 2]
+    assert own.promised(0.1).tolist() == [True, False, False]
+    assert own.promise(0.1).endswith("at least 0.9, for rows of each class (1 of 3).")

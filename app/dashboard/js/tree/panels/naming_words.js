@@ -1,6 +1,6 @@
 // Namings in words. Pure.
 
-import { plural } from "../../ui/format.js";
+import { percent, plural } from "../../ui/format.js";
 
 /** @import { Naming } from "../../net/answers.js" */
 
@@ -15,15 +15,27 @@ export function labelOf({ name, result }) {
 }
 
 /**
- * What came of a naming: how many nodes it names, what was sent to a language model, its warnings.
+ * What came of a naming: how many nodes it names, how far names alone tell rows apart, what was sent
+ * to a language model, its warnings.
  *
  * @param {Naming} naming
  */
 export function resultText({ result, warnings }) {
-  const { n_named: n, sent } = result ?? { n_named: 0, sent: null };
+  const { n_named: n, routed, sent } = result ?? { n_named: 0, routed: null, sent: null };
   const named = `${plural(n, "node")} ${n === 1 ? "has a name" : "have names"}.`;
+  const led = routed ? [routedText(routed)] : [];
   const disclosure = sent
     ? [`Evidence of ${plural(sent.n_nodes, "node")} was sent to ${sent.model} at ${sent.to}.`]
     : [];
-  return [named, ...disclosure, ...warnings].join(" ");
+  return [named, ...led, ...disclosure, ...warnings].join(" ");
+}
+
+/**
+ * How far names alone tell rows apart, beside chance.
+ *
+ * @param {NonNullable<NonNullable<Naming["result"]>["routed"]>} routed
+ */
+function routedText({ share, low, high, draw, n_rows: n }) {
+  const between = `${percent(low)} to ${percent(high)}`;
+  return `Names alone lead ${plural(n, "row")} to the right child in ${percent(share)} of splits (${between}; by chance ${percent(draw)}).`;
 }
