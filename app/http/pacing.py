@@ -42,9 +42,10 @@ MOST_WORK_S = 0.6
 FEW = 20.0
 """Whoever has so much less than a whole burst has sent more than is due, and gives way."""
 GIVES_WAY_S = 0.25
-"""For so long a request of such a caller waits until others have their answers, ..."""
+"""For so long a request of such a caller waits until others have their answers, and for so long
+again its pieces of work in threads, all together, ..."""
 PIECE_GIVES_WAY_S = 0.05
-"""... and for so long each piece of its work in a thread, ..."""
+"""... each for so long at most, ..."""
 _LOOK_S = 0.01
 """... looking so often."""
 _COUNTED_S = 0.01
@@ -97,16 +98,34 @@ class Pace:
         if isinstance(who, Taker):
             await self.give_way(who, GIVES_WAY_S)
 
-    async def give_way(self, who: Taker, longest_s: float) -> None:
-        """Where `who` has had more than is due lately, wait until the short requests of others
-        are answered."""
-        _, bucket = self._of(who)
-        if bucket.left > BURST - FEW:
-            return
-        for _ in range(round(longest_s / _LOOK_S)):
-            if not self._presence.serves_others(who.tenant):
-                return
+    async def give_way(
+        self, who: Taker, longest_s: float, held_up: Callable[[], bool] = lambda: False
+    ) -> float:
+        """Where `who` has had more than is due lately, wait until the short requests are answered
+        of tenants that have had less than `who`, so that no two wait for one another.
+
+        held_up : whether others wait for what `who` holds meanwhile; then it goes on.
+
+        Returns the seconds waited. O(tenants with short requests) before it waits.
+        """
+        began = self._clock()
+        looks = 0
+        while looks < round(longest_s / _LOOK_S) and self._clock() - began < longest_s:
+            _, bucket = self._of(who, seen=False)
+            if bucket.left > BURST - FEW or held_up():
+                break
+            mine = bucket.left
+            if not any(self._left(each) > mine for each in self._presence.served(who.tenant)):
+                break
             await self._sleep(_LOOK_S)
+            looks += 1
+        return max(looks * _LOOK_S, self._clock() - began) if looks else 0.0
+
+    def _left(self, tenant: str) -> float:
+        bucket = self._buckets.get(Taker(tenant))
+        if bucket is None:
+            return BURST
+        return min(BURST, bucket.left + (self._clock() - bucket.at) * PER_S)
 
     def charge(self, who: Taker, n_bytes: int) -> None:
         """Count a document of this length; what `who` sends next waits."""
@@ -120,11 +139,12 @@ class Pace:
         left = bucket.left - seconds / WORK_S
         bucket.left = left if self._held(whose) else min(bucket.left, max(left, -1.0))
 
-    def _of(self, who: Taker | str) -> tuple[Taker | str, _Bucket]:
+    def _of(self, who: Taker | str, *, seen: bool = True) -> tuple[Taker | str, _Bucket]:
         now = self._clock()
         if isinstance(who, Taker) and not who.link:
             who = Taker(who.tenant)
-            self._presence.note(who.tenant)
+            if seen:
+                self._presence.note(who.tenant)
         bucket = self._buckets.get(who)
         if bucket is None:
             if len(self._buckets) >= _KEPT:
@@ -169,6 +189,13 @@ class Meter:
         self._who = who
         self._counted = 0.0
         self._waiting = 0.0
+        self._patience = GIVES_WAY_S
+
+    async def give_way(self, held_up: Callable[[], bool]) -> None:
+        """Before a piece of work in a thread: as `Pace.give_way`, `GIVES_WAY_S` in all."""
+        longest = min(PIECE_GIVES_WAY_S, self._patience)
+        if longest > 0:
+            self._patience -= await pace().give_way(self._who, longest, held_up)
 
     def add(self, seconds: float) -> None:
         """Count seconds of the loop or of a thread, at most `MOST_WORK_S` in all."""

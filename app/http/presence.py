@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 
 from anyio.lowlevel import RunVar
@@ -56,15 +56,16 @@ class Presence:
             if not self._n_open[tenant]:
                 del self._n_open[tenant]
 
-    def serves_others(self, tenant: str) -> bool:
-        """Whether a request of any other tenant, begun within `SHORT_S`, is being answered."""
+    def served(self, but: str) -> Iterator[str]:
+        """The tenants, but for this one, of whose requests one begun within `SHORT_S` is being
+        answered."""
         now = self._clock()
         while self._open:
             number = next(iter(self._open))
             if now - self._open[number][1] < SHORT_S:
                 break
             self.end(number)
-        return len(self._open) > self._n_open.get(tenant, 0)
+        return (tenant for tenant in self._n_open if tenant != but)
 
 
 _presence: RunVar[Presence] = RunVar("presence")

@@ -19,7 +19,7 @@ from anyio.lowlevel import RunVar
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.http.pacing import PIECE_GIVES_WAY_S, meter, pace
+from app.http.pacing import meter
 from app.http.turns import Queue, queue, require_client, taker
 from workers.artifacts.trees import TreeRecord
 
@@ -57,11 +57,12 @@ async def in_turn(function: Callable[[], _T], turn: Turn, *, patient: bool = Fal
 
     patient : as in `FairQueue.turn`, which says what is raised.
     """
-    async with queue(turn.at).turn(taker.get(), patient=patient):
+    turns, who = queue(turn.at), taker.get()
+    async with turns.turn(who, patient=patient):
         own = meter.get()
         if own is None:
             return await to_thread.run_sync(function, limiter=_limiter())
-        await pace().give_way(taker.get(), PIECE_GIVES_WAY_S)
+        await own.give_way(lambda: turns.holds_up(who.tenant))
         took = [0.0]
         try:
             return await to_thread.run_sync(_timed, function, took, limiter=_limiter())

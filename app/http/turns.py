@@ -110,6 +110,10 @@ class FairQueue:
     def n_waiting(self) -> int:
         return sum(map(len, self._waiting.values()))
 
+    def holds_up(self, tenant: str) -> bool:
+        """Whether another tenant waits. O(callers that wait)."""
+        return any(each.tenant != tenant for each in self._waiting)
+
     @asynccontextmanager
     async def turn(self, who: Taker, *, patient: bool = False) -> AsyncIterator[None]:
         """Wait for a turn of `who`, and hold it.

@@ -413,6 +413,9 @@ class _Source:
         """The kind, text (without the quotes of a label or the brackets of a comment) and place of
         each token."""
         text, before, word_end = self.text, 0, -1
+        if place == len(text):
+            # The first piece was a byte-order mark.
+            text, place, before = self._following(0), 0, place
         while place < len(text):
             stop = len(text) if self._more is not None else -1
             for match in _TOKEN.finditer(text, place):

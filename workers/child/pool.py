@@ -329,6 +329,17 @@ class ChildPool:
         while len(self._waiting) < self._spares and not self._closed:
             self._waiting.append(self._start())
 
+    def _recover(self) -> None:
+        """After the template was lost: spare children first, then what it has left for later."""
+        for child in list(self._waiting):
+            if not child.alive():
+                with contextlib.suppress(ValueError):  # It was taken meanwhile.
+                    self._waiting.remove(child)
+                    self.drop(child)
+        self._fill()
+        template.complete()
+        self._renew()
+
     def _renew(self) -> None:
         for old in list(self._waiting):
             if self._closed:
@@ -369,11 +380,17 @@ class ChildPool:
         raise NoProcess("no process for a job can be started")
 
     def _fork(self) -> Child:
-        context = template.begin(self._limits.threads)
+        lost = template.pid()
+        context = template.begin(self._limits.threads, later=lost is not None)
+        fresh = lost not in (None, template.pid())
         ours, theirs = context.Pipe()
         read, written = context.Pipe(duplex=False)
         process = context.Process(target=live, args=(theirs, self._limits, written), daemon=True)
         process.start()
         theirs.close()
         written.close()
+        if fresh:
+            # It has loaded what the first job needs, which has its process now.
+            with contextlib.suppress(RuntimeError):  # After `close`.
+                self._starter.submit(self._recover)
         return Child(process, ours, Output(read, process.pid or 0))

@@ -99,13 +99,22 @@ def _require_one_thread() -> None:
 
 
 def _fork(keeper: socket.socket, descriptor: int, threads: int, *, complete: bool) -> None:
-    """Fork a worker that is nobody's child, so that its keeper adopts it."""
-    between = os.fork()
+    """Fork a worker that is nobody's child, so that its keeper adopts it.
+
+    Where the system has no room for one, the keeper gets no answer.
+    """
+    try:
+        between = os.fork()
+    except OSError:
+        return
     if between:
         os.waitpid(between, 0)
         return
-    if os.fork():
-        os._exit(0)
+    try:
+        if os.fork():
+            os._exit(0)
+    except OSError:
+        os._exit(1)
     try:
         keeper.close()
         _work(socket.socket(fileno=descriptor), threads, complete=complete)

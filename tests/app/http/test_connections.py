@@ -148,6 +148,24 @@ def test_a_header_and_a_query_have_few_parts(
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        ("POST /v1/datasets", 422),
+        ("POST /v1/uploads", 201),
+        ("GET /v1/datasets", 431),
+        ("POST /v1/trees", 431),
+    ],
+)
+def test_an_upload_chooses_any_number_of_columns(
+    patient: Running, target: str, status: int
+) -> None:
+    query = "&".join(["columns"] * (MOST_PARTS + 1))
+    request = f"{target}?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    with patient.connect(request.encode()) as connection:
+        assert status_of(answer_of(connection)) == status
+
+
 def test_each_request_has_the_whole_bound_of_headers(patient: Running) -> None:
     request = get("/livez", f"X-A: {'a' * (LIMIT * 3 // 4)}")
     with patient.connect() as connection:

@@ -253,18 +253,59 @@ def test_who_has_had_more_lets_others_go_first() -> None:
         # Nor for its own, or for one that has ended, or that takes long.
         clock.waited.clear()
         presence.begin("a")
-        assert presence.serves_others("a")
+        assert list(presence.served("a")) == ["b"]
         presence.end(number)
         presence.end(number)
         await pace.admit(A)
         assert clock.waited == [pytest.approx(2 / PER_S)]
         presence.begin("b")
         clock.now += SHORT_S + 0.01
-        assert not presence.serves_others("a")
+        assert not list(presence.served("a"))
         assert not presence._open
         assert not presence._n_open
 
     run(work())
+
+
+def test_of_two_one_gives_way_at_most() -> None:
+    """Whoever has had less does not wait for the other, however busy that one is."""
+
+    async def work() -> None:
+        clock = Clock()
+        presence = Presence(clock)
+        pace = Pace(clock, clock.sleep, presence)
+        await pace.admit(B)
+        for _ in range(100):
+            await pace.admit(A)
+        for _ in range(50):
+            await pace.admit(B)
+        assert clock.waited == []
+        for tenant in ("a", "b"):
+            presence.begin(tenant)
+        assert await pace.give_way(B, GIVES_WAY_S) == 0.0
+        assert await pace.give_way(A, GIVES_WAY_S) == pytest.approx(GIVES_WAY_S)
+        # Nor does it while the other one waits for what it holds.
+        assert await pace.give_way(A, GIVES_WAY_S, lambda: True) == 0.0
+
+    run(work())
+
+
+def test_all_pieces_of_a_request_wait_no_longer_than_one_request() -> None:
+    clock = Clock()
+    presence = Presence(clock)
+    pace = Pace(clock, clock.sleep, presence)
+
+    async def work() -> None:
+        pacing._pace.set(pace)
+        await pace.admit(B)
+        pace.spend(A, MOST_WORK_S)
+        presence.begin("b")
+        clock.waited.clear()
+        for _ in range(1000):
+            await in_turn(lambda: None, Turn("export", waits=True), patient=True)
+
+    run(metered(work(), A))
+    assert sum(clock.waited) == pytest.approx(GIVES_WAY_S)
 
 
 def test_steps_of_a_request_and_its_threads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections.abc import Callable
@@ -243,7 +244,7 @@ def test_a_chain_of_twenty_thousand() -> None:
     assert _treeswift_lengths(text) == [(depth, length) for depth, _, length in node_rows(tree)]
 
 
-@given(st.text(alphabet="(),:;'[] ab1.e\n", max_size=40), st.integers(1, 5))
+@given(st.text(alphabet="(),:;'[] ab1.e-&=\t\r\n\ufeff\ud800é", max_size=40), st.integers(1, 5))
 def test_a_file_is_read_as_its_text(text: str, piece: int) -> None:
     """However small the pieces are, tokens and places are the same."""
 
@@ -258,3 +259,26 @@ def test_a_file_is_read_as_its_text(text: str, piece: int) -> None:
         patch.setattr(newick, "PIECE", piece)
         in_pieces = result(lambda: newick.read_file(io.StringIO(text)))
     assert in_pieces == result(lambda: newick.read(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["('{}',b);", "('{}", "([{}]a,b);", "([{}", "({},b);", "({}\n,b);", "(a:{},b);"]
+)
+def test_what_is_longer_than_a_piece_is_read_few_times(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time as much more is read as there is of it: the work is linear."""
+    monkeypatch.setattr(newick, "PIECE", 16)
+    long = text.format(("''" if "'" in text else " " if "\n" in text else "1") * 100_000)
+    file, sizes = io.StringIO(long), []
+    read = file.read
+
+    def counted(n_characters: int) -> str:
+        sizes.append(n_characters)
+        return read(n_characters)
+
+    monkeypatch.setattr(file, "read", counted)
+    with contextlib.suppress(InvalidTree):
+        newick.read_file(file)
+    assert sum(sizes) > 100_000
+    assert len(sizes) < 30

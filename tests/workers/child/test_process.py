@@ -22,6 +22,7 @@ import pytest
 
 from tests.workers.child.process_kit import busy, child_pool, long_job, outcome, spec
 from tests.workers.waiting_kit import PATIENCE_S, gone, until
+from workers.child import template as templates
 from workers.child.pool import Child, ChildPool
 from workers.errors import FatalError, TransientError
 from workers.supervisor.interrupts import CancelRequested, Heartbeat, Interrupts
@@ -155,7 +156,25 @@ def test_the_error_names_the_signal_that_killed_a_child(pool: ChildPool, long: S
     pool.drop(child)
 
 
-def test_a_killed_template_is_replaced(pool: ChildPool, long: Spec, tmp_path: Path) -> None:
+def test_a_killed_template_is_replaced(
+    pool: ChildPool, long: Spec, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one that loads what a job needs first, and the rest after the job has its process."""
+    steps: list[str] = []
+    begin, complete = templates.begin, templates.complete
+
+    def began(threads: int, *, later: bool = False) -> object:
+        before, context = templates.pid(), begin(threads, later=later)
+        if templates.pid() != before:
+            steps.append("first" if later else "all")
+        return context
+
+    def completed() -> None:
+        steps.append("rest")
+        complete()
+
+    monkeypatch.setattr(templates, "begin", began)
+    monkeypatch.setattr(templates, "complete", completed)
     child = pool.take()
     template = psutil.Process(child.pid).ppid()
     child.begin(long)
@@ -168,6 +187,8 @@ def test_a_killed_template_is_replaced(pool: ChildPool, long: Spec, tmp_path: Pa
     after = pool.take()
     assert psutil.Process(after.pid).ppid() != template
     after.kill()
+    until(lambda: steps == ["first", "rest"])
+    pool._starter.submit(lambda: None).result()
 
 
 def test_kill_ends_a_child_inside_a_c_loop(pool: ChildPool, long: Spec) -> None:

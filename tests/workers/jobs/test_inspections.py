@@ -13,6 +13,7 @@ from workers.model import new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import REQUEST
+from workers.verification.course import verify
 
 
 class Died(BaseException):
@@ -136,6 +137,10 @@ def test_a_completion_that_died_brings_no_deleted_dataset_back(
             complete(facts, "req")
     assert complete(facts, "req")
     assert len(markers(assembly)) == 1
+    # `umbel verify` knows the marker.
+    assert [
+        each.key for each in verify(assembly.blobs, settle_s=0.0).findings if each.what == "foreign"
+    ] == []
     assert assembly.datasets.delete("ada", facts.id)
     assembly.datasets.create(facts)
     sweep(assembly, settings)
