@@ -292,7 +292,8 @@ def neighbour_graph(
     rows = nodes.flat()
     while (count := int(part.max()) + 1) > 1:
         progress(0.99, "neighbours", f"joining {count:,} parts")
-        new, part = between_parts(rows, part, count, n_near, threads)
+        within = subprogress(progress, 0.99, 1.0)
+        new, part = between_parts(rows, part, count, n_near, threads, within)
         ends = np.concatenate([ends, new])
         far = between(rows, new[:, 0], new[:, 1], metric).astype(length.dtype)
         length = np.concatenate([length, far])
@@ -344,7 +345,12 @@ def _parts(n_nodes: int, ends: Int32) -> Int:
 
 
 def between_parts(
-    rows: Array | Rows, part: Int, n_parts: int, n_neighbors: int, threads: int
+    rows: Array | Rows,
+    part: Int,
+    n_parts: int,
+    n_neighbors: int,
+    threads: int,
+    progress: Progress = silent,
 ) -> tuple[Int32, Int]:
     """Edges between points of parts that are neighbours by their means, and the part of each point
     with them.
@@ -367,15 +373,20 @@ def between_parts(
         repeated = np.flatnonzero(first[place] != np.arange(n_parts))
         pairs.append(np.stack([first[place[repeated]], repeated], axis=1))
     if first.size > 1:
-        near = nearest(mean[first], min(n_neighbors, first.size - 1), "euclidean", threads, silent)
+        n_near = min(n_neighbors, first.size - 1)
+        within = subprogress(progress, 0.0, 0.2)
+        near = nearest(mean[first], n_near, "euclidean", threads, within)
         ends, _ = undirected(near.index, near.distance)
         pairs.append(first[ends])
     adjacent = np.concatenate(pairs)
     # The point of one part nearest to the other's mean, the other's point nearest to it, and back.
     members = [order[start[number] : start[number + 1]] for number in range(n_parts)]
-    left = nearest_members(rows, members, adjacent[:, 0], mean[adjacent[:, 1]])
-    right = nearest_members(rows, members, adjacent[:, 1], scattered(rows, left).astype(np.float64))
-    left = nearest_members(rows, members, adjacent[:, 0], scattered(rows, right).astype(np.float64))
+    target, found = mean[adjacent[:, 1]], list[Int]()
+    for side, done in ((0, 0.2), (1, 0.5), (0, 0.8)):
+        within = subprogress(progress, done, min(done + 0.3, 1.0))
+        found.append(nearest_members(rows, members, adjacent[:, side], target, within))
+        target = scattered(rows, found[-1]).astype(np.float64)
+    right, left = found[1:]
     ends = np.stack([np.minimum(left, right), np.maximum(left, right)], axis=1).astype(np.int32)
     return ends, _parts(n_parts, part[ends].astype(np.int32))[part]
 
@@ -384,23 +395,29 @@ def _means(rows: Rows, part: Int, n_parts: int) -> Float:
     """(n_parts, D) the mean of the rows of each part."""
     total = np.zeros((n_parts, rows.shape[1]))
     for block, values in blocks(rows):
-        where = part[block], np.arange(block.stop - block.start)
-        member = csr_array((np.ones(len(where[0])), where), shape=(n_parts, where[0].size))
-        total += member @ np.asarray(values, dtype=np.float64)
+        used, own = np.unique(part[block], return_inverse=True)
+        where = own, np.arange(own.size)
+        member = csr_array((np.ones(own.size), where), shape=(used.size, own.size))
+        total[used] += member @ np.asarray(values, dtype=np.float64)
     return total / np.bincount(part, minlength=n_parts)[:, None]
 
 
-def nearest_members(rows: Array | Rows, members: list[Int], part: Int, target: Float) -> Int:
+def nearest_members(
+    rows: Array | Rows, members: list[Int], part: Int, target: Float, progress: Progress = silent
+) -> Int:
     """For each pair, the point of a part that is nearest to a target.
 
     A part that occurs in many pairs is searched in a sample: O(`MOST_COMPARED` D) a part at most.
     """
     nearest_point = np.empty(part.size, dtype=np.int64)
-    for number in np.unique(part):
-        pairs = np.flatnonzero(part == number)
+    order = np.argsort(part, kind="stable")
+    used, start = np.unique(part[order], return_index=True)
+    for rank, pairs in enumerate(np.split(order, start[1:])):
+        number, done = used[rank], start[rank] / part.size
         best = np.full(pairs.size, np.inf)
         candidates = members[number][:: -(-members[number].size * pairs.size // MOST_COMPARED)]
         for block in row_blocks(candidates.size, max(rows.shape[1], pairs.size), 1 << 20):
+            progress(done, "joining", f"{rank:,} of {used.size:,} parts")
             own = scattered(rows, candidates[block]).astype(np.float64)
             centre = own.mean(axis=0)
             own, to = own - centre, target[pairs] - centre

@@ -64,14 +64,15 @@ LEAST_EDGES = 1 << 16
 class Reached:
     """The tree of N points, and what it was made of.
 
-    core : (N,) core distances. n_near : neighbours of each point. recall : the share of a sample's
-        neighbours that was found; None where all points coincide. n_parts : parts that were joined.
+    core : (N,) core distances, as precise as lengths were compared. n_near : neighbours of each
+        point. recall : the share of a sample's neighbours that was found; None where all points
+        coincide. n_parts : parts that were joined.
     """
 
     nodes: Nodes
     forest: _Forest
     tree: SpanningTree
-    core: Float
+    core: Float | Single
     n_near: int
     recall: float | None
     n_parts: int
@@ -96,17 +97,20 @@ class Reached:
             return self
         progress(0.0, "joining", f"{used.size:,} clusters")
         rows, part = nodes.points, part.astype(np.int64)
-        ends, _ = between_parts(rows, part, used.size, self.n_near, threads)
+        within = subprogress(progress, 0.0, 0.5)
+        ends, _ = between_parts(rows, part, used.size, self.n_near, threads, within)
         found = [ends]
         for number, side in enumerate(sides):
-            progress(0.5 + 0.5 * number / len(sides), "joining", "the highest splits")
+            done = 0.5 + 0.4 * number / len(sides)
+            progress(done, "joining", "the highest splits")
             of = side[own]
             one, other = np.flatnonzero(of == 1), np.flatnonzero(of == 2)
             if one.size and other.size:
-                found.append(_across(rows, one, other))
+                found.append(_across(rows, one, other, subprogress(progress, done, done)))
         ends = np.concatenate(found)
-        apart = between(rows, ends[:, 0], ends[:, 1], nodes.metric)
-        forest = self.forest.with_edges(ends, apart, threads, progress)
+        apart = self.forest.between(nodes, ends)
+        within = subprogress(progress, 0.9, 1.0)
+        forest = self.forest.with_edges(ends, apart, threads, within)
         return replace(self, forest=forest, tree=_over_rows(nodes, forest))
 
     def warnings(self, most: int) -> tuple[str, ...]:
@@ -169,21 +173,22 @@ def tree_along_neighbours(
             checkpoint.save(forest.arrays())
         n_parts = int(part.max()) + 1
         progress(0.97, "joining", f"{n_parts:,} parts")
-        ends, _ = between_parts(nodes.points, part, n_parts, n_near, threads)
-        apart = between(nodes.points, ends[:, 0], ends[:, 1], metric)
-        forest.join(ends, apart, threads, subprogress(progress, 0.97, 1.0))
+        within = subprogress(progress, 0.97, 1.0)
+        ends, _ = between_parts(nodes.points, part, n_parts, n_near, threads, within)
+        forest.join(ends, forest.between(nodes, ends), threads, within)
     if checkpoint is not None:
         checkpoint.save(forest.arrays())
     tree = _over_rows(nodes, forest)
-    core = forest.core[nodes.place].astype(np.float64)
-    return Reached(nodes, forest, tree, core, n_near, forest.recall, forest.n_parts)
+    return Reached(
+        nodes, forest, tree, forest.core[nodes.place], n_near, forest.recall, forest.n_parts
+    )
 
 
 def _n_near(n_nodes: int, rank: int) -> int:
     return min(max(N_NEAR, rank), n_nodes - 1)
 
 
-def _across(rows: Array | Rows, one: Int, other: Int) -> Int32:
+def _across(rows: Array | Rows, one: Int, other: Int, progress: Progress) -> Int32:
     """(n, 2) short edges between two groups of nodes: from nodes of the smaller that are nearest to
     the mean of the larger, as many as `PAIRS` allows, to the nearest in the larger, and back."""
     one, other = sorted((one, other), key=len)
@@ -195,18 +200,17 @@ def _across(rows: Array | Rows, one: Int, other: Int) -> Int32:
         far[block] = np.einsum("nd,nd->n", off, off)
     n_tried = max(LEAST_TRIED, PAIRS // other.size)
     tried = one[np.argsort(far, kind="stable")[:n_tried]]
-    there = _nearest_to(rows, other, tried)
+    there = _nearest_to(rows, other, tried, progress)
     back = np.unique(there)
-    pairs = np.concatenate(
-        [np.stack([tried, there], axis=1), np.stack([_nearest_to(rows, one, back), back], axis=1)]
-    )
+    here = _nearest_to(rows, one, back, progress)
+    pairs = np.concatenate([np.stack([tried, there], axis=1), np.stack([here, back], axis=1)])
     return np.sort(pairs, axis=1).astype(np.int32)
 
 
-def _nearest_to(rows: Array | Rows, members: Int, nodes: Int) -> Int:
+def _nearest_to(rows: Array | Rows, members: Int, nodes: Int, progress: Progress) -> Int:
     """The member that is nearest to each of these nodes."""
     target = scattered(rows, nodes).astype(np.float64)
-    return nearest_members(rows, [members], np.zeros(nodes.size, dtype=np.int64), target)
+    return nearest_members(rows, [members], np.zeros(nodes.size, dtype=np.int64), target, progress)
 
 
 def _over_rows(nodes: Nodes, forest: _Forest) -> SpanningTree:
@@ -278,7 +282,14 @@ class _Forest:
         forest.recall, forest.n_parts = recall, int(n_parts)
         return forest
 
-    def with_edges(self, ends: Int32, apart: Float, threads: int, progress: Progress) -> _Forest:
+    def between(self, nodes: Nodes, ends: Int32) -> Float | Single:
+        """(E,) distances of ends, rounded as distances to neighbours: equal ones stay equal."""
+        apart: Float | Single = between(nodes.points, ends[:, 0], ends[:, 1], nodes.metric)
+        return apart.astype(np.float32) if self.core.dtype == np.float32 else apart
+
+    def with_edges(
+        self, ends: Int32, apart: Float | Single, threads: int, progress: Progress
+    ) -> _Forest:
         """The tree of the edges of this one, which joins all, and these."""
         found = _Forest.of(self.group.size)
         found.core, found.recall, found.n_parts = self.core, self.recall, self.n_parts

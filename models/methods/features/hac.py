@@ -151,7 +151,7 @@ from models.numerics.distances import FLAT, DistanceMetric, as_metric, flat, pre
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Choice, Params, Weights
 from models.running import budget
-from models.running.budget import Cost
+from models.running.budget import ALONG_GRAPH, Cost
 from models.running.progress import Piece, Progress, subprogress
 from models.tree.build import from_merges
 from models.tree.tree import Tree
@@ -257,6 +257,14 @@ class HAC(PlacesNearest[HACParams]):
         "For points with features, connectivity 'knn' or the method 'scc' handles millions of "
         "them, and linkages 'single' and 'ward' need no distances between all pairs."
     )
+
+    def seconds(self, shapes: Shapes, params: Mapping[str, Any]) -> float | None:
+        """As of `Method`; with 'knn' along the graph of neighbours, if that takes less."""
+        whole, shape = super().seconds(shapes, params), shapes.get("features", ())
+        if whole is None or len(shape) != 2 or params["connectivity"] != "knn":
+            return whole
+        along = ALONG_GRAPH.seconds(shape[0], shape[1], params, self.Params)
+        return whole if along is None or params["metric"] not in FLAT else min(whole, along)
 
     def _memory(self, shapes: Shapes, params: HACParams) -> int:
         role = next((role for role in self.one_of if role in shapes), None)

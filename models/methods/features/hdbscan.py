@@ -56,8 +56,9 @@ Measured: CPU time as N^1.5 D^0.7, from 3,000 x 32 to four times each, iteration
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -114,7 +115,7 @@ from models.numerics.distances import condensed as condensed_distances
 from models.numerics.gower import ROLE as ITEMS
 from models.parameters import Choice, Params, Weights
 from models.running import budget
-from models.running.budget import Cost
+from models.running.budget import ALONG_GRAPH, Cost
 from models.running.progress import Piece, Progress, subprogress
 from models.tree.noise import lump_and_crumbs
 from models.tree.parents import under
@@ -257,6 +258,13 @@ class Hdbscan(Method[HdbscanParams]):
         "'hac' with connectivity 'knn'."
     )
     resumes = True
+
+    def seconds(self, shapes: Shapes, params: Mapping[str, Any]) -> float | None:
+        """As of `Method`, along the graph of neighbours with more points than the tree is exact."""
+        shape, metric = shapes.get("features", ()), params["metric"]
+        if len(shape) != 2 or metric not in FLAT or shape[0] <= most_points(metric, shape[1]):
+            return super().seconds(shapes, params)
+        return ALONG_GRAPH.seconds(shape[0], shape[1], params, self.Params)
 
     def _memory(self, shapes: Shapes, params: HdbscanParams) -> int:
         role = next((role for role in self.one_of if len(shapes.get(role, ())) == 2), None)

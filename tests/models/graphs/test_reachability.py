@@ -92,6 +92,16 @@ def test_parts_are_joined_and_their_edges_are_no_shorter_than_the_exact_ones() -
     assert found.tree.length[-4:] == pytest.approx(exact[-4:], rel=0.1)
 
 
+def test_equal_lengths_stay_equal_across_clusters() -> None:
+    rng = np.random.default_rng(3)
+    values = 0.1 * rng.integers(0, 8, size=(400, 3))
+    found = along(values, 1)
+    label = rng.integers(0, 3, size=len(values))
+    side = np.array([1, 2, 2])
+    length = np.unique(found.between(label, [side], 1, silent).tree.length)
+    assert np.unique(np.round(100 * length**2)).size == length.size
+
+
 class _Kept(Checkpoint):
     """States in memory."""
 

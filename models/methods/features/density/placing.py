@@ -315,7 +315,9 @@ def _nearby(model: Model, data: Data) -> tuple[Int, Float, Float]:
     rows = new_features(data, points.shape[1])
     if "core" in arrays:
         near, distance = nearest_in_blocks(ArrayRows(points), wanted, facts["metric"], rows)
-        return near, distance, arrays["core"][near]
+        # The fit compared lengths that were rounded so.
+        distance = distance.astype(arrays["core"].dtype).astype(np.float64)
+        return near, distance, arrays["core"][near].astype(np.float64)
     near, distance = PointSearch(points, wanted, facts["metric"]).nearest(rows)
     used, place = np.unique(near, return_inverse=True)
     _, own = PointSearch(points, min_samples, facts["metric"]).nearest(points[used])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn.metrics import adjusted_rand_score
 
 from models import registry
@@ -14,6 +15,7 @@ from models.graphs import cells
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.features import hdbscan
+from models.methods.features.density.placing import approximate
 from models.running.progress import silent
 from tests.models.crew_kit import Scattered
 
@@ -96,6 +98,36 @@ def test_rows_of_the_fit_are_placed_in_their_clusters(monkeypatch: pytest.Monkey
     parts = METHOD.predict(found.model, found.tree, data)
     np.testing.assert_array_equal(placed.leaf, parts.leaf)
     np.testing.assert_array_equal(placed.probability, parts.probability)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine"])
+def test_rows_that_the_search_saw_whole_are_placed_as_they_fell(metric: str) -> None:
+    # The fit keeps lengths in single precision: a row at the very length at which it fell stays.
+    values = blobs()
+    found = fit(values, min_samples=4, metric=metric)
+    assert found.model is not None
+    core = found.model.arrays["core"]
+    exact = np.sort(cdist(values, values, metric), axis=1)[:, 4]
+    whole = core == exact.astype(np.float32)
+    assert whole.mean() > 0.95
+    placed = METHOD.predict(found.model, found.tree, Data({"features": values}))
+    own = labels(found)
+    assert placed.noise is not None
+    there = np.where(placed.noise, -1, found.tree.extra["cluster"][placed.leaf])
+    np.testing.assert_array_equal(there[whole], own[whole])
+    _, strength, _ = approximate(found.model, Data({"features": values}))
+    assert (strength == found.point_columns["probability"]).mean() > 0.9
+
+
+def test_it_can_be_cancelled_between_any_two_clusters() -> None:
+    seen = list[str]()
+    METHOD.fit(
+        Data({"features": blobs()}),
+        METHOD.Params(min_cluster_size=5),
+        lambda _, stage, message: seen.append(f"{stage}: {message}"),
+    )
+    n_clusters = next(int(text.split()[1]) for text in seen if text.endswith("clusters"))
+    assert sum(text.endswith(" parts") for text in seen) > 2 * n_clusters
 
 
 def test_many_equal_rows_a_far_row_and_all_rows_equal(monkeypatch: pytest.MonkeyPatch) -> None:
