@@ -55,8 +55,8 @@ DescriptionQuery = Annotated[
 ]
 TagsQuery = Annotated[
     tuple[Tag, ...],
-    AfterValidator(lambda tags: tuple(dict.fromkeys(tags))),
     Query(alias="tag", max_length=MOST_TAGS, description="A tag; several times: several."),
+    AfterValidator(lambda tags: tuple(dict.fromkeys(tags))),
 ]
 """The same in the query of an upload."""
 

@@ -219,6 +219,18 @@ def test_bounds_are_words_of_json_schema(document: dict[str, Any]) -> None:
     assert not words
 
 
+def test_bounds_of_arrays_are_of_their_items(document: dict[str, Any]) -> None:
+    left: list[Any] = [document]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            if part.get("type") == "array":
+                assert not part.keys() & {"minLength", "maxLength"}, part
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
+
+
 def test_no_two_schemas_have_one_title(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     # Generators name their types by the title, else by the schema's own name.
