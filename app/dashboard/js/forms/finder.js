@@ -91,5 +91,5 @@ export function finder({ path, label, noun, onfound, signal }) {
       timer = setTimeout(search, WAIT_MS);
     },
   });
-  return el("div", { class: "row finder", role: "search" }, input, status);
+  return el("div", { class: "row finder" }, input, status);
 }
