@@ -125,7 +125,7 @@ def grown(classes: ClassTree, score: Float, most: int) -> list[float]:
 
 
 @given(SEEDS, st.integers(1, 4))
-def test_bounded_sets_grow_as_said(seed: int, most: int) -> None:
+def test_bounded_sets_grow_by_the_rule(seed: int, most: int) -> None:
     classes, probability, _ = drawn(seed)
     score = class_scores(probability, "lac")
     entry = bounded_scores(classes, score, most)
