@@ -47,12 +47,16 @@ class ResidentEmbedder:
 
     def vectors(self, what: What, batch: list[str], within_s: float = math.inf) -> Single:
         """As of `LocalEmbedder`; `within_s` counts from now, also while others are answered."""
-        question = self._thread.submit(self._embedder.vectors, what, batch, within_s)
+        try:
+            question = self._thread.submit(self._embedder.vectors, what, batch, within_s)
+        except RuntimeError:
+            # A file of the model has changed meanwhile, and another thread has closed this one.
+            raise NotAnswered("The model was replaced.", passes=True) from None
         try:
             return question.result(None if math.isinf(within_s) else within_s)
         except TimeoutError:
             question.cancel()
-            raise NotAnswered("The model is busy with other searches.", passes=True) from None
+            raise NotAnswered("The model is slow, or others wait.", passes=True) from None
         finally:
             self._rest()
 

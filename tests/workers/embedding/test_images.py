@@ -171,6 +171,22 @@ def test_an_image_that_cannot_be_read_is_named_and_the_process_stays(folder: Mak
     embedder.close()
 
 
+def test_a_model_that_is_replaced_meanwhile_may_be_tried_again(folder: Make) -> None:
+    own = folder()
+    settings = WorkerSettings(embedding_image_model=str(own))
+    before = ResidentEmbedder.of(settings)
+    assert before is not None
+    assert ResidentEmbedder.of(settings, before) is before
+    (own / "model.onnx").write_bytes(described(inputs=["pixel_values"], changed=True))
+    after = ResidentEmbedder.of(settings, before)
+    assert after is not None
+    with pytest.raises(NotAnswered, match="replaced") as refused:
+        before.vectors("image", [address(picture(6, 6))])
+    assert refused.value.passes
+    assert after.vectors("image", [address(picture(6, 6))]).shape == (1, 3)
+    after.close()
+
+
 def test_images_of_several_sizes_are_refused_in_words(folder: Make) -> None:
     model = ImageModel(folder(crop_size=None), threads=1)
     with pytest.raises(Unusable, match="several sizes"):
