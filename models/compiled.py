@@ -197,6 +197,7 @@ def _further() -> Iterator[Fit]:
     points = np.random.default_rng(0).normal(size=(400, 3))
     for features in (points, points.astype(np.float32)):
         yield "perch", {"features": features}, {}
+        yield "point-tree", {"features": features}, {}
     yield "hmmc", {"features": points}, {"max_leaves": 3}
     yield "hmmc", {"features": points}, {"max_leaves": 3, "branching": 3}
     labels = {"features": points[:60], "labels": np.arange(60) % 4 - 1}

@@ -127,6 +127,10 @@ def _put_request(schemas: dict[str, Any], request: str, method: Method[Any], nam
         schemas[request]["discriminator"]["mapping"][method.id] = _SCHEMAS + title
 
 
+_SHOWN = 3
+"""Parameters in the example of a method."""
+
+
 def _job_body(document: dict[str, Any]) -> dict[str, Any]:
     content = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]
     body: dict[str, Any] = content["application/json"]
@@ -134,14 +138,16 @@ def _job_body(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _example(method: Method[Any]) -> dict[str, Any]:
-    """A job of a method with every parameter at its default, and the inputs that it needs."""
+    """A job of a method with its first parameters at their defaults, which the schema has of all,
+    and the inputs that it needs."""
+    params = method.Params().model_dump(mode="json")
     needed = [role for role, entry in method.inputs.items() if entry.required]
     return {
         "summary": f"{method.title}.",
         "value": {
             "method": method.id,
             "inputs": dict.fromkeys(needed or list(method.inputs)[:1], _DATASET),
-            "params": method.Params().model_dump(mode="json"),
+            "params": dict(list(params.items())[:_SHOWN]),
         },
     }
 

@@ -2,12 +2,13 @@
 
 Start with `hac`.
 
-Bottom-up: `hac` (all linkages), `scc` (components of nearest neighbours), `hdbscan` (density),
-`birch` and `perch` (point by point), `layers` (few nested clusterings). Top-down:
-`bisecting_kmeans`, `hkm`, `hsc`.
+Bottom-up: `hac` (all linkages), `point-tree` (what walks and linkages agree on), `scc` (components
+of nearest neighbours), `hdbscan` (density), `birch` and `perch` (point by point), `layers` (few
+nested clusterings). Top-down: `bisecting_kmeans`, `hkm`, `hsc`.
 
 What they are made of:
 
+- `walks`: walks among neighbours, and the consensus of trees, for `point-tree`.
 - `linkage`: agglomeration of matrices and of graphs, for `hac`.
 - `growing`: which leaf is split next, and how, for `hkm`, `hsc` and `bisecting_kmeans`.
 - `density`: the condensed tree of `hdbscan`, and new rows in it.

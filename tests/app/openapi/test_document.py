@@ -163,13 +163,14 @@ def test_a_job_of_each_method_has_these_fields(document: dict[str, Any]) -> None
         }
 
 
-def test_each_method_has_an_example_with_all_its_parameters(document: dict[str, Any]) -> None:
+def test_each_method_has_an_example_with_its_first_parameters(document: dict[str, Any]) -> None:
     content = document["paths"]["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]
     assert list(content["examples"]) == list(methods())
     for method_id, method in methods().items():
         example = content["examples"][method_id]["value"]
         assert example["method"] == method_id
-        assert set(example["params"]) == set(method.Params.model_fields)
+        defaults = method.Params().model_dump(mode="json")
+        assert example["params"] == {name: defaults[name] for name in list(defaults)[:3]}
         required = {role for role, entry in method.inputs.items() if entry.required}
         assert required <= set(example["inputs"]) <= set(method.inputs)
         assert example["inputs"]

@@ -731,6 +731,74 @@ class FeaturesMethods(Generic[R]):
             **(extra_inputs or {}),
         )
 
+    def point_tree(
+        self,
+        *,
+        features: Input,
+        names: Input | None = None,
+        rule: Literal["consensus", "walk"] = "consensus",
+        metric: Literal["euclidean", "cosine", "correlation"] = "euclidean",
+        n_neighbors: int = 10,
+        steps: int = 4,
+        preprocess: Sequence[Mapping[str, Any]] | None = None,
+        then: str | Mapping[str, Any] | None = None,
+        support: Mapping[str, Any] | None = None,
+        name_by: str | None = None,
+        name: str | None = None,
+        description: str | None = None,
+        tags: Sequence[str] = (),
+        webhook: str | None = None,
+        expires_at: Expiry = None,
+        retrying: Retrying | None = None,
+        wait_s: float | None = None,
+        progress: Progress = None,
+        extra_inputs: Mapping[str, Input] | None = None,
+    ) -> R:
+        """Tree of points by walks and linkages: a binary tree over points that six trees agree on.
+
+        Leaves: tree, model.
+
+        Source: Umbel: docs/points.md (2026).
+
+        features : One row per point.
+        names : optional. One name per point.
+        rule : 'consensus': of six trees, by walks, average linkage and Ward's linkage. 'walk':
+            one tree, average linkage of walks.
+        metric : Distance between points, as SciPy's pdist defines it.
+        n_neighbors : Number of nearest neighbours that each point is joined to; a consensus has
+            half as many and twice as many, too.
+        steps : Steps of a walk; a consensus has four times as many, too.
+        preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
+            retrying, wait_s, progress : as of `Umbel.run`.
+        extra_inputs : further inputs by role, for `then` and `name_by`.
+
+        Raises as `Umbel.run`.
+        """
+        return self._run(
+            "point-tree",
+            features=features,
+            names=names,
+            params={
+                "rule": rule,
+                "metric": metric,
+                "n_neighbors": n_neighbors,
+                "steps": steps,
+            },
+            preprocess=preprocess,
+            then=then,
+            support=support,
+            name_by=name_by,
+            name=name,
+            description=description,
+            tags=tags,
+            webhook=webhook,
+            expires_at=expires_at,
+            retrying=retrying,
+            wait_s=wait_s,
+            progress=progress,
+            **(extra_inputs or {}),
+        )
+
     def scc(
         self,
         *,

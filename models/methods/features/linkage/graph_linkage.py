@@ -70,7 +70,7 @@ def agglomerate(
     Points that coincide merge first, at height 0. The other merges follow in the order in which
     they happen; heights need not increase.
     """
-    early, node, size = equal_points(graph)
+    early, node, size = equal_points(graph.first, graph.place)
     weight = size.astype(np.float64)
     ends, length = graph.ends.copy(), graph.length.copy()
     first_weight, second_weight = weight[ends[:, 0]], weight[ends[:, 1]]
@@ -83,36 +83,38 @@ def agglomerate(
         centre, spread = points[graph.first].astype(np.float64), np.zeros(graph.n_nodes)
     clusters = Clusters(ends, length, count, kind, weight, centre, spread)
     late, height, _ = clusters.merged(rule, progress)
-    return all_merges(graph, early, node, late, height)
+    return all_merges(graph.place.size, early, node, late, height)
 
 
-def all_merges(graph: Graph, early: Int, node: Int, late: Int, height: Float) -> tuple[Int, Float]:
-    """Merges of points that coincide, then of the graph's nodes, numbered by all points; their
-    heights.
+def all_merges(n_points: int, early: Int, node: Int, late: Int, height: Float) -> tuple[Int, Float]:
+    """Merges of points that coincide, then of the places, numbered by all points; their heights.
 
     early, node : as of `equal_points`. late, height : merges of nodes, in their own numbering.
     """
     # The node of each place, then of each merge.
-    node_of = np.concatenate([node, len(graph.place) + len(early) + np.arange(len(late))])
+    node_of = np.concatenate([node, n_points + len(early) + np.arange(len(late))])
     merges = np.concatenate([early, node_of[late]])
     return merges, np.concatenate([np.zeros(len(early)), height])
 
 
-def equal_points(graph: Graph) -> tuple[Int, Int, Int]:
-    """Merges of points that coincide; the last node of each place; its number of points."""
-    n_points = graph.place.size
-    size = np.bincount(graph.place, minlength=graph.n_nodes)
-    node = graph.first.copy()
+def equal_points(first: Int, place_of: Int) -> tuple[Int, Int, Int]:
+    """Merges of points that coincide; the last node of each place; its number of points.
+
+    first, place_of : `first` and `place` as of `Graph`.
+    """
+    n_points = place_of.size
+    size = np.bincount(place_of, minlength=first.size)
+    node = first.copy()
     repeated = np.ones(n_points, dtype=bool)
-    repeated[graph.first] = False
+    repeated[first] = False
     point = np.flatnonzero(repeated)
-    point = point[np.argsort(graph.place[point], kind="stable")]
-    place = graph.place[point]
+    point = point[np.argsort(place_of[point], kind="stable")]
+    place = place_of[point]
     merged = n_points + np.arange(point.size)
     merges = np.stack([merged - 1, point], axis=1)
     begins = np.ones(point.size, dtype=bool)
     begins[1:] = place[1:] != place[:-1]
-    merges[begins, 0] = graph.first[place[begins]]
+    merges[begins, 0] = first[place[begins]]
     node[place] = merged
     return merges, node, size
 

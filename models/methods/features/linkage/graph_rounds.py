@@ -82,7 +82,7 @@ def agglomerate_nearly(
         gives the same bits.
     """
     assert rule in BY_CENTRE
-    early, node, size = equal_points(graph)
+    early, node, size = equal_points(graph.first, graph.place)
     order = _order(graph)
     state = _Rounds.start(graph, rule, points, size, order)
     saved = None if checkpoint is None else checkpoint.load()
@@ -100,7 +100,7 @@ def agglomerate_nearly(
                 checkpoint.save(state.arrays())
     inner = state.merges >= graph.n_nodes
     late = np.where(inner, state.merges, order[np.where(inner, 0, state.merges)])
-    return all_merges(graph, early, node, late, state.height)
+    return all_merges(graph.place.size, early, node, late, state.height)
 
 
 def check_epsilon(

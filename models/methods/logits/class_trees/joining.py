@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from models.arrays import Float, Int
+from models.arrays import Float
 from models.numerics.agglomeration import merged
+from models.numerics.merges import spans
 
 _TIE = 1e-10
 """Similarities and scores within this part of the best are equal to it; the first is taken."""
@@ -65,19 +66,6 @@ def together(merges: Float) -> Float:
     return in_order[np.ix_(place, place)]
 
 
-def spans(merges: Float) -> tuple[Int, Int]:
-    """The classes from left to right, and (2 u - 1, 2) where those under each SciPy id begin and
-    end. O(u)."""
-    n = len(merges) + 1
-    size = np.concatenate([np.ones(n), merges[:, 3]]).astype(np.int64)
-    start = np.zeros(2 * n - 1, dtype=np.int64)
-    for step in range(n - 2, -1, -1):
-        a, b = (int(part) for part in merges[step, :2])
-        start[a] = start[n + step]
-        start[b] = start[a] + size[a]
-    return np.argsort(start[:n], kind="stable"), np.stack([start, start + size], axis=1)
-
-
 def consensus(trees: Sequence[Float], similarities: Sequence[Float]) -> Float:
     """(u - 1, 4) merges as SciPy's: average linkage of the mean of `together` over the trees. Where
     that leaves a tie, the mean similarity decides."""
@@ -90,14 +78,3 @@ def consensus(trees: Sequence[Float], similarities: Sequence[Float]) -> Float:
     for similarity in similarities:
         apart += _LEANING / len(similarities) * (1.0 - similarity[upper])
     return merged(apart, "average")
-
-
-def sets(merges: Float, keys: Int) -> Int:
-    """(u - 1,) the sum of the keys of the classes under each merge, modulo 2^64."""
-    n = len(merges) + 1
-    total = np.concatenate([keys, np.zeros(n - 1, dtype=np.int64)])
-    with np.errstate(over="ignore"):
-        for step in range(n - 1):
-            a, b = (int(part) for part in merges[step, :2])
-            total[n + step] = total[a] + total[b]
-    return total[n:]

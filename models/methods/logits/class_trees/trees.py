@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from models.arrays import Float, Int
-from models.methods.logits.class_trees.joining import averaged, consensus, sets, smallest_first
+from models.methods.logits.class_trees.joining import averaged, consensus, smallest_first
 from models.methods.logits.class_trees.similarities import balanced, walked
 from models.methods.logits.class_trees.statistics import (
     ClassStatistics,
@@ -17,6 +17,7 @@ from models.methods.logits.class_trees.statistics import (
     fold_counts,
 )
 from models.methods.logits.class_trees.sums import RowsSeen, Sums
+from models.numerics.merges import keys_of_groups, top_agreement
 from models.numerics.rows import whitened
 from models.running.progress import Progress
 
@@ -67,10 +68,13 @@ def class_tree(
     found = class_statistics(sums, counts, within)
     joined, parts, n_tied = _joined(found, rule)
     merges = _with_empty(found, joined, n_classes)
-    own, below = sets(merges, keys), len(merges) - len(joined)
+    own, below = keys_of_groups(merges, keys), len(merges) - len(joined)
     agreement = np.full(len(merges), np.nan)
     if parts:
-        each = [np.isin(own[below:], sets(_with_empty(found, p, n_classes), keys)) for p in parts]
+        each = [
+            np.isin(own[below:], keys_of_groups(_with_empty(found, p, n_classes), keys))
+            for p in parts
+        ]
         agreement[below:-1] = np.mean(each, axis=0)[:-1]
     having = np.zeros(len(merges))
     for number in range(bootstraps):
@@ -78,11 +82,11 @@ def class_tree(
         weight = rng.multinomial(sums.folds, np.full(sums.folds, 1.0 / sums.folds))
         drawn = class_statistics(sums, counts, within, weight)
         again = _with_empty(drawn, _joined(drawn, rule)[0], n_classes)
-        having += np.isin(own, sets(again, keys))
+        having += np.isin(own, keys_of_groups(again, keys))
     support = np.full(len(merges), np.nan)
     if bootstraps:
         support[:-1] = having[:-1] / bootstraps
-    top = _top_agreement(joined, parts)
+    top = top_agreement(joined, parts)
     return ClassTree(merges, found.used, found.n_tied, agreement, top, support, n_tied)
 
 
@@ -134,26 +138,3 @@ def _with_empty(found: ClassStatistics, joined: Float, n_classes: int) -> Float:
         below[len(size) + step] = below[int(a)] + below[int(b)]
         merges[len(empty) + step] = number[int(a)], number[int(b)], height, below[len(size) + step]
     return merges
-
-
-def _top_agreement(joined: Float, parts: list[Float]) -> float:
-    """The mean, over the trees of a consensus, of how much of the smaller part at the consensus's
-    top is a part at theirs: classes in both by classes in either. NaN without."""
-    if not parts:
-        return float("nan")
-    own = _sides(joined) == (np.mean(_sides(joined)) <= 0.5)
-    shares = []
-    for part in parts:
-        side = _sides(part) == 1
-        shares.append(max((own & s).sum() / (own | s).sum() for s in (side, ~side)))
-    return float(np.mean(shares))
-
-
-def _sides(merges: Float) -> Int:
-    """(u,) 0 or 1: the part at the top in which each class lies."""
-    n = len(merges) + 1
-    side = np.zeros(2 * n - 1, dtype=np.int64)
-    side[int(merges[-1, 1])] = 1
-    for step in range(n - 3, -1, -1):
-        side[merges[step, :2].astype(np.int64)] = side[n + step]
-    return side[:n]

@@ -474,9 +474,8 @@ def test_pieces_of_the_method(monkeypatch: pytest.MonkeyPatch) -> None:
             assert several.tree.height.tolist() == one.tree.height.tolist()
 
 
-def test_the_sets_of_a_consensus() -> None:
+def test_how_near_classes_are_in_a_tree() -> None:
     merges = np.array([[0.0, 2.0, 1.0, 2.0], [1.0, 3.0, 2.0, 2.0], [4.0, 5.0, 3.0, 4.0]])
-    assert joining.sets(merges, np.array([1, 2, 4, 8])).tolist() == [5, 10, 15]
     near = joining.together(merges)
     assert np.allclose(
         near, np.log([[1, 4, 2, 4], [4, 1, 4, 2], [2, 4, 1, 4], [4, 2, 4, 1]]) / np.log(4)

@@ -1,0 +1,165 @@
+"""`point-tree` beside its literal definition, and what it is for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+from scipy.spatial.distance import pdist, squareform
+
+from models import registry
+from models.errors import UsageError
+from models.inputs.data import Data
+from models.method import Fitted
+from models.methods.features import point_tree
+from models.methods.features.hac import HACParams
+from models.metrics.catalogue import evaluate
+from models.tree.linkage import to_scipy
+
+METHOD = registry.method("point-tree")
+
+
+def fit(features: Any, **params: Any) -> Fitted:
+    return METHOD.fit(Data({"features": np.asarray(features)}), METHOD.Params(**params))
+
+
+def literal_walk(points: np.ndarray, n_neighbors: int, steps: int) -> np.ndarray:
+    """SciPy's merges of average linkage of one walk, all in dense matrices."""
+    n = len(points)
+    distance = squareform(pdist(points))
+    affinity = np.eye(n)
+    near = np.argsort(distance + np.diag(np.full(n, np.inf)), axis=1, kind="stable")
+    width = [distance[i, near[i, min(7, n_neighbors) - 1]] for i in range(n)]
+    for i in range(n):
+        for j in near[i, :n_neighbors]:
+            value = np.exp(-(distance[i, j] ** 2) / (width[i] * width[j]))
+            affinity[i, j] = affinity[j, i] = value
+    degree = affinity.sum(axis=1)
+    walk = np.linalg.matrix_power(affinity / degree[:, None], steps)
+    likeness = walk / degree[None, :]
+    apart = 1.0 - likeness / likeness[~np.eye(n, dtype=bool)].max()
+    np.fill_diagonal(apart, 0.0)
+    apart += 1e-9 * distance / distance.max()
+    return linkage(squareform((apart + apart.T) / 2), "average")
+
+
+def literal_joins(merges: np.ndarray) -> np.ndarray:
+    """Condensed: the log of the share of points in the smallest group of each pair."""
+    n = len(merges) + 1
+    members = [{i} for i in range(n)]
+    joins = np.zeros((n, n))
+    for a, b, *_ in merges:
+        left, right = members[int(a)], members[int(b)]
+        members.append(left | right)
+        for i in left:
+            for j in right:
+                joins[i, j] = joins[j, i] = np.log(len(members[-1])) / np.log(n)
+    return squareform(joins)
+
+
+def groups(merges: np.ndarray) -> set[frozenset[int]]:
+    members = [frozenset({i}) for i in range(len(merges) + 1)]
+    for a, b, *_ in merges:
+        members.append(members[int(a)] | members[int(b)])
+    return set(members)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_literal_consensus(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(60, 3)) * [1, 2, 3] + rng.integers(0, 3, 60)[:, None] * 4.0
+    trees = [
+        linkage(points, "average"),
+        linkage(points, "ward"),
+        *(literal_walk(points, k, t) for k, t in ((3, 4), (6, 4), (6, 16), (12, 4))),
+    ]
+    distance = pdist(points)
+    apart = (1e-6 * distance / distance.max() + sum(map(literal_joins, trees))) / 6
+    wanted = linkage(apart, "average")
+    fitted = fit(points, n_neighbors=6)
+    made = to_scipy(fitted.tree)
+    assert groups(made) == groups(wanted)
+    assert np.allclose(np.sort(made[:, 2]), wanted[:, 2], atol=1e-6)
+    each = [groups(tree) for tree in trees]
+    shares = [np.mean([group in tree for tree in each]) for group in groups(wanted)]
+    agreement = fitted.tree.extra["agreement"]
+    assert np.allclose(np.sort(agreement[~np.isnan(agreement)]), np.sort(shares)[: len(made)])
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5, 7, 12])
+def test_the_literal_walk(steps: int) -> None:
+    points = np.random.default_rng(steps).normal(size=(50, 2))
+    made = to_scipy(fit(points, rule="walk", n_neighbors=5, steps=steps).tree)
+    assert groups(made) == groups(literal_walk(points, 5, steps))
+
+
+def test_what_is_long_and_bent_stays_whole() -> None:
+    rng = np.random.default_rng(0)
+    ring = np.repeat([0, 1, 2], 150)
+    angle = rng.random(450) * 2 * np.pi
+    radius = np.array([1.0, 3.0, 5.0])[ring]
+    points = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points += rng.normal(size=points.shape) * 0.2
+    judged = {"labels": ring, "metrics": ["dendrogram_purity"]}
+    ward = registry.method("hac").fit(Data({"features": points}), HACParams())
+    purity = [
+        evaluate(tree, **judged).metrics["dendrogram_purity"]
+        for tree in (fit(points).tree, ward.tree)
+    ]
+    assert purity[0] == 1.0
+    assert purity[1] < 0.8
+
+
+def test_points_that_coincide_are_as_many_as_they_are() -> None:
+    rng = np.random.default_rng(1)
+    places = rng.normal(size=(12, 2))
+    place = rng.integers(0, 12, 40)
+    fitted = fit(places[place])
+    tree = fitted.tree
+    assert fitted.metrics["n_places"] == len(set(place.tolist()))
+    assert tree.n_leaves == 40
+    made = to_scipy(tree)
+    assert (made[:, 2] == 0).sum() == 40 - fitted.metrics["n_places"]
+    by_place = [{i for i in range(40) if place[i] == p} for p in set(place.tolist())]
+    assert all(frozenset(points) in groups(made) for points in by_place)
+
+
+def test_few_points() -> None:
+    assert fit([[1.0, 2.0]]).tree.n_leaves == 1
+    assert fit([[1.0], [1.0], [1.0]]).tree.height.max() == 0
+    three = fit([[0.0], [1.0], [5.0]])
+    assert frozenset({0, 1}) in groups(to_scipy(three.tree))
+    assert any("no point has 20 neighbours" in warning for warning in three.warnings)
+
+
+def test_parts_that_no_walk_joins_are_joined_by_distance() -> None:
+    rng = np.random.default_rng(2)
+    middle = np.array([[0.0, 0.0], [40.0, 0.0], [1000.0, 0.0]])
+    points = np.repeat(middle, 30, axis=0) + rng.normal(size=(90, 2))
+    made = to_scipy(fit(points, rule="walk", n_neighbors=5).tree)
+    assert frozenset(range(60)) in groups(made)
+
+
+def test_angles() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(80, 4)) + np.repeat([[3, 0, 0, 0], [0, 3, 0, 0]], 40, axis=0)
+    grown = points * rng.uniform(0.1, 10, size=(80, 1))
+    unit = points / np.linalg.norm(points, axis=1, keepdims=True)
+    by_angle = to_scipy(fit(grown, metric="cosine").tree)
+    assert groups(by_angle) == groups(to_scipy(fit(unit).tree))
+
+
+def test_trees_that_disagree_are_a_warning() -> None:
+    noise = fit(np.random.default_rng(4).normal(size=(300, 20)))
+    assert any("disagree at the top" in warning for warning in noise.warnings)
+    points = np.random.default_rng(5).normal(size=(100, 2))
+    points[:50] += 30.0
+    assert not fit(points).warnings
+
+
+def test_too_many_points_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(point_tree, "MOST_POINTS", 50)
+    with pytest.raises(UsageError, match=r"at most 50.*'scc'"):
+        fit(np.zeros((51, 2)))
