@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js client-js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-page test-slow node chaos storm simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client client-js openapi check-released released sample platforms fresh release clean again
+.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-cpu test-page test-slow node chaos storm simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client client-js openapi check-released released sample platforms fresh release clean again
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -100,6 +100,10 @@ test: dev  ## all tests but the slow ones
 test-changed: dev  ## the tests that a change can affect, by the import graph
 	$(BIN)/python scripts/changed_tests.py $(BASE)
 
+test-cpu: dev  ## the CPU seconds of each file of TESTS (tests), in one process
+	$(BIN)/python -m pytest -p tests.cpu_kit $(TESTS)
+
+TESTS ?= tests
 test-page: node  ## the page's pure modules, by Node alone
 	node --test tests/dashboard/js/*.test.js
 

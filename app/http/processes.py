@@ -127,8 +127,9 @@ class ApiProcesses:
 
 
 class WorkerProcesses:
-    """`n_processes` workers. The first one starts from nothing; the others, and those that take the
-    place of dead ones, are forked from a process that has loaded what they need, if it is there.
+    """`n_processes` workers, also those that take the place of dead ones: forks of a process that
+    has loaded what they need. They start from nothing where it is not there, and the first one also
+    where that process compiles at first.
 
     options : of `workers.main`. threads : that one job may use. env : gives their environment.
     """
@@ -149,16 +150,24 @@ class WorkerProcesses:
     def keep(self, *, one: bool = False) -> float:
         """Start what does not run; the seconds until it should be checked again.
 
-        one : only one worker, which has the machine to itself.
+        one : only one worker, and of what it is forked from the part that it needs: they have the
+        machine to themselves.
         """
-        if one:
-            return self.kept[0].keep()
         pauses = [self._kept_prefork.keep()] if self._prefork.usable else []
-        waits = self._prefork.loading
-        for number, worker in enumerate(self.kept):
-            if number == 0 or worker.process is not None or not waits:
-                pauses.append(worker.keep())
-        return min(pauses) if not waits else min(_LOADING_S, *pauses)
+        if not one:
+            self._prefork.load_rest()
+        for number, worker in enumerate(self.kept[: 1 if one else None]):
+            waits = worker.process is None and self._awaited(number)
+            pauses.append(_LOADING_S if waits else worker.keep())
+        return min(pauses)
+
+    def _awaited(self, number: int) -> bool:
+        """Whether a worker that does not run is forked soon: one that has run before as soon as
+        possible, one of several at the start from a process that has loaded everything."""
+        fresh = self.kept[number].status is None
+        if number == 0:
+            return fresh and self._prefork.soon
+        return self._prefork.loading or (fresh and self._prefork.completing)
 
     def reap(self, others: Iterable[processes.Process | None]) -> None:
         """Take the exit status of orphans. others : the processes of this one that are no

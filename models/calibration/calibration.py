@@ -34,7 +34,6 @@ from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.special import betaincinv
 
 from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, Int, Mask
@@ -381,6 +380,8 @@ class Calibration:
         the ends of the interval that holds it with 95 % given the calibration rows: Beta(k, n + 1 -
         k). All are lower bounds where scores tie, and NaN without a promise.
         """
+        from scipy.special import betaincinv
+
         groups = self.groups(alpha)
         n_rows = np.array([self.n_rows_of_group[own].sum() for own in groups.members], dtype=float)
         place = np.array([rank(int(n), alpha) for n in n_rows.tolist()], dtype=float)

@@ -29,7 +29,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import betainc, betaincinv
 
 from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int, Mask
@@ -131,6 +130,8 @@ def gains(n_confused: Int, n_rows: Int, stays: Float) -> tuple[Float, Float]:
     With m the mean of s and I the regularised incomplete beta function, the first is
     m (1 - I_e(k + e + 1, n - k + 1 - e)) - e (1 - I_e(k + e, n - k + 1 - e)).
     """
+    from scipy.special import betainc
+
     a, b = n_confused + stays, n_rows - n_confused + 1.0 - stays
     # A share of 1 leaves no room for an excess, and of all rows no parameter.
     b = np.maximum(b, np.finfo(np.float64).tiny)
@@ -143,6 +144,8 @@ def interval(n_confused: Int, n_rows: Int) -> tuple[Float, Float]:
     """(n,) the ends of Jeffreys' interval of a share: quantiles of Beta(k + 1/2, n - k + 1/2), but
     0 where k is 0 and 1 where it is n.
     """
+    from scipy.special import betaincinv
+
     a, b, tail = n_confused + 0.5, n_rows - n_confused + 0.5, (1.0 - LEVEL) / 2
     low = np.where(n_confused == 0, 0.0, betaincinv(a, b, tail))
     return low, np.where(n_confused == n_rows, 1.0, betaincinv(a, b, 1.0 - tail))

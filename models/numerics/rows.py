@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import linalg
 
 from models.arrays import Array, Float, Int, row_blocks
 
@@ -63,6 +62,8 @@ def whitened(mean: Float, within: Float) -> Float:
     mean : (u, u) mean logits by class. within : (u, u) covariance within classes; where it is 0,
     directions stay as they are.
     """
+    from scipy import linalg
+
     apart = mean - mean.mean(axis=0)
     n = len(apart)
     variance = np.trace(within) / n

@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -82,10 +82,10 @@ def _made(folder: Path) -> bool:
 
 
 @contextmanager
-def alone(news: Path | None = None) -> Iterator[None]:
+def alone(news: Path | None = None, tell: Callable[[], object] | None = None) -> Iterator[None]:
     """Before the first function is compiled within, wait until no other process compiles so.
 
-    news : a file that is there from then on until the end.
+    news : a file that is there from then on until the end. tell : is called once before that wait.
     """
     from models.running.loops import watched
 
@@ -103,6 +103,8 @@ def alone(news: Path | None = None) -> Iterator[None]:
             if news is not None:
                 with suppress(OSError):
                     news.touch(mode=0o600)
+            if tell is not None:
+                tell()
             # None where the function is one that is not kept.
             if (folder := function.stats.cache_path) is not None:
                 _wait_for(stack.enter_context((Path(folder) / _LOCK).open("a")))

@@ -92,17 +92,17 @@ def show() -> None:
         sys.meta_path.remove(_HIDDEN)
 
 
-def first(news: Path | None = None) -> None:
+def first(news: Path | None = None, tell: Callable[[], object] | None = None) -> None:
     """Load what the first job needs, and do a trial job. Raises FatalError where that fails.
 
-    news : see `workers.child.compiling.alone`.
+    news, tell : see `workers.child.compiling.alone`.
     """
     if _loaded["first"]:
         return
     with _frozen():
         for name in _FIRST:
             import_module(name)
-        with tempfile.TemporaryDirectory() as folder, alone(news):
+        with tempfile.TemporaryDirectory() as folder, alone(news, tell):
             outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:
         raise FatalError(f"the trial job failed: {outcome.error['detail']}")

@@ -22,7 +22,6 @@ from models.metrics.classification.evaluation import (
     of_rival,
 )
 from models.metrics.classification.scores import TableId
-from models.metrics.inputs import classes_of
 from models.preprocess.inputs import Preparation
 from models.registry import method
 from models.running.progress import Progress
@@ -170,6 +169,7 @@ def _judged(
     """The likelihood of the labels beside that of the clusters; None where it is not wanted, or
     the method judges none."""
     from models.metrics.catalogue import LIKELIHOODS
+    from models.metrics.inputs import classes_of
 
     wanted = options.metrics is None or not set(LIKELIHOODS).isdisjoint(options.metrics)
     if labels is None or not wanted:

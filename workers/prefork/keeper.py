@@ -19,10 +19,14 @@ from collections.abc import Collection, Mapping, Sequence
 from umbel import floors
 from workers import processes
 from workers.child import template
-from workers.prefork.process import COMPLETE, FORK, READY
+from workers.prefork.process import COMPLETE, FORK, LATE, READY, REST
 
 _ANSWER_S = 10.0
 """How long a fork may take; a process that has loaded all and takes longer is replaced."""
+
+_SOON_S = 60.0
+"""A process that is not ready after so long is not waited for by the first worker: importing takes
+three seconds of computing."""
 
 _TRIES = 3
 _POLL_S = 0.02
@@ -78,6 +82,8 @@ class Prefork:
         self._link: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._news = b""
+        self._started_at = 0.0
+        self._rest_requested = False
         self._n_starts = 0
         self._adopts = processes.adopt_orphans()
 
@@ -89,7 +95,25 @@ class Prefork:
     @property
     def loading(self) -> bool:
         """Whether it will be ready."""
-        return not self.ready and self._process is not None and self._process.poll() is None
+        return not self.ready and self._lives
+
+    @property
+    def soon(self) -> bool:
+        """Whether it will be ready soon: it neither compiles nor hangs."""
+        late = LATE in self._received() or time.monotonic() - self._started_at > _SOON_S
+        return self.loading and not late
+
+    @property
+    def completing(self) -> bool:
+        """Whether it can fork and still loads the rest."""
+        return self.ready and COMPLETE not in self._news
+
+    def load_rest(self) -> None:
+        """Let it load what no first job needs, from which later forks profit."""
+        if self._lives and not self._rest_requested and self._link is not None:
+            self._rest_requested = True
+            with contextlib.suppress(OSError):
+                self._link.sendall(REST)
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start it. Call from a thread that lives as long as the process."""
@@ -104,21 +128,29 @@ class Prefork:
                 env=template.without_secrets(os.environ),
                 pass_fds=[fd],
             )
-        self._news = b""
+        self._news, self._rest_requested = b"", False
+        self._started_at = time.monotonic()
         self._n_starts += 1
         return self._process
 
     @property
     def ready(self) -> bool:
         """Whether workers can be forked now."""
-        if self._process is None or self._link is None or self._process.poll() is not None:
+        if not self._lives or READY not in self._received():
             return False
-        if COMPLETE not in self._news:
+        self._n_starts = 0
+        return True
+
+    @property
+    def _lives(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _received(self) -> bytes:
+        """What it has sent by now."""
+        if self._link is not None and COMPLETE not in self._news:
             with contextlib.suppress(OSError):
-                self._news += self._link.recv(2, socket.MSG_DONTWAIT)
-        if READY in self._news:
-            self._n_starts = 0
-        return READY in self._news
+                self._news += self._link.recv(3, socket.MSG_DONTWAIT)
+        return self._news
 
     def worker(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Adopted | None:
         """A fork that runs `workers.main` with these arguments; None if there can be none now."""

@@ -25,11 +25,17 @@ from workers.child import template
 from workers.child.confinement import close_memory
 from workers.processes import die_with_parent
 
+LATE = b"l"
+"""What it sends before it compiles what a first job needs: that takes a minute."""
+
 READY = b"r"
 """What it sends when it can fork."""
 
 COMPLETE = b"c"
 """What it sends when it has loaded everything, and so answers at once."""
+
+REST = b"g"
+"""The request to load the rest, which the start of the service does not need."""
 
 FORK = b"f"
 """The request for a fork; with it goes the socket over which the fork gets its order."""
@@ -53,8 +59,8 @@ _TEMPLATE = "from multiprocessing.forkserver import main"
 def main(argv: Sequence[str] | None = None) -> None:
     """Load, then fork on request until the keeper is gone.
 
-    The first forks come when what they need at first is loaded, the rest is loaded after it, in
-    steps between which requests are answered.
+    The first forks come when what they need at first is loaded, the rest is loaded on request, in
+    steps between which further requests are answered.
     """
     close_memory()
     parser = argparse.ArgumentParser()
@@ -73,13 +79,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         import_module(name)
     gc.freeze()
     gc.enable()
-    loading.first()
+    loading.first(tell=lambda: keeper.sendall(LATE))
     _require_one_thread()
     steps = loading.rest()
     keeper.sendall(READY)
-    complete = False
+    requested = complete = False
     while True:
-        if not complete and not select.select([keeper], [], [], 0.0)[0]:
+        if requested and not complete and not select.select([keeper], [], [], 0.0)[0]:
             if complete := next(steps, "end") == "end":
                 keeper.sendall(COMPLETE)
             _require_one_thread()
@@ -87,6 +93,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         request, descriptors, _, _ = socket.recv_fds(keeper, len(FORK), 1)
         if not request:
             return
+        requested = requested or request == REST
         for descriptor in descriptors:
             _fork(keeper, descriptor, arguments.threads, complete=complete)
             os.close(descriptor)

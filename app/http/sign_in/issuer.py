@@ -14,13 +14,14 @@ import hashlib
 import json
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode, urlsplit
-
-import httpx
 
 from app.http.problems import Refused
 from app.settings import Settings
+
+if TYPE_CHECKING:
+    import httpx
 
 _OF_RSA = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 ALGORITHMS = (*_OF_RSA, "ES256", "ES384", "ES512", "EdDSA")
@@ -126,6 +127,8 @@ class Issuer:
     async def _tokens(self, form: dict[str, str]) -> tuple[str, str] | None:
         """The ID token and the refresh token, or '', for a grant; None where it is not accepted or
         there is no ID token."""
+        import httpx
+
         metadata = await self._known()
         auth: httpx.BasicAuth | None = None
         if self._secret:
@@ -267,6 +270,8 @@ async def _answer(
 ) -> tuple[int, dict[str, Any]]:
     """The status and the JSON object of an answer, {} for another one. No redirects. Raises Refused
     `unavailable` where there is none in time, or one of the server's failures."""
+    import httpx
+
     content = bytearray()
     try:
         async with asyncio.timeout(2 * ANSWER_S), httpx.AsyncClient(timeout=ANSWER_S) as client:

@@ -1,4 +1,5 @@
-"""Several processes of the API behind one port: restarted, counted together, ended as one."""
+"""Several processes of the API behind one port: restarted, counted together, ended as one. Workers,
+and what they are forked from."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +19,7 @@ import httpx
 import psutil
 import pytest
 
-from app.http.processes import KeptProcess
+from app.http.processes import KeptProcess, WorkerProcesses
 from tests.app.http.server_kit import free_port
 from tests.workers.waiting_kit import until
 from umbel import floors
@@ -140,3 +142,67 @@ def test_they_serve_one_port_and_end_together(apis: Apis) -> None:
     _, alive = psutil.wait_procs(family, 30.0)
     assert alive == []
     assert not apis.alive()
+
+
+class Runs:
+    """A process that runs."""
+
+    pid = 0
+
+    def poll(self) -> None:
+        return None
+
+
+@dataclass
+class Forks:
+    """What workers are forked from, in a state that a test gives."""
+
+    usable = True
+    loading: bool = True
+    soon: bool = True
+    completing: bool = False
+    rest_requested: bool = False
+    n_forks: int = 0
+
+    def load_rest(self) -> None:
+        self.rest_requested = True
+
+    def start(self) -> Runs:
+        return Runs()
+
+    def worker(self, *_: object) -> Runs | None:
+        self.n_forks += not self.loading
+        return None if self.loading else Runs()
+
+
+@pytest.fixture
+def forks(monkeypatch: pytest.MonkeyPatch) -> Forks:
+    forks = Forks()
+    monkeypatch.setattr("app.http.processes.Prefork", lambda _: forks)
+    monkeypatch.setattr(processes, "spawn", lambda *_, **__: Runs())
+    return forks
+
+
+def test_workers_wait_at_the_start_for_what_they_are_forked_from(forks: Forks) -> None:
+    workers = WorkerProcesses(2, (), 1, dict)
+    first, second = workers.kept
+    assert workers.keep(one=True) < 1
+    assert first.process is None
+    forks.loading = forks.soon = False
+    assert workers.keep(one=True) > 1
+    assert (forks.n_forks, first.process is None, second.process) == (1, False, None)
+    assert not forks.rest_requested, "the service that starts has the machine to itself"
+    forks.completing = True
+    assert workers.keep() < 1
+    assert (forks.n_forks, forks.rest_requested) == (1, True)
+    forks.completing = False
+    assert workers.keep() > 1
+    assert forks.n_forks == 2
+
+
+def test_the_first_worker_does_not_wait_for_what_compiles(forks: Forks) -> None:
+    workers = WorkerProcesses(2, (), 1, dict)
+    forks.soon = False
+    workers.keep(one=True)
+    assert [kept.process is None for kept in workers.kept] == [False, True]
+    assert forks.n_forks == 0
