@@ -223,8 +223,8 @@ class Settings(WorkerSettings):
 def unknown(environ: Mapping[str, str]) -> list[str]:
     """A sentence for each variable `UMBEL_*` that sets nothing, as one that is mistyped.
 
-    Without those that Kubernetes makes of services whose names begin with `umbel`, and those of
-    the tests.
+    Without variables of the tests, and what Kubernetes makes of services whose names begin with
+    `umbel`.
     """
     known = [f"UMBEL_{name.upper()}" for name in Settings.model_fields]
     sentences = []

@@ -273,8 +273,8 @@ def test_a_text_file_is_one_value_a_line(tmp_path: Path) -> None:
 
 
 def test_a_sentence_of_the_service_names_the_options_of_commands() -> None:
-    said = "Choose others with ?columns= (features) and ?id_column=, or one with ?member=."
-    shown = outputs.as_options(said)
+    sentence = "Choose others with ?columns= (features) and ?id_column=, or one with ?member=."
+    shown = outputs.as_options(sentence)
     assert (
         shown == "Choose others with --columns (features) and --id-column, or one with FILE:NAME."
     )
