@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,11 @@ _PROCESSES = ("serve", "api")
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one of the commands; its exit status is the process's."""
     words = sys.argv[1:] if argv is None else argv
-    arguments = parser(client=not words or words[0] not in _PROCESSES).parse_args(words)
+    client = not words or words[0] not in _PROCESSES
+    arguments, unknown = parser(client=client).parse_known_args(words)
+    if unknown:
+        # The client's parser names what is near.
+        parser(client=client or find_spec("umbel_client") is not None).parse_args(words)
     raise SystemExit(arguments.run(arguments))
 
 
@@ -156,10 +161,19 @@ def _add_api_processes(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _name_unknown() -> None:
+    """Name the variables of the environment that set nothing."""
+    from app.settings import unknown
+
+    for sentence in unknown(os.environ):
+        print(sentence, file=sys.stderr)
+
+
 def _serve(arguments: argparse.Namespace) -> int:
     from app.serve import CannotStart, serve
     from workers.settings import wrong_settings
 
+    _name_unknown()
     try:
         return serve(
             arguments.host,
@@ -195,6 +209,8 @@ def _api(arguments: argparse.Namespace) -> int:
     from workers.stores.redis.durability import refuse_cluster
 
     privacy.begin()
+    if arguments.fd is None:
+        _name_unknown()
     try:
         settings = Settings()
         keys(settings)
@@ -261,6 +277,7 @@ def _worker(arguments: argparse.Namespace) -> int:
     from umbel import floors
 
     options = ("--queues", arguments.queues)
+    _name_unknown()
     sys.stdout.flush()
     if arguments.processes == 1:
         command = floors.command("workers.main", *options)
@@ -326,6 +343,7 @@ def _settings(arguments: argparse.Namespace) -> int:
     from workers.child import confinement
     from workers.settings import wrong_settings
 
+    _name_unknown()
     try:
         rows = listed(Settings())
     except ValidationError as error:

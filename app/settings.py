@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +15,9 @@ from pydantic_settings import NoDecode
 from workers.settings import SHORTEST_SECRET, WorkerSettings
 
 _OWN_INSTANCE = secrets.token_hex(8)
+_ELSEWHERE = ("UMBEL_URL", "UMBEL_KEY", "UMBEL_PLAIN_LOOPS")
+"""Variables of the client and of `models.simd`."""
+_CLUSTER = re.compile(r"_SERVICE_HOST|_SERVICE_PORT(_\w+)?|_PORT(_[0-9]+_(TCP|UDP|SCTP)(_\w+)?)?")
 _ORIGIN = re.compile(r"https?://(\*\.)?[A-Za-z0-9.-]+(:[0-9]{1,5})?")
 
 
@@ -213,6 +218,32 @@ class Settings(WorkerSettings):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+
+def unknown(environ: Mapping[str, str]) -> list[str]:
+    """A sentence for each variable `UMBEL_*` that sets nothing, as one that is mistyped.
+
+    Without variables of the tests, and what Kubernetes makes of services whose names begin with
+    `umbel`.
+    """
+    known = [f"UMBEL_{name.upper()}" for name in Settings.model_fields]
+    sentences = []
+    for name in sorted(environ):
+        if not name.startswith("UMBEL_") or name in known or name in _ELSEWHERE:
+            continue
+        if name.startswith("UMBEL_TEST_") or _of_cluster(name, environ[name]):
+            continue
+        near = get_close_matches(name, known, 1, 0.8)
+        meant = f" Is {near[0]} meant?" if near else ""
+        sentences.append(f"There is no setting {name}; it is ignored.{meant}")
+    return sentences
+
+
+def _of_cluster(name: str, value: str) -> bool:
+    found = _CLUSTER.search(name)
+    if found is None or found.end() != len(name):
+        return False
+    return not name.endswith("_PORT") or "://" in value
 
 
 def listed(settings: Settings) -> list[dict[str, str]]:

@@ -108,15 +108,19 @@ _BY_TENANT = (
     "keep_jobs_days",
     "keep_bytes",
 )
+_TENANT_FORM = "It is a number for every tenant, and others by name: 1000,acme:5000."
 SHORTEST_SECRET = 24
 
 
 def wrong_settings(error: ValidationError) -> str:
-    """The errors in the environment, one line for each variable."""
-    return "\n".join(
-        f"UMBEL_{'_'.join(map(str, wrong['loc'])).upper()}: {wrong['msg']}"
-        for wrong in error.errors()
-    )
+    """The errors in the environment, one line for each."""
+    lines = []
+    for wrong in error.errors():
+        name, *within = map(str, wrong["loc"])
+        where = "".join(f", {part!r}" for part in within if part)
+        form = f". {_TENANT_FORM}" if name in _BY_TENANT else ""
+        lines.append(f"UMBEL_{name.upper()}{where}: {wrong['msg']}{form}")
+    return "\n".join(lines)
 
 
 class WorkerSettings(BaseSettings):

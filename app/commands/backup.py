@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import ValidationError
 
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from workers.verification.course import Progress, Verdict
 
     Commands = argparse._SubParsersAction[argparse.ArgumentParser]
-    Store = Callable[[str | None], Blobs]
+
+    class Store(Protocol):
+        """The store at a place, or with None the service's; `makes`: which may be made."""
+
+        def __call__(self, place: str | None, *, makes: bool = False) -> Blobs: ...
+
 
 _DAMAGED = 3
 """The exit status of `umbel verify` where something is damaged."""
@@ -80,13 +85,17 @@ def _rate(text: str) -> float:
 def _backup(arguments: argparse.Namespace) -> int:
     from workers.stores.backup import back_up
 
-    return _copied(arguments, lambda store: back_up(store(None), store(arguments.target)))
+    return _copied(
+        arguments, lambda store: back_up(store(None), store(arguments.target, makes=True))
+    )
 
 
 def _restore(arguments: argparse.Namespace) -> int:
     from workers.stores.backup import restore
 
-    return _copied(arguments, lambda store: restore(store(arguments.source), store(None)))
+    return _copied(
+        arguments, lambda store: restore(store(arguments.source), store(None, makes=True))
+    )
 
 
 def _copied(arguments: argparse.Namespace, copy: Callable[[Store], Copied]) -> int:
@@ -125,6 +134,7 @@ def _verify_backup(arguments: argparse.Namespace, store: Store) -> int:
 
 
 def _verify_store(arguments: argparse.Namespace, store: Store) -> int:
+    from workers.errors import FatalError
     from workers.verification.course import verify
 
     verdict = verify(
@@ -135,6 +145,8 @@ def _verify_store(arguments: argparse.Namespace, store: Store) -> int:
         backup=store(arguments.restore_from) if arguments.restore_from else None,
         shown=_Shown(),
     )
+    if not verdict.n_objects and not verdict.findings:
+        raise FatalError("The store is empty: nothing was compared.")
     if arguments.json:
         print(json.dumps(asdict(verdict), indent=2))
     else:
@@ -182,17 +194,27 @@ def _with_stores(arguments: argparse.Namespace, work: Callable[[Store], int]) ->
     from workers.stores import privacy
     from workers.stores.objects.address import bare_blobs_at, require_apart
 
-    own = (arguments.data_dir / "store").absolute().as_uri()
+    own = (arguments.data_dir / "store").absolute()
 
-    def store(place: str | None) -> Blobs:
-        url = settings.store_url or own
-        if place is not None:
+    def store(place: str | None, *, makes: bool = False) -> Blobs:
+        url = settings.store_url or own.as_uri()
+        if place is None:
+            if not settings.store_url and not makes and not own.is_dir():
+                raise FatalError(
+                    f"{arguments.data_dir} has no store; `umbel serve` makes one when it first "
+                    "starts. Set UMBEL_STORE_URL as for the service, or --data-dir."
+                )
+        else:
             url = place
             if "://" not in place:
-                require_apart(settings.store_url or own, Path(place).absolute().as_uri())
-                # It holds every tenant's data.
-                Path(place).mkdir(mode=0o700, parents=True, exist_ok=True)
-                url = Path(place).absolute().as_uri()
+                folder = Path(place).absolute()
+                require_apart(settings.store_url or own.as_uri(), folder.as_uri())
+                if makes:
+                    # It holds every tenant's data.
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                elif not folder.is_dir():
+                    raise FatalError(f"There is no folder {place}.")
+                url = folder.as_uri()
         return bare_blobs_at(settings.model_copy(update={"store_url": url}))
 
     privacy.begin()

@@ -11,8 +11,8 @@ Start with `client`, which has `Umbel`.
 - `held`: the base of what the service keeps; `artifact`: that of `comparison`, `calibration`,
   `drift`, `placement`, `heatmap`, `map`, `naming` and `attachment`
 - `methods`, `problems`: the methods as functions, and an exception for each type of problem
-- `inputs`, `items`, `frames`, `columns`, `tables`, `encodings`, `imports`: from a value of the
-  caller to bytes
+- `inputs`, `items`, `frames`, `columns`, `tables`, `line_files`, `encodings`, `imports`: from a
+  value of the caller to bytes
 - `core`: requests until they are answered, uploads, waiting, runs
 - `errors`, `quoting`, `progress`, `display`, `shapes`, `packages`, `settings`, `version`: what the
   rest uses

@@ -143,15 +143,23 @@ def indicated(frame: Any) -> list[Any] | None:
 
 def in_order_of(role: str, column: Any, frame: Any) -> Any:
     """A Series or a data frame of pandas in the order of the index of another frame that has the
-    same labels in another order, with an UmbelWarning; anything else unchanged."""
+    same labels in another order, with an UmbelWarning; anything else unchanged, with one where its
+    numbers are others."""
     if not is_of(column, "pandas", "Series", "DataFrame") or not is_of(
         frame, "pandas", "DataFrame"
     ):
         return column
     own, wanted = column.index, frame.index
-    if len(own) != len(wanted) or own.equals(wanted) or not (own.is_unique and wanted.is_unique):
+    if len(own) != len(wanted) or own.equals(wanted):
         return column
-    if not own.isin(wanted).all():
+    if not (own.is_unique and wanted.is_unique and own.isin(wanted).all()):
+        if own.dtype.kind in "iu" and wanted.dtype.kind in "iu" and not _counts(own):
+            warnings.warn(
+                f"The index of {shown(role)} is not that of the data frame beside it: rows are "
+                "taken in order.",
+                UmbelWarning,
+                stacklevel=3,
+            )
         return column
     warnings.warn(
         f"The rows of {shown(role)} were put in the order of the data frame beside them, by the "
@@ -160,6 +168,10 @@ def in_order_of(role: str, column: Any, frame: Any) -> Any:
         stacklevel=3,
     )
     return column.reindex(wanted)
+
+
+def _counts(index: Any) -> bool:
+    return bool(np.array_equal(index.to_numpy(), np.arange(len(index))))
 
 
 def columns_of(role: str, frame: Any) -> dict[str, list[Any]]:

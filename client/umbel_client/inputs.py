@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias, TypedDict, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from umbel_client import columns, encodings, frames, items, tables
+from umbel_client import columns, encodings, frames, items, line_files, tables
 from umbel_client.encodings import FileContent, Payload, media_type_of
 from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.quoting import path_shown, written
@@ -161,16 +161,20 @@ def converted(role: str, value: object, *, many: bool = False) -> Converted | li
 
 
 def converted_inputs(
-    values: Mapping[str, object], within: str = "", several: Collection[str] = ()
+    values: Mapping[str, object],
+    within: str = "",
+    several: Collection[str] = (),
+    rows: Mapping[str, object] | None = None,
 ) -> dict[str, Converted | list[Converted]]:
     """Inputs by role in the form in which they travel; those that are None are left out.
 
     within : the field of the request that has them, put before each role. several : the roles that
-    may have several inputs.
+    may have several inputs. rows : the inputs to whose rows these belong; None: `values` has them.
 
     Raises InputError.
     """
-    beside = next((own for own in values.values() if frames.is_frame(own)), None)
+    others = values if rows is None else rows
+    beside = next((own for own in others.values() if frames.is_frame(own)), None)
     return {
         f"{within}{role}": converted(
             role, frames.in_order_of(role, value, beside), many=role in several
@@ -212,9 +216,9 @@ def _one(role: str, value: object) -> Converted:
             return Reference(value)
         if role == TREE and TREE_TEXT.match(value) and not os.path.isfile(value):
             return Inline([value])
-        return _file(role, File(value))
+        return _of_path(role, Path(value))
     if isinstance(value, os.PathLike):
-        return _file(role, File(value))
+        return _of_path(role, Path(value))
     if isinstance(value, File):
         return _file(role, value)
     if isinstance(value, Stored) and isinstance(value.id, str):
@@ -250,7 +254,19 @@ def _one(role: str, value: object) -> Converted:
         return _column(role, list(value)) if column else _rows(role, list(value))
     if hasattr(value, "__array__") and not isinstance(value, type):
         return _array(role, np.asarray(value))
-    raise InputError(role, f"a value of type {type(value).__name__} is no input; {_ACCEPTED}.")
+    held = _held(value)
+    raise InputError(
+        role, f"a value of type {type(value).__name__} is no input{held}; {_ACCEPTED}."
+    )
+
+
+def _held(value: object) -> str:
+    """Which arrays a value holds, as what `numpy.load` and `torch.load` give of several."""
+    names = getattr(value, "files", value)
+    if not isinstance(names, (list, Mapping)) or not names:
+        return ""
+    some = ", ".join(f"[{written(str(name))}]" for name in list(names)[:10])
+    return f": choose one of what it holds, {some}"
 
 
 def unmasked(role: str, array: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any] | list[Any]:
@@ -296,6 +312,16 @@ def _reference(role: str, value: Stored) -> str:
             raise InputError(role, f"the tree {value.id} was imported; give a job's tree.")
         return job
     return value.id
+
+
+def _of_path(role: str, path: Path) -> Converted:
+    """A path without options; a file `.txt` of one value a line is read here."""
+    if role not in COLUMNS or path.suffix.lower() != ".txt" or not path.is_file():
+        return _file(role, File(path))
+    values = line_files.lines(role, path, TEXTS)
+    if role == TREE and TREE_TEXT.match(str(values[0])):
+        return _file(role, File(path))
+    return _column(role, values)
 
 
 def _file(role: str, file: File) -> Payload:

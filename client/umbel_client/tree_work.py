@@ -194,7 +194,7 @@ class TreeWork(TreeParts):
             "inputs": {},
             **new_work(name, description, tags, webhook, expires_at, retrying),
         }
-        truths = converted_inputs({"labels": labels, "costs": costs})
+        truths = converted_inputs({"labels": labels, "costs": costs}, rows=inputs)
         given = {**truths, **converted_inputs(inputs, "inputs.")}
         how = Waiting(wait_s, title="calibrating")
         return Calibration._made(self._connection, self.id, given, fields, how)
@@ -232,7 +232,7 @@ class TreeWork(TreeParts):
         ):
             placed = self._by_role(rows)
             given |= converted_inputs(placed, f"{sample}.inputs.")
-            given |= converted_inputs({"labels": labels}, f"{sample}.")
+            given |= converted_inputs({"labels": labels}, f"{sample}.", rows=placed)
         fields = {
             "level": level,
             **new_work(name, description, tags, webhook, expires_at, retrying),

@@ -173,15 +173,20 @@ def _leaves(tree: Tree, labels: Labels) -> Int:
     if not lost.any():
         return leaf
     leaves = tree.leaves
-    if all(text.isascii() and text.isdigit() and int(text) < len(leaves) for text in texts):
+    number = np.array(
+        [text.isascii() and text.isdigit() and int(text) < len(leaves) for text in texts]
+    )
+    if number.all():
         numbered: Int = leaves[np.array([int(text) for text in texts])].astype(np.int64)
         return numbered
     names = [name for name in tree.name[leaves].tolist() if name is not None]
-    text = texts[int(np.flatnonzero(lost)[0])]
+    # Where classes are numbers, what is none of theirs is wrong, and not the first of them.
+    wrong = lost & ~number if (lost & ~number).any() else lost
+    text = texts[int(np.flatnonzero(wrong)[0])]
     raise UsageError(
         f"Label {shown(text)} names no leaf of the tree, or several; its leaves are "
         f"{listed(names)}. A label is a leaf's name, its path of names, or the number of a class, "
-        f"0 to {len(leaves) - 1}.",
+        f"0 to {len(leaves) - 1}; a row of unknown class has none (null).",
         code="wrong-input",
         role="labels",
         label=text[:80],

@@ -151,6 +151,37 @@ def test_errors_of_backup_and_restore(
         assert text in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        (["verify", "--data-dir", "there"], "there has no store"),
+        (["backup", "copy", "--data-dir", "there"], "there has no store"),
+        (["restore", "copy", "--data-dir", "there"], "There is no folder copy."),
+        (["verify", "--backup", "copy"], "There is no folder copy."),
+    ],
+)
+def test_a_place_that_is_mistyped_is_neither_whole_nor_made(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
+    text: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UMBEL_STORE_URL", raising=False)
+    assert status(command) == 2
+    assert text in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_empty_store_is_not_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UMBEL_STORE_URL", (tmp_path / "mistyped").as_uri())
+    assert status(["verify"]) == 2
+    assert "The store is empty" in capsys.readouterr().err
+
+
 def status(command: list[str]) -> object:
     with pytest.raises(SystemExit) as ended:
         main(command)

@@ -39,6 +39,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (("serve", "--port", "65536"), "a port is a number between 0 and 65535"),
         (("serve", "--workers", "1.5"), "a whole number, at least 1"),
         (("serve", "--workers", "0"), "a whole number, at least 1"),
+        (("serve", "--prot", "8000"), "Is --port meant?"),
         (("keys", "new", "A B"), "lower-case letters"),
         (("api",), "UMBEL_REDIS_URL and UMBEL_STORE_URL must be set."),
     ],
@@ -67,6 +68,8 @@ def test_compiling_names_what_failed(capsys: pytest.CaptureFixture[str]) -> None
     ("name", "value", "message"),
     [
         ("UMBEL_SLOTS", "x", "UMBEL_SLOTS: Input should be a valid integer"),
+        ("UMBEL_QUOTA_QUEUED", "many", "UMBEL_QUOTA_QUEUED: Input should be a valid integer"),
+        ("UMBEL_QUOTA_BYTES", "acme:x", "UMBEL_QUOTA_BYTES, 'acme': Input should be"),
         ("UMBEL_API_KEYS", "x", "tenant:sha256hex"),
         ("UMBEL_API_KEYS_FILE", "missing", "UMBEL_API_KEYS_FILE cannot be read"),
     ],
@@ -82,6 +85,23 @@ def test_invalid_environments(
 ) -> None:
     monkeypatch.setenv(name, value)
     assert message in refused(capsys, command, "--port", "0")
+
+
+@pytest.mark.parametrize("command", ["api", "settings", "worker"])
+def test_a_setting_that_is_mistyped_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """A quota that is not set because of a letter would otherwise be missed by nobody."""
+    monkeypatch.setattr("os.execv", lambda *_: None)
+    monkeypatch.setenv("UMBEL_QUOTA_QUEUD", "5")
+    monkeypatch.setenv("UMBEL_URL", "http://127.0.0.1:8000")
+    monkeypatch.setenv("UMBEL_API_PORT", "tcp://10.0.0.1:8000")  # Kubernetes, of a service
+    with pytest.raises(SystemExit):
+        main([command])
+    written = capsys.readouterr().err
+    assert "There is no setting UMBEL_QUOTA_QUEUD; it is ignored. Is UMBEL_QUOTA_QUEUED" in written
+    assert "UMBEL_URL" not in written.replace("UMBEL_REDIS_URL", "")
+    assert "UMBEL_API_PORT" not in written
 
 
 def test_a_worker_reports_errors_of_its_environment(

@@ -4,6 +4,7 @@ service receives is what the caller sees in them."""
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
@@ -407,6 +408,22 @@ def test_labels_in_another_order_of_the_index_are_put_in_that_of_the_features() 
     for other in (labels, labels[::-1].reset_index(drop=True), labels[::-1].to_numpy()):
         made = converted_inputs({"features": features, "labels": other})["labels"]
         assert content(made) == content(converted("labels", other))
+
+
+def test_labels_whose_numbers_are_not_those_of_the_rows_are_named() -> None:
+    """Parts of a split that do not belong together would be taken in order, unseen."""
+    frames = pandas()
+    features = frames.DataFrame({"x": [1.0, 2.0, 3.0, 4.0]})
+    labels = frames.Series(["a", "b", "c", "d"])
+    with pytest.warns(UmbelWarning, match="'labels' is not that of the data frame beside it"):
+        converted_inputs({"features": features[:2], "labels": labels[2:]})
+    with pytest.warns(UmbelWarning, match="by the index"):
+        made = converted_inputs({"labels": labels}, rows={"features": features[::-1]})["labels"]
+    assert made == converted("labels", ["d", "c", "b", "a"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rest = labels[2:].reset_index(drop=True)
+        converted_inputs({"features": features[2:], "labels": rest})
 
 
 def test_a_data_frame_of_indicators_is_labels() -> None:

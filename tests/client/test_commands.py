@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from umbel_client import File, InputError
+from umbel_client import File, InputError, UmbelWarning
 from umbel_client.commands import add_commands, main, outputs, values
+from umbel_client.inputs import converted
 from umbel_client.methods import GROUPS, METHODS
 
 
@@ -257,12 +258,26 @@ def test_a_text_file_is_one_value_a_line(tmp_path: Path) -> None:
     path.write_text("3\n1\n", encoding="utf-8-sig")
     assert values.input_of("labels", str(path)) == [3, 1]
     assert values.input_of("names", str(path)) == ["3", "1"]
-    path.write_bytes(b"\xff\xfe\x00")
+    assert converted("names", path) == converted("names", ["3", "1"]), "the same in Python"
+    path.write_text("Öl\nTür\n", encoding="utf-16")
+    assert values.input_of("names", str(path)) == ["Öl", "Tür"]
+    path.write_text("Öl\nTür\n", encoding="latin-1")
+    with pytest.warns(UmbelWarning, match="read as Windows-1252"):
+        assert values.input_of("names", str(path)) == ["Öl", "Tür"]
+    path.write_bytes(b"\xff\x00\xfe")
     with pytest.raises(InputError, match="cannot be read as text"):
         values.input_of("labels", str(path))
     path.write_text("")
     with pytest.raises(InputError, match="is empty"):
         values.input_of("names", str(path))
+
+
+def test_a_sentence_of_the_service_names_the_options_of_commands() -> None:
+    sentence = "Choose others with ?columns= (features) and ?id_column=, or one with ?member=."
+    shown = outputs.as_options(sentence)
+    assert (
+        shown == "Choose others with --columns (features) and --id-column, or one with FILE:NAME."
+    )
 
 
 def test_one_array_of_several(tmp_path: Path) -> None:

@@ -374,7 +374,7 @@ def _facts(
         return format.inspect(path, own, bounds)
     if not names:
         if role is not None:
-            raise _no_features(columns, role)
+            raise _no_features(columns, role, reading_notes(format.id, path, member, bounds, ()))
         single = _member(None, columns, "documents") or _member(None, columns, "labels")
         return format.inspect(path, single, bounds)
     n_rows, width, dtypes, sparse = 0, 0, {np.dtype(np.float64)}, False
@@ -408,10 +408,16 @@ def _member(
     return own if member is None or own is None else f"{member}!{own}"
 
 
-def _no_features(columns: Sequence[Column], role: str) -> UsageError:
+def _no_features(columns: Sequence[Column], role: str, notes: Sequence[str]) -> UsageError:
+    has = listed([f"{column.name} ({column.type})" for column in columns], 20)
     return UsageError(
-        f"Input {role!r} must be a matrix of numbers; no column of the table is a "
-        f"feature. It has {listed([f'{column.name} ({column.type})' for column in columns], 20)}.",
+        " ".join(
+            (
+                f"Input {role!r} must be a matrix of numbers; no column of the table is a feature. "
+                f"It has {has}.",
+                *notes,
+            )
+        ),
         code="wrong-input",
         role=role,
     )
@@ -452,7 +458,7 @@ def load(
     if want == "matrix" and (member is None or sheet is not None) and columns:
         names = column_roles.features(columns)
         if not names:
-            raise _no_features(columns, role)
+            raise _no_features(columns, role, reading_notes(format, path, member, bounds, ()))
         return roles.value(table_files.matrix(format, path, names, bounds, sheet), role)
     return roles.value(_read(_format(format), path, member, role, bounds, columns), role)
 

@@ -148,7 +148,7 @@ class Seen:
     first values. whole : whether its numbers are integers, though they may be written with
     decimals. counts : whether they are 0, 1, 2, ... or 1, 2, 3, ... from row to row. twice : the
     first two rows of one value. beside : whether it stands beside a matrix of features, and is none
-    unless it is chosen.
+    unless it is chosen. padded : the first of its integers that is written with zeros before it.
     """
 
     name: str
@@ -161,6 +161,7 @@ class Seen:
     counts: bool = False
     twice: tuple[int, int] | None = None
     beside: bool = False
+    padded: str | None = None
 
 
 def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ...]:
@@ -243,6 +244,13 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
             yield (
                 f"Column {shown(each.name)} is not taken as the ids of the rows: row "
                 f"{each.twice[1]} has that of row {each.twice[0]} (counted from 0)."
+            )
+    for each in seen:
+        if each.padded is not None and each.name in own and len(own) > 1:
+            yield (
+                f"Column {shown(each.name)} has numbers that begin with 0, such as "
+                f"{shown(each.padded)}, as ids and codes do, and is among the features; if it is "
+                "none, choose ids with ?id_column=, or the features with ?columns=."
             )
     heavy = [name for name in sorted(own) if _MAYBE_WEIGHT.fullmatch(name.strip())]
     if heavy and len(own) > len(heavy) and of_role(columns, "weight") is None:

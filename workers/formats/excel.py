@@ -134,7 +134,12 @@ def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sh
             f"The workbook has {len(names)} sheets ({listed}); the first is read, "
             "?member= chooses another.",
         )
-    yield replace(_sheet(rows, first_line, notes), column=column)
+    try:
+        yield replace(_sheet(rows, first_line, notes), column=column)
+    except UsageError as error:
+        # What is wrong may be the sheet that nobody chose.
+        detail = " ".join((error.detail, *notes))
+        raise UsageError(detail, code=error.code, **error.where) from None
 
 
 def _chosen(names: Sequence[str], member: str | None) -> tuple[int, str | None]:

@@ -48,6 +48,7 @@ _FEWEST_COUNTED = 5
 
 _BY_BATCHES = frozenset({*excel.MEDIA_TYPES, "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
+_PADDED = re.compile(r"\s*0\d+\s*", re.ASCII)
 _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-stream": arrow.open_stream,
@@ -320,7 +321,18 @@ def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> See
     filled = [cell for cell in cells if cell.strip()] if kind == "text" else present
     differ = len(set(filled)) == len(cells)
     twice = None if differ else _twice([None if is_empty(cell) else cell for cell in cells])
-    return Seen(name, kind, differ, length, False, tuple(present[:3]), whole, counts, twice)
+    padded = next(filter(_PADDED.fullmatch, present), None) if whole and not counts else None
+    return Seen(
+        name,
+        kind,
+        differ,
+        length,
+        examples=tuple(present[:3]),
+        whole=whole,
+        counts=counts,
+        twice=twice,
+        padded=padded,
+    )
 
 
 def _twice(values: Sequence[object]) -> tuple[int, int] | None:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from models.calibration.fit import FittedCalibration
     from models.calibration.pair_needs import PairNeeds
 
+_SEEN = (
+    "The model learned its classes from these very rows, so that its answers to new rows are wrong "
+    "more often than promised. Give rows that were not in the fit."
+)
 MOST_STEPS = 1000
 """Points of the selective curve that are kept."""
 
@@ -55,7 +59,8 @@ class _Calibrate(NamedKind[CalibrationOptions]):
     Options = CalibrationOptions
 
     def sources(self, find: Find, options: CalibrationOptions) -> list[Source]:
-        return [find.tree("tree", options.tree, model=True)]
+        tree = find.tree("tree", options.tree, model=True)
+        return [tree.model_copy(update={"warnings": (_SEEN,)}) if find.taught_by_rows() else tree]
 
     def seconds(
         self, options: CalibrationOptions, params: Mapping[str, Any], size: Size

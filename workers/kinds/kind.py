@@ -100,6 +100,9 @@ class Find(Protocol):
     def of_fit(self, role: str) -> Sequence[Source]:
         """The input of the job that made the tree, or several of that role."""
 
+    def taught_by_rows(self) -> bool:
+        """Whether the job that made the tree learned classes from rows of this request."""
+
 
 class Kind(ABC, Generic[O]):
     """One kind of work; its module in this package has an instance as `KIND`.

@@ -124,6 +124,28 @@ class _Inputs:
             for value in (values if isinstance(values, list) else [values])
         ]
 
+    def taught_by_rows(self) -> bool:
+        """Whether the job that made the tree learned classes from rows of this request: by the
+        digests of contents, so that the same file uploaded twice is one."""
+        own = self.request
+        try:
+            fit = read_request(self.blobs, own.tenant, sibling(own.options["tree"], "job"))
+        except Missing:
+            return False
+        if "labels" not in fit.inputs:
+            return False
+        roles = (own.inputs.keys() & fit.inputs.keys()) - {"labels", "costs"}
+        return any(self._contents(own, role) & self._contents(fit, role) for role in roles)
+
+    def _contents(self, request: Request, role: str) -> set[tuple[str, str | None]]:
+        """The digests of an input, each with the array or sheet that is chosen."""
+        value = request.inputs[role]
+        if value == "inline":
+            return {(request.inline_sha256.get(role, request.id), None)}
+        ids = value if isinstance(value, list) else [value]
+        found = [self.datasets.get(request.tenant, each) for each in ids]
+        return {(each.sha256, each.member) for each in found if each is not None}
+
     def job(self, role: str, job_id: str) -> Source:
         """An earlier job, with the remaining inputs of that job and of the jobs it grew from."""
         tenant, tree_id = self.request.tenant, sibling(job_id, "tr")

@@ -38,7 +38,7 @@ class Epoch:
 
     step: int
     tree: Tree
-    png: bytes
+    png: bytes = field(repr=False)
     confusions: list[dict[str, Any]] = field(default_factory=list)
     drift: Drift | None = None
     metrics: dict[str, float] = field(default_factory=dict)

@@ -19,6 +19,7 @@ from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
 from umbel_client.drift import Drift
 from umbel_client.errors import InputError, UmbelWarning
+from umbel_client.inputs import TABLE_OPTIONS
 from umbel_client.quoting import path_shown, plain
 from umbel_client.report import report
 from umbel_client.tree import Tree
@@ -288,12 +289,25 @@ def shower(quiet: bool) -> Callable[..., None]:
     return show
 
 
+_QUERY = re.compile(rf"\?({'|'.join(TABLE_OPTIONS)}|member)=")
+
+
+def as_options(sentence: str) -> str:
+    """A sentence of the service with the options of commands in place of its query parameters."""
+
+    def option(found: re.Match[str]) -> str:
+        name = found[1]
+        return "FILE:NAME" if name == "member" else f"--{name.replace('_', '-')}"
+
+    return _QUERY.sub(option, sentence)
+
+
 _warned: set[str] = set()
 
 
 def warn(sentences: Iterable[str], quiet: bool = False) -> None:
     """The warnings of what was done, on standard error, each once in a command."""
-    for sentence in sentences:
+    for sentence in map(as_options, sentences):
         if sentence not in _warned:
             line = f"warning: {sentence}"
             say(annotation("warning", sentence) if in_workflow() else line, quiet)

@@ -14,12 +14,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from umbel_client import line_files
 from umbel_client._written.endings import TREES
 from umbel_client.errors import InputError
 from umbel_client.imports import text_type
 from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, TREE, TREE_TEXT, File, is_id
 from umbel_client.methods import METHODS
-from umbel_client.quoting import path_shown, shown
+from umbel_client.quoting import shown
 from umbel_client.tables import ROLES
 
 STANDARD_INPUT = "-"
@@ -159,22 +160,8 @@ def _media_type(text: str) -> str | None:
 
 
 def lines(role: str, path: Path) -> list[Any]:
-    """One value for each line of a text file; whole numbers where every line is one.
-
-    Raises InputError where the file is no text or holds no line.
-    """
-    try:
-        values = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(role, f"{path_shown(path)} cannot be read as text: {error}.") from None
-    if not values:
-        raise InputError(role, f"the file {path_shown(path)} is empty.")
-    if role not in ("names", "feature_names", "documents"):
-        try:
-            return [int(value) for value in values]
-        except ValueError:
-            pass
-    return list(values)
+    """As `umbel_client.line_files.lines`."""
+    return line_files.lines(role, path, TEXTS)
 
 
 def tree_of(text: str) -> Any:

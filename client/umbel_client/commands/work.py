@@ -72,7 +72,7 @@ def guarded(command: Callable[[Namespace], None], arguments: Namespace) -> int:
         status = _status(error)
         if as_json and (problem := getattr(error, "problem", None)) is not None:
             put(problem, True, "")
-        say(f"umbel: {error}")
+        say(f"umbel: {outputs.as_options(str(error))}")
         return status
     return 0
 

@@ -162,7 +162,10 @@ def evaluated(
     """
     for role in {role for role, value in truths.items() if value is not None} & rows.keys():
         raise InputError(role, "it is given twice, as new rows and beside them.")
-    inputs = {**converted_inputs(truths), **converted_inputs(rows, "inputs.")}
+    inputs = {
+        **converted_inputs(truths, rows=rows or truths),
+        **converted_inputs(rows, "inputs."),
+    }
     answer = done(connection, f"{path}/evaluations", inputs, fields, waiting)
     if isinstance(answer, Reply):
         result = json_of(answer, "metrics")

@@ -26,6 +26,7 @@ COUNTS: list[object] = list(range(8))
 FROM_ONE: list[object] = list(range(1, 9))
 PAIRS: list[object] = [row // 2 for row in range(8)]
 FLOATS: list[object] = [f"{row // 2}.0" for row in range(8)]
+CODES: list[object] = ["0012", "0013", "0013", "0208", "1007", "0101", "0020", "0700"]
 REALS: list[object] = [f"{row // 2}.25" for row in range(8)]
 
 
@@ -42,6 +43,7 @@ REALS: list[object] = [f"{row // 2}.25" for row in range(8)]
         ("label", FLOATS, "label", "'label'"),
         ("target", REALS, "feature", "Numbers with decimals are no labels"),
         ("height", REALS, "feature", ""),
+        ("respondent", CODES, "feature", "begin with 0, such as '0012', as ids and codes do"),
     ],
 )
 def test_the_first_column(

@@ -153,6 +153,17 @@ def test_a_bomb(tmp_path: Path) -> None:
     assert refused(excel.inspect, path, None).code == "archive-bomb"
 
 
+def test_an_error_names_the_sheets_that_nobody_chose(tmp_path: Path) -> None:
+    table = [["a", "b"], [1.0, 2.0]]
+    notes = [["Survey of 2025"], ["as of May"]]
+    above = [["Survey", ""], ["a", "b"], ["x", "y"]]
+    for number, first in enumerate((notes, above)):
+        path = workbook("ods", tmp_path / str(number), {"Notes": first, "Data": table})
+        error = refused(catalogue.inspect, "ods", path, None, role="features")
+        assert "2 sheets ('Notes', 'Data'); the first is read" in error.detail
+    assert catalogue.inspect("ods", path, "Data", role="features").shape == (1, 2)
+
+
 @pytest.mark.parametrize("format", ["ods", "xls", "xlsb"])
 def test_other_workbooks(format: str, tmp_path: Path) -> None:
     """Names, ids and labels; another sheet, with a warning where none is chosen."""

@@ -70,6 +70,23 @@ def share_held(tree: dict[str, Any], items: list[dict[str, Any]], labels: list[s
     return sum(held) / len(held)
 
 
+def test_rows_that_taught_the_model_are_named(working: Working) -> None:
+    """Else a promise is made that nobody keeps."""
+    rows, labels = drawn(60)
+    taught = fit(working, "mlr", {"features": rows, "labels": labels})
+
+    def warnings(rows: list[list[float]]) -> str:
+        made = working.client.post(
+            f"/v1/trees/{taught['id']}/calibrations",
+            json={"inputs": {"features": rows}, "labels": labels},
+            headers={"Prefer": "wait=30"},
+        )
+        return " ".join(made.json()["warnings"])
+
+    assert "learned its classes from these very rows" in warnings(rows)
+    assert "learned its classes" not in warnings(drawn(60, seed=1)[0])
+
+
 def test_a_calibration_and_the_answers_that_it_gives(
     working: Working, tree: dict[str, Any]
 ) -> None:

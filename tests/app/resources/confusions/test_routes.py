@@ -180,6 +180,11 @@ def test_refusals(working: Working, tree: dict[str, Any]) -> None:
         "'Klingon' names no leaf"
         in problem_of(get(working, tree, path + odd), 422, "wrong-input")["detail"]
     )
+    ignored = dataset(working, [0, *[-100] * 5, *[1] * 194])
+    assert (
+        "'-100' names no leaf"
+        in problem_of(get(working, tree, path + ignored), 422, "wrong-input")["detail"]
+    )
     good = dataset(working, ["Danish"] * 200)
     problem_of(get(working, tree, f"{path}{good}&root=99"), 422, "unknown-node")
     problem_of(get(working, {"id": UNKNOWN}, path + good), 404, "not-found")

@@ -1,0 +1,53 @@
+"""Text files of one value a line."""
+
+from __future__ import annotations
+
+import codecs
+import warnings
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from umbel_client.errors import InputError, UmbelWarning
+from umbel_client.quoting import path_shown
+
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def lines(role: str, path: Path, texts: Collection[str]) -> list[Any]:
+    """One value for each line; whole numbers where every line is one and `role` is not of `texts`.
+
+    UTF-8, UTF-16 with its mark, or else Windows-1252, with an UmbelWarning, as the service reads
+    CSV. Raises InputError where the file is no text or holds no line.
+    """
+    try:
+        values = _text(path).splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(role, f"{path_shown(path)} cannot be read as text: {error}.") from None
+    if not values:
+        raise InputError(role, f"the file {path_shown(path)} is empty.")
+    if role not in texts:
+        try:
+            return [int(value) for value in values]
+        except ValueError:
+            pass
+    return list(values)
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    if content.startswith(_WIDE):
+        return content.decode("utf-16")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as wrong:
+        if b"\0" in content:
+            raise
+        try:
+            text = content.decode("cp1252")
+        except UnicodeDecodeError:
+            raise wrong from None
+    warnings.warn(
+        f"{path_shown(path)} is not UTF-8; it was read as Windows-1252.", UmbelWarning, stacklevel=4
+    )
+    return text
