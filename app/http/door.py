@@ -115,7 +115,7 @@ class Door:
 
 
 def site_of(peer: str) -> str:
-    """Whose an address is: itself, of IPv6 its first 64 bits; any other text as it is."""
+    """Whose an address is: itself, of IPv6 its first 64 bits; any other text unchanged."""
     with suppress(ValueError):
         address = ipaddress.ip_address(peer)
         if isinstance(address, ipaddress.IPv6Address):
