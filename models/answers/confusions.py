@@ -284,8 +284,8 @@ def _hull(tree: Tree, gain: Float, lost: Float) -> tuple[Int, Float, Int]:
     """The steps of `merges`: (n_steps,) their nodes, (1 + n_steps,) their ratios with NaN at the
     start, and (n_nodes,) the next node above each that is a step, -1 without one.
 
-    From the leaves up, a node keeps of the steps under it those of a ratio no lower than its own,
-    which the lowest ones change that it takes the place of.
+    From the leaves up, a node takes the place of the steps under it that have a lower ratio than
+    its own, the lowest first; each of them raises its own.
     """
     least = 1e-12 * max(float(lost[0]), 1e-12)
     parents = tree.parent.tolist()
