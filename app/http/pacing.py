@@ -222,15 +222,18 @@ async def metered(answer: Awaitable[None], who: Taker) -> None:
     own, number = Meter(who), presence().begin(who.tenant)
     meter.set(own)
     try:
-        await _steps(answer.__await__(), own)
+        await timed(answer.__await__(), own.add)
     finally:
         presence().end(number)
         own.end()
 
 
 @coroutine
-def _steps(answer: Generator[Any, Any, None], own: Meter) -> Generator[Any, Any, None]:
-    """As `yield from answer`, with a clock; no exception stays in its frame."""
+def timed(
+    answer: Generator[Any, Any, None], add: Callable[[float], None]
+) -> Generator[Any, Any, None]:
+    """As `yield from answer`, `add` getting the seconds of each step; no exception stays in its
+    frame."""
     value: Any = None
     thrown: BaseException | None = None
     while True:
@@ -241,7 +244,7 @@ def _steps(answer: Generator[Any, Any, None], own: Meter) -> Generator[Any, Any,
             return
         finally:
             thrown = None
-            own.add(time.thread_time() - began)
+            add(time.thread_time() - began)
         try:
             value = yield awaited
         except GeneratorExit:

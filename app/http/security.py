@@ -30,6 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.addresses import host_of, path_of
 from app.http.aliased import aliased_path, at_its_place, may_have_alias
+from app.http.door import door, site_of
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.pacing import metered, pace
 from app.http.problems import Refused, respond
@@ -111,9 +112,10 @@ class Gate:
             taker.set(who)
             await metered(self.app(scope, receive, send), who)
             return
-        if path_of(scope) not in OPEN:
+        probe = path_of(scope) in OPEN
+        if not probe:
             send = _paced(scope, send)
-        await self.app(scope, receive, send)
+        await door().serve(lambda: self.app(scope, receive, send), _peer_of(scope), probe=probe)
 
     async def _admit_link(self, scope: Scope) -> Access | None:
         """The holder of a link; None for whoever sends no token of one. Raises Refused."""
@@ -273,15 +275,19 @@ def _for_one_reader(send: Send) -> Send:
 
 def _paced(scope: Scope, send: Send) -> Send:
     """As `send`, for whoever has no key: refusals of an address wait until they are due."""
-    peer = scope["client"][0] if scope.get("client") else ""
 
     async def send_on(message: Message) -> None:
         if message["type"] == "http.response.start" and message["status"] >= 400:
             with suppress(Refused):
-                await pace().admit(peer)
+                await pace().admit(site_of(_peer_of(scope)))
         await send(message)
 
     return send_on
+
+
+def _peer_of(scope: Scope) -> str:
+    """The address of the connection; empty for a Unix socket."""
+    return scope["client"][0] if scope.get("client") else ""
 
 
 def is_loopback(scope: Scope) -> bool:

@@ -11,9 +11,16 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from workers.artifacts.annotations import newest
-from workers.errors import AlreadyThere, Damaged, Missing, Problem, TransientError
+from workers.errors import (
+    AlreadyThere,
+    Damaged,
+    Missing,
+    Problem,
+    StoreUnavailable,
+    TransientError,
+)
 from workers.formats.column_roles import Choice, Column
-from workers.model import Annotation, made_at, sibling
+from workers.model import Annotation, made_at, new_id, sibling
 from workers.stores.erasure import drop_and_remove, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -114,21 +121,30 @@ class Datasets:
         return await store(self._blobs, self.content_key(tenant, dataset_id), chunks)
 
     def create(self, dataset: Dataset, *, kept: bool = False) -> None:
-        """Make it exist (meta.json, create-only, then the list). On failure nothing remains.
+        """Make it exist (meta.json, create-only, then the list). On failure nothing remains, or a
+        marker while the write may still arrive (`workers.jobs.inspections`).
 
         kept : after a failure that may pass everything stays, for requests that are repeated and go
             on with it: another one may have been answered meanwhile.
         """
+        there = False
         try:
             put_once(self._blobs, layout.dataset(dataset.tenant, dataset.id, META), dataset)
+            there = True
             self._list(dataset)
         except AlreadyThere:
             raise
         except BaseException as error:
             if not (kept and isinstance(error, TransientError)):
                 with suppress(TransientError):
+                    if not there and isinstance(error, StoreUnavailable):
+                        self._watch(dataset)
                     self._remove(dataset.tenant, dataset.id)
             raise
+
+    def _watch(self, dataset: Dataset) -> None:
+        """Let sweeps remove facts that arrive later: of a write without an answer."""
+        self._blobs.put(layout.completing(dataset.tenant, dataset.id, new_id("cp")), b"")
 
     def whole(self, tenant: str, dataset_id: str) -> bool:
         """Whether the content is there. To be called once a dataset was created for which another

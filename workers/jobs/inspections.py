@@ -124,7 +124,12 @@ class Inspections:
         if age_s(datetime.fromisoformat(began)) <= SUBMISSION_S:
             return False
         dataset = self._datasets.get(tenant, dataset_id)
-        submitted = dataset is not None and dataset.status == "inspecting"
+        # Facts whose write got no answer arrive without their content, which is gone by then.
+        submitted = (
+            dataset is not None
+            and dataset.status == "inspecting"
+            and self._datasets.whole(tenant, dataset_id)
+        )
         if dataset is not None and submitted:
             try:
                 self._submit(_inspection(job_id, dataset, ""), {})

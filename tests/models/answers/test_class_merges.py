@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import pairwise, product
 from math import log2
 
@@ -104,6 +105,25 @@ def test_no_set_of_merges_is_better_at_any_price(seed: int) -> None:
         best = max(accuracy + price * bits for accuracy, bits in every)
         own = max(curve.accuracy + price * curve.bits)
         assert own == pytest.approx(best)
+
+
+def test_a_chain_of_many_classes_takes_no_longer_than_a_wide_tree() -> None:
+    #         /\
+    #        /\ 20000
+    #       .. 19999      each class is taken for the next one, by 1 of its 2 rows
+    #      /\
+    #     0  1
+    n = 20_000
+    tree = newick.read("(" * n + "a" + "".join(f",b{each})" for each in range(n)) + ";")
+    leaves = tree.leaves
+    total = np.where(tree.n_children == 0, 2.0, 0.0)
+    began = time.process_time()
+    curve = merges(tree, ordered(leaves[1:], leaves[:-1], np.ones(n), total / 2, total))
+    assert time.process_time() - began < 5.0
+    assert curve.n_classes[-1] == 1
+    assert curve.accuracy[-1] == 1.0
+    assert np.all(np.diff(curve.bits) <= 1e-12)
+    assert np.all(np.diff(curve.ratio[1:]) <= 1e-9)
 
 
 def test_nothing_confused_gains_nothing() -> None:

@@ -12,7 +12,7 @@ from workers.jobs import inspections
 from workers.model import new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
-from workers.stores.objects.job_files import REQUEST
+from workers.stores.objects.job_files import REQUEST, put_once
 from workers.verification.course import verify
 
 
@@ -43,6 +43,10 @@ def dataset(assembly: Assembly) -> Dataset:
 
 def die(*_: object, **__: object) -> None:
     raise Died
+
+
+def unanswered(*_: object, **__: object) -> None:
+    raise StoreUnavailable("no answer")
 
 
 def sweep(assembly: Assembly, settings: WorkerSettings) -> int:
@@ -121,6 +125,37 @@ def test_an_upload_in_progress_is_left_alone(
     assert sweep(assembly, settings) == 0
     assert len(markers(assembly)) == 1
     assert sent == []
+
+
+@pytest.mark.parametrize("status", ["ready", "inspecting"])
+def test_facts_that_arrive_after_their_content_has_gone_go_too(
+    assembly: Assembly,
+    settings: WorkerSettings,
+    sent: Sent,
+    monkeypatch: pytest.MonkeyPatch,
+    status: str,
+) -> None:
+    """The store took the write of a plain upload, answered nobody, and did it after the content
+    was removed; perhaps after the first sweep."""
+    datasets = assembly.datasets
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("workers.artifacts.datasets.put_once", unanswered)
+        facts = dataset(assembly).model_copy(update={"status": status})
+        create = assembly.ledger.inspections.create if status == "inspecting" else None
+        with pytest.raises(StoreUnavailable):
+            datasets.create(facts) if create is None else create(facts, "req")
+    meta = layout.dataset("ada", facts.id, "meta.json")
+    monkeypatch.setattr(inspections, "SUBMISSION_S", -1.0)
+    for _ in range(2):
+        put_once(assembly.blobs, meta, facts)
+        sweep(assembly, settings)
+        assert datasets.get("ada", facts.id) is None
+        assert list(assembly.blobs.keys("datasets/")) == []
+    assert sent == []
+    # Once nothing can arrive any more, nothing of it is left.
+    monkeypatch.setattr(inspections, "_WATCHED_S", -1.0)
+    sweep(assembly, settings)
+    assert markers(assembly) == []
 
 
 @pytest.mark.usefixtures("at_once")

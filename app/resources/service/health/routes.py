@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal
 
 from anyio import to_thread
+from anyio.lowlevel import RunVar
 from fastapi import APIRouter, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
@@ -24,6 +26,9 @@ _LEAST_ROOM = 1 << 20
 
 _GLANCE_S = 1.0
 """How long to wait for a comparison of Redis with the store that may be over soon."""
+
+_Check = asyncio.Task[tuple[list[str], list[str], int]]
+_checks_of_loop: RunVar[dict[str, _Check]] = RunVar("checks of readiness")
 
 router = APIRouter(tags=["health"])
 
@@ -73,7 +78,7 @@ async def get_readyz(
     all else is served). 507 names what has no room left: what is stored
     can still be read. `instance` says which service answers, also beside a problem.
     """
-    away, full, n_workers = await to_thread.run_sync(_state, service)
+    away, full, n_workers = await _checked(service)
     if workers and n_workers == 0 and "redis" not in full:
         # Where Redis is full, workers cannot report that they are alive.
         away.append("workers")
@@ -140,6 +145,36 @@ async def get_metrics(request: Request) -> Response:
     """
     text = await to_thread.run_sync(request.app.state.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+async def _checked(service: Service) -> tuple[list[str], list[str], int]:
+    """As `_state`; requests that come while a check is under way share the next one, so that any
+    number of them writes to the store no more than once at a time."""
+    checks = _checks()
+    running = checks.get("running")
+    following = checks.get("following")
+    if following is None:
+        following = checks["following"] = asyncio.create_task(_check(service, checks, running))
+    return await asyncio.shield(following)
+
+
+async def _check(
+    service: Service, checks: dict[str, _Check], running: _Check | None
+) -> tuple[list[str], list[str], int]:
+    if running is not None:
+        await asyncio.wait([running])
+    checks["running"] = checks.pop("following")
+    return await to_thread.run_sync(_state, service)
+
+
+def _checks() -> dict[str, _Check]:
+    """The checks of this event loop: the one that is `running`, or was last, and the `following`."""
+    try:
+        return _checks_of_loop.get()
+    except LookupError:
+        checks: dict[str, _Check] = {}
+        _checks_of_loop.set(checks)
+        return checks
 
 
 def _warnings(service: Service) -> tuple[str, ...]:

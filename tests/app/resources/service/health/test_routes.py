@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 from importlib.metadata import version
 
 import pytest
 
+from app.http.dependencies import Service
 from app.resources.service.health import routes
 from models.running import packages
 from tests.app.conftest import Api, Start, new_job, problem_of
@@ -114,6 +116,35 @@ def test_readiness_names_the_unreachable_part(api: Api, monkeypatch: pytest.Monk
     monkeypatch.setattr(api.service.blobs, "ping", away)
     body = problem_of(api.client.get("/readyz"), 503, "unavailable")
     assert body["away"] == ["store", "workers"]
+
+
+def test_requests_at_one_time_share_a_check(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many there are, they write to the store no more than once at a time."""
+    begun, release, n_checks = threading.Event(), threading.Event(), 0
+
+    def counted(_: Service) -> tuple[list[str], list[str], int]:
+        nonlocal n_checks
+        n_checks += 1
+        begun.set()
+        assert release.wait(30.0)
+        return ["store"], [], n_checks
+
+    monkeypatch.setattr(routes, "_state", counted)
+
+    async def work() -> None:
+        first = asyncio.create_task(routes._checked(api.service))
+        while not begun.is_set():
+            await asyncio.sleep(0.001)
+        later = [asyncio.create_task(routes._checked(api.service)) for _ in range(9)]
+        await asyncio.sleep(0)
+        # One whose client leaves takes the check from nobody.
+        later[0].cancel()
+        release.set()
+        assert await first == (["store"], [], 1)
+        # What came meanwhile is not answered by what was seen before.
+        assert await asyncio.gather(*later[1:]) == [(["store"], [], 2)] * 8
+
+    asyncio.run(work())
 
 
 def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,139 @@
+"""The door: how much of the event loop one address has without a key while tenants are there.
+
+The page, its files, the reference, the document and probes need no key, and take a millisecond
+each, so an address that requests them as fast as it can would fill the loop. Nothing is refused:
+what is beyond a share of the loop's time waits in a line, one request after the other, so that any
+number of connections costs no more than one. A probe waits for so short a time that nobody takes
+the process for dead. Where no tenant is there, nothing waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from anyio.lowlevel import RunVar
+
+from app.http.pacing import timed
+from app.http.presence import Presence, presence
+from app.http.turns import require_client
+
+SHARE = 0.15
+"""How much of the event loop's time one address has."""
+BURST_S = 0.6
+"""Seconds of the loop that wait for nothing after a rest: the files of several pages."""
+LEAST_S = 0.001
+"""What a request counts at least: reading and logging it are not in what is measured."""
+MOST_S = 0.15
+"""And at most, so that nobody waits for longer than a second behind one."""
+PROBE_S = 0.15
+"""A probe waits no longer."""
+_KEPT = 10_000
+_SITE_BITS = 64
+"""One client has all addresses of IPv6 that begin with the same bits, so many."""
+
+
+@dataclass(slots=True)
+class _Line:
+    """left : seconds of the loop that wait for nothing. at : when that was. turn : of its first."""
+
+    left: float
+    at: float
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Door:
+    """The lines of one event loop, by address."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        presence: Presence | None = None,
+    ) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._presence = presence or Presence(clock)
+        self._lines: dict[str, _Line] = {}
+
+    async def serve(
+        self, answer: Callable[[], Awaitable[None]], peer: str, *, probe: bool = False
+    ) -> None:
+        """Await `answer()` once it is its turn, and count the loop's time that it takes.
+
+        probe : whether it waits `PROBE_S` at most, in a line with other probes alone.
+
+        Raises ClientDisconnect where the client has left meanwhile.
+        """
+        line = self._of(f"probe {site_of(peer)}" if probe else site_of(peer))
+        if self._full(line):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PROBE_S if probe else None), line.turn:
+                    await self._wait(line)
+        line.left -= LEAST_S
+
+        def count(seconds: float) -> None:
+            line.left -= seconds
+
+        try:
+            await timed(answer().__await__(), count)
+        finally:
+            # Whoever is served while nobody is there owes a moment at most.
+            line.left = max(line.left, -MOST_S if self._presence.others("") else -LEAST_S)
+
+    async def _wait(self, line: _Line) -> None:
+        while self._full(line):
+            require_client()
+            await self._sleep(max(-line.left / SHARE, LEAST_S))
+
+    def _full(self, line: _Line) -> bool:
+        now = self._clock()
+        line.left = min(BURST_S, line.left + (now - line.at) * SHARE)
+        line.at = now
+        return line.left < 0 and self._presence.others("")
+
+    def _of(self, site: str) -> _Line:
+        line = self._lines.get(site)
+        if line is None:
+            if len(self._lines) >= _KEPT:
+                self._forget()
+            line = self._lines[site] = _Line(BURST_S, self._clock())
+        return line
+
+    def _forget(self) -> None:
+        """Keep nothing of those who have rested."""
+        now = self._clock()
+        self._lines = {
+            site: line
+            for site, line in self._lines.items()
+            if line.turn.locked() or line.left + (now - line.at) * SHARE < BURST_S
+        }
+
+
+def site_of(peer: str) -> str:
+    """Whose an address is: itself, of IPv6 its first 64 bits; any other text unchanged."""
+    with suppress(ValueError):
+        address = ipaddress.ip_address(peer)
+        if isinstance(address, ipaddress.IPv6Address):
+            mapped = address.ipv4_mapped
+            if mapped is not None:
+                return str(mapped)
+            return str(ipaddress.ip_network((int(address), _SITE_BITS), strict=False))
+    return peer
+
+
+_door: RunVar[Door] = RunVar("door")
+
+
+def door() -> Door:
+    """The lines of this event loop."""
+    try:
+        return _door.get()
+    except LookupError:
+        own = Door(presence=presence())
+        _door.set(own)
+        return own
