@@ -41,9 +41,7 @@ WebhookAddress = Annotated[
 ]
 
 
-Name = Annotated[
-    str | None, Field(max_length=1000, description="Any text; stored, never interpreted.")
-]
+Name = Annotated[str | None, Field(max_length=1000, description="Any text, never interpreted.")]
 
 
 Role = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[a-z_]+$")]
@@ -72,21 +70,20 @@ Inputs = Annotated[
     dict[Role, Given],
     Field(
         max_length=100,
-        description="For each role an id (`ds_...`, `tr_...`) or an inline list: of rows for a "
-        "matrix, of values for labels and names, of ids if the method takes several inputs. A row "
-        "of `labels` may be a list of several or none, or null where they are unknown; a "
-        "`hierarchy` may be a list of class paths such as `animal/dog`, a `graph` of pairs of "
-        "labels or points, `must_link` and `cannot_link` of pairs of points by number or name.",
+        description="For each role an id (`ds_...`, `tr_...`) or a list: rows of a matrix, values "
+        "of labels and names, ids if the method takes several inputs. A row of `labels` may be a "
+        "list of several or none, or null where unknown; a `hierarchy` a list of class paths such "
+        "as `animal/dog`, a `graph` of pairs of labels or points, `must_link` and `cannot_link` of "
+        "pairs of points by number or name.",
         examples=[{"logits": "ds_01kamjx5w0n5zr4v8cqe2t7h3f"}],
     ),
 ]
 
 
 _WEBHOOK = (
-    "An https:// or http:// address that receives a signed POST when the job has "
-    "ended (see the callback): at least once, and again over three days until the answer is "
-    "2xx. It has no user name, password or fragment; private addresses are refused unless the "
-    "service allows them."
+    "An https:// or http:// address that receives a signed POST when the job has ended (see the "
+    "callback), again over three days until the answer is 2xx. No user name, password or "
+    "fragment; private addresses only where the service allows them."
 )
 _WEBHOOK_EXAMPLE = "https://example.org/hooks/umbel"
 Webhook = Annotated[WebhookAddress | None, Field(description=_WEBHOOK, examples=[_WEBHOOK_EXAMPLE])]
@@ -127,17 +124,14 @@ Reason = Literal["worker-lost", "process-lost", "unavailable", "full", "internal
 assert get_args(Reason) == RETRIED
 
 _ATTEMPTS = (
-    "How often it is tried at most, where an attempt ends for a reason that may pass; null: as "
-    "often as the service tries (`UMBEL_MAX_ATTEMPTS`). Attempts that a stopped worker gave back, "
-    "or that made room for shorter work, do not count."
+    "The most attempts, where one ends for a reason that may pass; null: as the service has it "
+    "(`UMBEL_MAX_ATTEMPTS`). Those that a stopped worker gave back, or that made room for shorter "
+    "work, do not count."
 )
 _BACKOFF = (
-    "Seconds before the second attempt, doubled for each that follows, up to an hour; null: none."
+    "Seconds before the second attempt, doubled for each further one, up to an hour; null: none."
 )
-_RETRY_ON = (
-    "The reasons for which it is tried again, as types of problems; null: all of these. An input "
-    "that cannot be used is never a reason."
-)
+_RETRY_ON = "Types of problems after which it is tried again; null: all of these."
 _Attempts = Annotated[int | None, Field(ge=1, le=MOST_ATTEMPTS)]
 _Backoff = Annotated[float | None, Field(ge=0, le=LONGEST_BACKOFF_S)]
 _RetryOn = Annotated[tuple[Reason, ...] | None, Field(max_length=len(RETRIED))]

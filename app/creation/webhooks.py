@@ -42,14 +42,14 @@ def callbacks(
         body: Any,
         webhook_id: Annotated[
             str,
-            Header(description="The same at every attempt: requests with the same id are repeats."),
+            Header(description="The same at every attempt."),
         ],
         webhook_timestamp: Annotated[int, Header(description="When it was sent, in Unix seconds.")],
         webhook_signature: Annotated[
             str,
             Header(
-                description="As in Standard Webhooks: `v1,` and the HMAC-SHA256 of "
-                "`<id>.<timestamp>.<body>` in base64; several are separated by spaces."
+                description="`v1,` and the HMAC-SHA256 of `<id>.<timestamp>.<body>` in base64; "
+                "several are parted by spaces."
             ),
         ],
     ) -> None:
@@ -67,9 +67,9 @@ def callbacks(
             204: {"description": "Any 2xx: the request has arrived."},
             410: {"description": "The receiver does not want it; it is not sent again."},
             "default": {
-                "description": "Any other answer, or none within 15 s: the request is sent again "
-                "after 5 s, 5 min, 30 min, 2, 5, 10, 14, 20 and 24 h, or later if `Retry-After` "
-                "says so. Redirects are not followed."
+                "description": "Any other answer, or none within 15 s: sent again after 5 s, 5 "
+                "min, 30 min, 2, 5, 10, 14, 20 and 24 h, or later by `Retry-After`. Redirects are "
+                "not followed."
             },
         },
     )(received)

@@ -62,8 +62,7 @@ async def create_share(
 ) -> Response:
     """A link that shows this tree, as an edition and a naming show it, to whoever has it: the page,
     the forms of the tree, its views, cuts, search and nodes, with `map` its points in the plane,
-    with `rows` which rows lie under a node. It opens nothing else: no datasets, no jobs, no models,
-    no lists, and no other tree.
+    with `rows` which rows lie under a node. It opens nothing else.
 
     The token is in this answer and nowhere else; the service keeps its SHA-256. Whoever has it
     sends it as a key, or opens `page`. A tree has at most 100 links; they end at `expires_at`, when

@@ -51,11 +51,10 @@ async def tangle_trees(
     query: Annotated[TangleQuery, Query()],
 ) -> Response:
     """Both trees laid out for drawing, their visible ends, and the number of rows that each pair of
-    ends shares. Trees of different rows, say a tree of classes beside a hierarchy of the same
-    classes, are compared by the names of their leaves, if at least three are the same; `warnings`
-    say what is not shared. `moved` lists the leaves that are in another group; as CSV it is all
-    there is. Siblings are turned so that fewer links cross; the entanglement (0 to 1, as in
-    dendextend with L = 1.5) is given before and after that.
+    ends shares. Trees of different rows are compared by the names of their leaves, if at least
+    three are the same; `warnings` say what is not shared. `moved` lists the leaves that are in
+    another group; as CSV it is all there is. Siblings are turned so that fewer links cross; the
+    entanglement (0 to 1, as in dendextend with L = 1.5) is given before and after that.
     """
     other = query.other
     if not is_id(other, "tr"):

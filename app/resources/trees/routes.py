@@ -69,15 +69,14 @@ async def get_tree(
     form: Form[TreeExport],
     query: Annotated[FormQuery, Query()],
 ) -> Response:
-    """The tree, or with `root` and `depth` a part of it, in the form that Accept prefers: JSON,
-    Newick, Nexus, SciPy linkage, R hclust, Arrow, CSV, Parquet, GraphML, SVG, PNG or PDF. Node ids
+    """The tree, or with `root` and `depth` a part of it, in the form that Accept prefers. Node ids
     refer to the whole tree. Text forms have leaves and names, but not which rows a leaf holds:
     a tree of named points that is imported again has its rows in the order of the leaves.
     Evaluations match rows by name.
 
     With `step` one of the trees that its fit had on its way; `id` and other facts are the result's.
-    Nodes of a step have numbers that say nothing about nodes of other steps; rows are the same.
-    With `color_by` a cut is of the result, so that its clusters can be followed from step to step.
+    Numbers of nodes of a step say nothing about those of other steps; rows are the same. With
+    `color_by` a cut is of the result, to follow its clusters from step to step.
     """
     if query.step is not None:
         _require_alone(query)

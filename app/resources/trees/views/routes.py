@@ -313,8 +313,8 @@ async def get_levels(
     names: NamesOf = None,
     edition: EditionOf = None,
 ) -> Response:
-    """At most five cuts that stand out in a criterion, with the criterion's curve over k; none,
-    and the `reason`, where no level stands out.
+    """At most five cuts that stand out in a criterion, with its curve over k; none, and the
+    `reason`, where no level does.
 
     `gap`: how far the height of the cut can move before the number of clusters changes, as a share
     of the root's height. `silhouette`: the mean silhouette of at most 1,000 points, if there were
@@ -373,8 +373,7 @@ async def get_layers(
     names: NamesOf = None,
     edition: EditionOf = None,
 ) -> Response:
-    """At most ten layers from fine to coarse, without a number of clusters; none, and the `reason`,
-    where none is significant.
+    """At most ten layers from fine to coarse; none, and the `reason`, where none is significant.
 
     A layer's clusters are those that do not split any further when parts smaller than `smallest`
     points fall out as noise. `strength` is the share of the points, from 0 to 1, over which its
