@@ -101,7 +101,7 @@ class CalibrationTerms(Exact):
     most_nodes: int | None = Field(
         None, ge=1, le=1000, description="For `set`: the most nodes of a set."
     )
-    prices: Prices | None = Field(None, description="Of `loss` price.")
+    prices: Prices | None = Field(None, description="For `loss` price.")
     shift: Shift | None = Field(
         None,
         description="With `drift`, what moved: where `rows` are placed, or how often `classes` "

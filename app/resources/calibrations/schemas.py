@@ -126,7 +126,7 @@ class CalibrationRequest(CalibrationTerms, NewWork):
     )
     costs: MaybeGiven = Field(
         None,
-        description="Of `loss` cost: a row for each true class, a column for the one that it is "
+        description="For `loss` cost: a row for each true class, a column for the one that it is "
         "taken for, in the model's order; 0 on the diagonal.",
     )
     cut: CutBody | None = Field(

@@ -79,7 +79,7 @@ class SampleBody(BaseModel):
     inputs: Inputs
     labels: MaybeGiven = Field(
         None,
-        description="Of each row, any text or number; null or -1 where unknown. With labels of "
+        description="For each row, any text or number; null or -1 where unknown. With labels of "
         "both samples, purity is compared.",
     )
 
