@@ -1,4 +1,4 @@
-"""New clusters by `tcs` as it is, beside what it must not lose to: mixtures alone and Fisher.
+"""New clusters by `tcs` with its defaults, beside mixtures alone and Fisher discriminants.
 
 The protocol of `labelled`, of at most `MOST_ROWS` rows a set, on ten sets: a third of the classes,
 rounded up, is to be found, drawn anew for each seed; all rows of the others are labelled. `gmm` is

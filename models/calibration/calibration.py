@@ -375,7 +375,7 @@ class Calibration:
 
     @property
     def has_ranks(self) -> bool:
-        """Whether each group has a threshold that is the quantile of its own scores."""
+        """Whether each group has a threshold that is the quantile of its scores."""
         return self.terms.loss == "miss" and not self.share.size and self.following is None
 
     @property

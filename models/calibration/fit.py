@@ -163,8 +163,8 @@ def fitted_calibration(
     progress: Progress = silent,
 ) -> FittedCalibration:
     """label : (n_rows,) the class of each row, -1 where it is unknown. cut : nodes that cover all
-    leaves, for subtrees. costs : as of `cost_losses`. regions, placed : of a `shift`: those of the
-    drift, and (n_rows,) the node where each row is placed.
+    leaves, for subtrees. costs : as of `cost_losses`. regions, placed : of a `shift`: the drift's,
+    and (n_rows,) the node where each row is placed.
 
     Raises UsageError `too-few-rows` with the number needed, `too-large`, and for wrong costs.
     O(n n_classes) for each of 60 steps of the temperature, O(n (n_classes + depth log(n depth))).
@@ -509,8 +509,8 @@ def _warnings(
     if terms.shift is not None:
         empty = (calibration.n_rows_of_group == 0) & (calibration.share > 0)
         yield (
-            f"The batch's shares of {calibration.n_groups} region(s) are taken as those of new "
-            "rows; those of other rows are not promised anything."
+            f"The batch's shares of {calibration.n_groups} region(s) are taken as the shares of "
+            "new rows; nothing is promised for other shares."
         )
         if empty.any():
             yield (

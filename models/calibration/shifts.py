@@ -2,7 +2,7 @@
 
 A drift finds the nodes whose shares of rows moved. They part the tree into regions: a region is the
 nodes whose nearest such node above, or the root, is the same. Rows of a region are taken to be like
-those before; only the regions' shares q are others. Regions are those of the node at which a row is
+those before; only the regions' shares q are others. Regions are by the node at which a row is
 placed (`rows`: what comes moved, what it means did not) or of its true class (`classes`: how often
 classes come moved, what they look like did not).
 
@@ -17,7 +17,7 @@ aim is that of Tibshirani, Barber, Candes and Ramdas, "Conformal prediction unde
 classification under label shift" (UAI 2021), and of Bhattacharyya and Barber, "Group-weighted
 conformal prediction" (2024), whose weights need shares of the calibration's rows as well.
 
-The shares of true classes in the batch are not seen. They are those of largest likelihood for where
+The shares of true classes in the batch are not seen. They are the likeliest for where
 its rows are placed, given where rows of each region are placed (Saerens, Latinne and Decaestecker,
 "Adjusting the outputs of a classifier to new a priori probabilities", Neural Computation 14, 2002,
 of regions in place of rows).

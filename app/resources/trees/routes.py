@@ -75,7 +75,7 @@ async def get_tree(
     Evaluations match rows by name.
 
     With `step` one of the trees that its fit had on its way; `id` and other facts are the result's.
-    Numbers of nodes of a step say nothing about those of other steps; rows are the same. With
+    Numbers of nodes of a step say nothing about the numbers of others; rows are the same. With
     `color_by` a cut is of the result, to follow its clusters from step to step.
     """
     if query.step is not None:

@@ -42,7 +42,7 @@ def _found(scores: list[list[float]], share: list[Fraction], alpha: Fraction) ->
 
 @pytest.mark.parametrize("seed", range(12))
 def test_new_rows_are_missed_as_often_as_promised_over_every_choice_of_them(seed: int) -> None:
-    """Of each region's rows every one is the new one in turn: the exact probability of a miss."""
+    """Every row of each region is the new one in turn: the exact probability of a miss."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 6, rng.integers(1, 4)).tolist()
     bags = [rng.integers(0, 7, size).astype(float).tolist() for size in sizes]
