@@ -28,6 +28,7 @@ TABLES = (
     ),
     *("defaults", "gpu_steps"),
     *("client", "costs", "class_trees", "placements", "names", "layers", "papers"),
+    "new_clusters",
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
@@ -40,6 +41,7 @@ CHOOSING = (
     "l2h_tables",
     "deep",
     "papers",
+    "new_clusters",
 )
 """Tables of which sets, systems and the number of seeds can be chosen."""
 _OF_CHOSEN = f"for {', '.join(CHOOSING)}"

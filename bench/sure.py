@@ -10,6 +10,8 @@ set of more is given up for that price. `ding` are flat sets whose classes share
 clusters of the quantiles of their scores (Ding et al., 2023; five clusters, made of the rows of the
 temperature).
 
+Rows that are not like the calibration's, and other packages: `bench.sure_moved`.
+
 `sure_groups` is a simulation: classes with 1 to 40 rows drawn anew each time, thresholds shared in
 the tree, a new row for each draw: how often rows of classes with a promise are held.
 """
@@ -23,7 +25,7 @@ from scipy.sparse import csr_array
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 
-from bench import Size, real_data
+from bench import Size, real_data, sure_moved
 from bench.report import Report
 from bench.trust import SETS, LabelledLogits
 from models.answers.beside_tree import ClassScores
@@ -60,6 +62,7 @@ def table(report: Report, size: Size) -> None:
             report.left_out("sure", name)
             continue
         _measure(report, name, known, _DRAWS[size])
+        sure_moved.table(report, name, known, size)
     _simulated(report, 400 if size == "quick" else 20_000)
 
 

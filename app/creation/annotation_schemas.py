@@ -34,13 +34,13 @@ Tag = Annotated[str, Field(min_length=1, max_length=LONGEST_TAG), AfterValidator
 
 EXAMPLE: dict[str, Any] = {"name": "flowers, final", "tags": ["thesis", "final"]}
 
-Description = Annotated[str | None, Field(description="Any text; stored, never interpreted.")]
+Description = Annotated[str | None, Field(description="Any text, never interpreted.")]
 Tags = Annotated[list[str], Field(description="In the order in which they were given.")]
 
 
 NewDescription = Annotated[
     Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] | None,
-    Field(description="Any text; stored, never interpreted."),
+    Field(description="Any text, never interpreted."),
 ]
 NewTags = Annotated[
     list[Tag],
@@ -70,10 +70,10 @@ class Changes(BaseModel):
     )
 
     name: Annotated[str, Field(max_length=LONGEST_NAME)] | None = Field(
-        None, description="Any text; stored, never interpreted."
+        None, description="Any text, never interpreted."
     )
     description: Annotated[str, Field(max_length=LONGEST_DESCRIPTION)] | None = Field(
-        None, description="Any text; stored, never interpreted."
+        None, description="Any text, never interpreted."
     )
     tags: Annotated[list[Tag], Field(max_length=MOST_TAGS)] | None = Field(
         None, description="All tags, in place of the earlier ones; doubled ones count once."

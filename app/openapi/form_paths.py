@@ -41,7 +41,7 @@ def _keep_json(operation: dict[str, Any], forms: dict[str, str], drawn: list[str
         if each["in"] != "query" or each["name"] not in drawn
     ]
     others = ", ".join(f"`.{suffix}`" for suffix, media in forms.items() if media != _JSON)
-    operation["description"] += f"\n\nOther forms by suffix ({others}) or by `Accept`."
+    operation["description"] += f"\n\nAlso {others}, by suffix or `Accept`."
 
 
 def _keep_others(

@@ -140,7 +140,7 @@ class TreeWork(TreeParts):
         rows: Input | None = None,
         *,
         alpha: float | None = None,
-        loss: Literal["miss", "distance", "cost"] | None = None,
+        loss: Literal["miss", "distance", "cost", "price"] | None = None,
         per: Literal["all", "subtree", "class"] | None = None,
         answer: Literal["node", "set"] | None = None,
         score: Literal["lac", "aps"] | None = None,
@@ -148,6 +148,10 @@ class TreeWork(TreeParts):
         abstains: bool | None = None,
         relearn: bool | None = None,
         costs: Input | None = None,
+        prices: Mapping[str, float] | None = None,
+        drift: Drift | str | None = None,
+        shift: Literal["rows", "classes"] | None = None,
+        after: Calibration | str | None = None,
         cut: Mapping[str, float] | None = None,
         temperature: float | None = None,
         temperature_share: float | None = None,
@@ -169,8 +173,11 @@ class TreeWork(TreeParts):
         rows, for each subtree of `cut` (`{"k": 10}`), or for each class. answer : the deepest
         `node`, or the smallest `set` of nodes by a `score`, at most `most_nodes`, and none where it
         `abstains`. relearn : whether rows that fit the temperature also correct the model. costs :
-        of each class (row) taken for each other. temperature : in place of a fitted one, for which
-        `temperature_share` of the rows, drawn by `seed`, are used.
+        of each class (row) taken for each other. prices : in place of `alpha`, what answers cost
+        that are `wrong`, a `level` too high, or that `abstain`. drift, shift : new rows are shared
+        out as its batch, by where `rows` are placed or by true `classes`. after : the calibration
+        that answered the rows; the new one follows them, on its terms. temperature : in place of a
+        fitted one, for which `temperature_share` of the rows, drawn by `seed`, are used.
 
         UmbelWarning for what is not promised. Raises InputError, TooFewRows, UnknownLabel,
         CannotPredict, WaitTimeout, JobCancelled.
@@ -188,6 +195,10 @@ class TreeWork(TreeParts):
             "abstains": abstains,
             "relearn": relearn,
             "cut": cut,
+            "prices": None if prices is None else dict(prices),
+            "drift": getattr(drift, "id", drift),
+            "shift": shift,
+            "after": getattr(after, "id", after),
             "temperature": temperature,
             "temperature_share": temperature_share,
             "seed": seed,

@@ -9,6 +9,8 @@ loss under a bound, and how new rows are answered.
 - `class_rows`: the scores of classes, by any method; the classes that labels name, and labels that
   look wrong.
 - `sharing`: classes with few rows that share a threshold. `probabilities`: of classes, by blocks.
+- `shifts`: thresholds for shares that moved. `following`: levels that follow the rows that come.
+  `pricing`: answers of least expected cost.
 - `pair_needs`: pairs of classes and of subtrees that more rows would tell apart better.
 - `relearning`: what calibration rows teach a classifier beside the model. `loops`: compiled.
 """

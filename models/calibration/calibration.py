@@ -22,6 +22,10 @@ Or an expected loss is kept under a bound. Angelopoulos, Bates, Fisch, Lei and S
 risk control", ICLR 2024: the smallest threshold with n / (n + 1) R(q) + B / (n + 1) <= alpha, R the
 mean loss of the n rows and B the largest possible loss, keeps the expected loss of a new row at
 most alpha. That needs a loss which never rises while the answer climbs; the two here are made so.
+
+Or answers are the cheapest at `prices` (`pricing`). Where a drift says how shares moved, one
+threshold holds for these (`shifts`); after rows whose classes became known, the level follows them
+(`following`).
 """
 
 from __future__ import annotations
@@ -51,15 +55,18 @@ from models.calibration.climbing import (
     groups_at,
     steps_of,
 )
+from models.calibration.following import Following
+from models.calibration.pricing import CONFIDENCE, Prices, cheapest
 from models.calibration.probabilities import probability_blocks
 from models.calibration.relearning import Relearning
 from models.calibration.sharing import ClassGroups
+from models.calibration.shifts import Shift, missed, shifted_threshold
 from models.errors import UsageError
 from models.parameters import Exact
 from models.running.progress import Progress, silent
 from models.tree.tree import Tree
 
-Loss = Literal["miss", "distance", "cost"]
+Loss = Literal["miss", "distance", "cost", "price"]
 Per = Literal["all", "subtree", "class"]
 Answer = Literal["node", "set"]
 
@@ -71,13 +78,14 @@ class CalibrationTerms(Exact):
         "miss",
         description="What is kept under `alpha`. `miss`: the probability that an answer does not "
         "hold the true class. `distance`: the expected edges from the answer up to the node that "
-        "does. `cost`: the expected cost of the class under it that is cheapest, by `costs`.",
+        "does. `cost`: the expected cost of the class under it that is cheapest, by `costs`. "
+        "`price`: answers are the cheapest by `prices`.",
     )
     per: Per = Field(
         "all",
-        description="For whom it holds. `all`: over all rows. `subtree`: for the rows whose most "
-        "probable class lies under each node of `cut`. `class`: for the rows of each true class; "
-        "classes with few rows share it with those nearest in the tree.",
+        description="For whom it holds. `all`: over all rows. `subtree`: for rows whose most "
+        "probable class lies under each node of `cut`. `class`: for rows of each true class; those "
+        "with few rows share it with those nearest in the tree.",
     )
     answer: Answer = Field(
         "node",
@@ -86,21 +94,27 @@ class CalibrationTerms(Exact):
     )
     score: SetScore = Field(
         "lac",
-        description="For `set`. `lac`: classes of at least some probability; the smallest sets. "
-        "`aps`: the most probable ones up to some sum; larger sets for hard rows.",
+        description="For `set`. `lac`: classes of at least some probability; the smallest. "
+        "`aps`: the most probable ones up to some sum; larger for hard rows.",
     )
     most_nodes: int | None = Field(
         None, ge=1, le=1000, description="For `set`: the most nodes of a set."
     )
+    prices: Prices | None = Field(None, description="For `loss` price.")
+    shift: Shift | None = Field(
+        None,
+        description="With `drift`, what moved: where `rows` are placed, or how often `classes` "
+        "come.",
+    )
     abstains: bool = Field(
         False,
-        description="For `set`: no nodes where no class is likely enough. Else the most probable "
-        "one is always held.",
+        description="For `set`: no nodes where no class is likely enough. Else the likeliest is "
+        "always held.",
     )
     relearn: bool = Field(
         False,
-        description="Combine the model's probabilities with discriminants of them, which the rows "
-        "of the temperature teach.",
+        description="Combine probabilities with discriminants of them, which the rows of the "
+        "temperature teach.",
     )
     alpha: float = Field(
         0.1,
@@ -111,14 +125,14 @@ class CalibrationTerms(Exact):
     )
     temperature: Literal["fit"] | float = Field(
         "fit",
-        description="What scores are divided by. `fit`: the one of largest likelihood, by rows "
-        "that then set no threshold.",
+        description="What scores are divided by. `fit`: the likeliest, by rows that then set no "
+        "threshold.",
     )
     temperature_share: float = Field(
         0.2,
         gt=0,
         lt=1,
-        description="The share of the labelled rows, drawn by `seed`, that fit the temperature.",
+        description="Share of labelled rows, drawn by `seed`, that fit the temperature.",
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of this draw.")
 
@@ -129,6 +143,12 @@ class CalibrationTerms(Exact):
             raise ValueError(f"alpha is {self.alpha:g}; the probability of a miss is below 1")
         if self.loss != "miss" and (self.per != "all" or self.answer != "node"):
             raise ValueError(f"the loss {self.loss} is kept over all rows, by single nodes alone")
+        if (self.prices is None) == (self.loss == "price"):
+            raise ValueError("prices are for the loss price alone, which needs them")
+        if self.loss == "price" and "alpha" in given:
+            raise ValueError("alpha is no bound of the loss price: leave it out")
+        if self.shift is not None and (self.loss != "miss" or self.per != "all"):
+            raise ValueError("a shift is for the loss miss over all rows; `per` class needs none")
         of_sets = given & {"score", "most_nodes", "abstains"}
         if self.answer != "set" and of_sets:
             raise ValueError(f"{sorted(of_sets)[0]} is that of sets: give `answer` set too")
@@ -330,6 +350,8 @@ class Calibration:
     where a risk is controlled. cut : (n_groups,) the nodes of subtrees; else empty. by_edges : as
     of `ClassScores`. risk : the losses, where they are controlled. parent : (n_nodes,) of the tree,
     by which classes share thresholds; empty where they do not. relearning : what rows taught.
+    share : (n_groups,) of new rows in each region of a drift; groups are regions then. following :
+    what rows given afterwards moved. cost : of rows at `prices`, their mean and its bound.
     """
 
     terms: CalibrationTerms
@@ -342,10 +364,18 @@ class Calibration:
     risk: RiskCurve | None = None
     parent: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     relearning: Relearning | None = None
+    share: Float = field(default_factory=lambda: np.zeros(0))
+    following: Following | None = None
+    cost: tuple[float, float] | None = None
 
     @property
     def n_groups(self) -> int:
         return int(self.start.shape[0]) - 1
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether each group has a threshold that is the quantile of its scores."""
+        return self.terms.loss == "miss" and not self.share.size and self.following is None
 
     @property
     def n_rows_of_group(self) -> Int:
@@ -370,8 +400,8 @@ class Calibration:
     def promised(self, alpha: float) -> Mask:
         """(n_groups,) whether a group has a promise, its own or shared, that says more than the
         root."""
-        if self.risk is not None:
-            return np.ones(1, dtype=np.bool_)
+        if not self.has_ranks:
+            return np.ones(1 if self.risk is not None else self.n_groups, dtype=np.bool_)
         enough: Mask = self.groups(alpha).of >= 0
         return enough
 
@@ -392,11 +422,27 @@ class Calibration:
     def promise(self, alpha: float) -> str:
         """What holds of answers at a bound, in words."""
         terms = self.terms
+        if self.cost is not None:
+            mean, most = self.cost
+            return (
+                f"Costs {mean:.4g} a row on average over {self.score.size} rows, at most "
+                f"{most:.4g} over all rows like them (confidence {CONFIDENCE})."
+            )
         if terms.loss != "miss":
             what = "edges up to the class" if terms.loss == "distance" else "cost"
             return f"At most {_written(alpha)} expected: {what}."
         kept = _written(float(1 - exact_alpha(alpha)))
+        if self.following is not None:
+            own = self.following
+            return (
+                f"In the long run holds {kept} of the rows whose classes are given afterwards, "
+                f"whatever they are: misses at most {own.surplus:.0f} more. So far "
+                f"{own.n_missed} of {own.n_rows} missed. No promise for a single row."
+            )
         text = f"Holds the class with probability at least {kept}"
+        if terms.shift is not None:
+            of = "rows are placed" if terms.shift == "rows" else "classes come"
+            return f"{text} where {of} as in the drift's batch, and are otherwise as before."
         if terms.per == "all":
             return f"{text}."
         promised = self.promised(alpha)
@@ -413,6 +459,18 @@ class Calibration:
         """
         if self.risk is not None:
             return np.array([self.risk.threshold_at(alpha)])
+        if self.terms.loss == "price":
+            if alpha != self.terms.alpha:
+                raise UsageError(
+                    "Answers at prices have no bound alpha.",
+                    code="invalid-parameter",
+                    parameter="alpha",
+                )
+            return np.array([np.inf])
+        if self.following is not None:
+            return np.array([self._followed(alpha)])
+        if self.share.size:
+            return np.array([shifted_threshold(self.start, self.score, self.share, alpha)])
         needed, n_rows = fewest_rows(alpha), self.n_rows_of_group
         if self.terms.per == "subtree" and n_rows.max() < needed:
             raise UsageError(
@@ -434,6 +492,32 @@ class Calibration:
             for own in groups.members
         ]
         return np.append(of_groups, quantile(self.score, alpha))[groups.of]
+
+    @property
+    def cap(self) -> float:
+        """The level from which the threshold of all rows is the least."""
+        share = self.share if self.share.size else np.ones(1)
+        return min(1.0, float(missed(self.start, self.score, share)[1][0]))
+
+    def _followed(self, alpha: float) -> float:
+        """The threshold at the level that rows given afterwards moved to."""
+        assert self.following is not None
+        if alpha != self.terms.alpha:
+            raise UsageError(
+                f"The calibration follows rows at alpha {self.terms.alpha:g} alone, not at "
+                f"{alpha:g}.",
+                code="invalid-parameter",
+                parameter="alpha",
+            )
+        level = self.following.level
+        if level <= 0:
+            return float("inf")
+        if level >= self.cap:
+            return float(self.score.min())
+        share = self.share if self.share.size else np.ones(1)
+        threshold, bound = missed(self.start, self.score, share)
+        kept = np.flatnonzero(bound <= level)
+        return float(threshold[kept[0]]) if kept.size else float("inf")
 
     def answers(
         self, tree: Tree, scores: ClassScores, alpha: float, progress: Progress = silent
@@ -476,7 +560,10 @@ class Calibration:
         self, rows: TreeProbabilities, probability: Float, thresholds: Float
     ) -> tuple[Int, Int]:
         """Row i is answered by `node[start[i]:start[i + 1]]`; thresholds : (n_groups,)."""
-        per = self.terms.per
+        per, prices = self.terms.per, self.terms.prices
+        if prices is not None:
+            best = cheapest(rows, prices)
+            return np.append(0, np.cumsum(best >= 0)), best[best >= 0]
         if per == "subtree":
             # A row under no node of the cut is in the last group, which has no threshold.
             group = groups_at(rows.classes.tree, rows, self.cut)

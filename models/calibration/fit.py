@@ -40,8 +40,12 @@ from models.calibration.climbing import (
     steps_of,
 )
 from models.calibration.climbing import scores as node_scores
+from models.calibration.following import Following
+from models.calibration.pricing import Prices, cheapest, cost_bound
+from models.calibration.pricing import costs as row_costs
 from models.calibration.probabilities import BLOCK, probability_blocks
 from models.calibration.relearning import Relearning
+from models.calibration.shifts import Regions, Shift, class_shares
 from models.calibration.temperature import Temperature, fitted_temperature
 from models.errors import UsageError, listed
 from models.running import budget
@@ -154,10 +158,13 @@ def fitted_calibration(
     *,
     cut: Int | None = None,
     costs: Array | None = None,
+    regions: Regions | None = None,
+    placed: Int | None = None,
     progress: Progress = silent,
 ) -> FittedCalibration:
     """label : (n_rows,) the class of each row, -1 where it is unknown. cut : nodes that cover all
-    leaves, for subtrees. costs : as of `cost_losses`.
+    leaves, for subtrees. costs : as of `cost_losses`. regions, placed : of a `shift`: the drift's,
+    and (n_rows,) the node where each row is placed.
 
     Raises UsageError `too-few-rows` with the number needed, `too-large`, and for wrong costs.
     O(n n_classes) for each of 60 steps of the temperature, O(n (n_classes + depth log(n depth))).
@@ -171,7 +178,11 @@ def fitted_calibration(
     _require_rows(labelled.shape[0], _needed(classes, terms, loss), terms)
     order = np.random.default_rng(terms.seed).permutation(labelled)
     fitting, setting = np.sort(order[:n_temperature]), np.zeros(scores.n_rows, dtype=np.bool_)
-    setting[order[n_temperature:]] = True
+    by_class = None if terms.per != "class" else _drawn_by_class(order, label, terms)
+    if by_class is not None:
+        fitting, n_temperature = by_class, by_class.size
+        n_rows = labelled.size - n_temperature
+    setting[np.setdiff1d(labelled, fitting)] = True
     progress(0.1, "fitting the temperature")
     temperature = None
     if terms.temperature == "fit":
@@ -206,11 +217,31 @@ def fitted_calibration(
             terms, value, scores.node, start, none, risk=risk, relearning=relearning
         )
     else:
+        groups, share = None, np.zeros(0)
+        if terms.shift is not None:
+            assert regions is not None
+            assert placed is not None
+            groups, share = _moved(terms.shift, regions, placed, scores.node, label)
+            groups, cut = groups[setting], regions.node
         calibration = replace(
-            _scored(terms, value, scores, blocks(0.6, "scoring"), classes, cut),
+            _scored(terms, value, scores, blocks(0.6, "scoring"), classes, cut, groups, share.size),
             relearning=relearning,
+            share=share,
         )
-    sizes = _sizes(calibration, classes, blocks(0.8, "answering"))
+        if by_class is not None:
+            # Rows that are shared out by their labels are no draw of all: only promises of single
+            # classes hold.
+            calibration = replace(calibration, parent=np.zeros(0, dtype=np.int64))
+        if terms.prices is not None:
+            paid = np.concatenate(
+                [
+                    row_costs(rows, cheapest(rows, terms.prices), own, terms.prices)
+                    for rows, own in row_blocks(0.7, "pricing")
+                ]
+            )
+            most = terms.prices.most(int(tree.depth.max()))
+            calibration = replace(calibration, cost=(float(paid.mean()), cost_bound(paid, most)))
+    sizes = answer_sizes(calibration, classes, blocks(0.8, "answering"))
     return FittedCalibration(
         calibration,
         temperature,
@@ -223,6 +254,57 @@ def fitted_calibration(
     )
 
 
+def followed_calibration(
+    earlier: Calibration, tree: Tree, scores: ClassScores, label: Int, progress: Progress = silent
+) -> FittedCalibration:
+    """The calibration after rows that it answered, whose classes became known (`following`).
+
+    label : (n_rows,) the class of each row, -1 where it is unknown. Raises UsageError for
+    calibrations of another promise than that of `miss` over all rows, and without labelled rows.
+    O(n (n_classes + depth log(n depth))), of sets O(n n_nodes).
+    """
+    terms, known = earlier.terms, label >= 0
+    if terms.loss != "miss" or terms.per != "all":
+        raise UsageError(
+            "Only calibrations of the loss miss over all rows can follow the rows that come.",
+            code="wrong-input",
+            role="after",
+        )
+    classes = ClassTree.of(tree, scores.node)
+    place = np.argsort(classes.order)
+    used, at = earlier.scored(scores)
+    thresholds = earlier.thresholds(terms.alpha)
+
+    def blocks() -> Iterator[tuple[Float, Int]]:
+        for probability, rows in probability_blocks(used, at, tree.n_nodes):
+            progress(rows.stop / scores.n_rows, "answering")
+            if known[rows].any():
+                yield probability[known[rows]], label[rows][known[rows]]
+
+    n_missed = 0
+    for probability, own in blocks():
+        rows = TreeProbabilities.of(classes, probability)
+        start, node = earlier.nodes(rows, probability, thresholds)
+        row = np.repeat(np.arange(rows.n_rows), np.diff(start))
+        of = place[own[row]]
+        inside = (of >= classes.start[node]) & (of < classes.end[node])
+        n_missed += int((np.bincount(row, inside, rows.n_rows) == 0).sum())
+    begun = earlier.following or Following.begun(terms.alpha, earlier.cap)
+    calibration = replace(earlier, following=begun.after(terms.alpha, int(known.sum()), n_missed))
+    n_unlabelled = int((~known).sum())
+    rows_of = ((TreeProbabilities.of(classes, each), own) for each, own in blocks())
+    return FittedCalibration(
+        calibration,
+        None,
+        selective_curve(rows_of, classes),
+        answer_sizes(calibration, classes, blocks()),
+        calibration.score.size,
+        0,
+        n_unlabelled,
+        (f"{n_unlabelled} row(s) are not labelled and were left out.",) if n_unlabelled else (),
+    )
+
+
 def _scored(
     terms: CalibrationTerms,
     temperature: float,
@@ -230,8 +312,10 @@ def _scored(
     blocks: Iterator[tuple[Float, Int]],
     classes: ClassTree,
     cut: Int | None,
+    region: Int | None,
+    n_regions: int,
 ) -> Calibration:
-    """The scores of the rows, by group."""
+    """The scores of the rows, by group. region : of each of the rows, with a shift."""
     every, groups = [np.zeros(0)], [np.zeros(0, dtype=np.int64)]
     nodes = np.zeros(0, dtype=np.int64) if cut is None else cut.astype(np.int64)
     for probability, label in blocks:
@@ -252,6 +336,8 @@ def _scored(
             groups.append(np.zeros(rows.n_rows, dtype=np.int64))
     n_groups = {"all": 1, "class": classes.n_classes, "subtree": nodes.shape[0]}[terms.per]
     score, group = np.concatenate(every), np.concatenate(groups)
+    if region is not None:
+        n_groups, group = n_regions, region
     order = np.lexsort((score, group))
     order = order[group[order] >= 0]
     start = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
@@ -265,6 +351,16 @@ def _scored(
         scores.by_edges,
         parent=classes.tree.parent.astype(np.int64),
     )
+
+
+def _moved(shift: Shift, regions: Regions, placed: Int, node: Int, label: Int) -> tuple[Int, Float]:
+    """The region of each row, and the regions' shares of new rows."""
+    at = regions.of[placed]
+    if shift == "rows":
+        return at, regions.n_batch / regions.n_batch.sum()
+    known = label >= 0
+    true = np.where(known, regions.of[node[np.maximum(label, 0)]], 0)
+    return true, class_shares(at[known], true[known], regions.n_batch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +380,7 @@ class AnswerSizes:
     by_class: Float
 
 
-def _sizes(
+def answer_sizes(
     calibration: Calibration, classes: ClassTree, blocks: Iterator[tuple[Float, Int]]
 ) -> AnswerSizes:
     """Raises UsageError as `thresholds`. O(n n_nodes)."""
@@ -321,7 +417,7 @@ def _taken(scores: ClassScores, rows: Int) -> Float:
 
 
 def _losses(classes: ClassTree, terms: CalibrationTerms, costs: Array | None) -> Float | None:
-    if terms.loss == "miss":
+    if terms.loss in ("miss", "price"):
         return None
     if terms.loss == "distance":
         return distance_losses(classes)
@@ -336,6 +432,8 @@ def _losses(classes: ClassTree, terms: CalibrationTerms, costs: Array | None) ->
 
 def _needed(classes: ClassTree, terms: CalibrationTerms, loss: Float | None) -> int:
     """The fewest rows with which a threshold can be set."""
+    if terms.loss == "price":
+        return 2
     if loss is None:
         return fewest_rows(terms.alpha)
     worst = float(loss[:, classes.n_under > 0].max(initial=0.0))
@@ -346,6 +444,23 @@ def _n_temperature(n_labelled: int, terms: CalibrationTerms) -> int:
     if terms.temperature != "fit":
         return 0
     return min(n_labelled, max(1, round(terms.temperature_share * n_labelled)))
+
+
+def _drawn_by_class(order: Int, label: Int, terms: CalibrationTerms) -> Int | None:
+    """The same share of each class's rows, ascending, for the temperature; None where that leaves a
+    class with fewer rows than alpha needs.
+
+    order : of labelled rows, drawn.
+    """
+    if terms.temperature != "fit":
+        return None
+    of = order[np.argsort(label[order], kind="stable")]
+    _, first, n_rows = np.unique(label[of], return_index=True, return_counts=True)
+    taken = np.round(terms.temperature_share * n_rows).astype(np.int64)
+    if not taken.sum() or (n_rows - taken).min() < fewest_rows(terms.alpha):
+        return None
+    place = np.arange(of.size) - np.repeat(first, n_rows)
+    return np.sort(of[place < np.repeat(taken, n_rows)])
 
 
 def _require_rows(n_labelled: int, needed: int, terms: CalibrationTerms) -> None:
@@ -373,7 +488,7 @@ def _require_memory(
     curves, and the losses of all classes at all nodes."""
     n_bytes = 40 * n_classes * n_temperature + 80 * BLOCK
     n_bytes += 56 * n_rows * (int(tree.depth.mean()) + 1) + 200 * tree.n_nodes
-    if terms.loss != "miss":
+    if terms.loss in ("distance", "cost"):
         n_bytes += 16 * n_classes * tree.n_nodes
     budget.require("calibration", n_bytes, ADVICE)
 
@@ -386,6 +501,24 @@ def _warnings(
     setting: Array,
 ) -> Iterator[str]:
     terms, node = calibration.terms, calibration.node
+    if calibration.cost is not None and calibration.cost[1] > (terms.prices or Prices()).abstain:
+        yield (
+            "It is not sure that answers cost less than none: their bound is above the price of "
+            "abstaining."
+        )
+    if terms.shift is not None:
+        empty = (calibration.n_rows_of_group == 0) & (calibration.share > 0)
+        yield (
+            f"The batch's shares of {calibration.n_groups} region(s) are taken as the shares of "
+            "new rows; nothing is promised for other shares."
+        )
+        if empty.any():
+            yield (
+                f"{int(empty.sum())} region(s) with {calibration.share[empty].sum():.3g} of the "
+                "batch have no row that sets the threshold: their rows count as missed."
+            )
+        if terms.shift == "classes":
+            yield "The shares of classes are an estimate: they are not seen in the batch."
     n_unlabelled = int((label < 0).sum())
     if n_unlabelled:
         yield f"{n_unlabelled} row(s) are not labelled and were left out."
@@ -406,7 +539,7 @@ def _warnings(
             f"({_named(tree, node[~seen])}): the promise is for rows like those given."
         )
     weak = ~calibration.promised(terms.alpha)
-    needed = 0 if calibration.risk is not None else fewest_rows(terms.alpha)
+    needed = 0 if not calibration.has_ranks else fewest_rows(terms.alpha)
     if terms.per == "class":
         few = calibration.n_rows_of_group < needed
         for some, what in (

@@ -49,7 +49,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,7 @@ import numpy.typing as npt
 from models.answers.learned_steps import LearnedStep
 from models.arrays import Array, Arrays, Int
 from models.calibration.calibration import Calibration, CalibrationTerms, RiskCurve
+from models.calibration.following import Following
 from models.calibration.relearning import Relearning
 from models.method import Model
 from models.preprocess.pipeline import Pipeline
@@ -389,6 +390,7 @@ def save_calibration(calibration: Calibration, folder: Path) -> None:
         "cut": calibration.cut,
         **({} if risk is None else {"threshold": risk.threshold, "total": risk.total}),
         "parent": calibration.parent,
+        "share": calibration.share,
         **({} if learned is None else {"weight": learned.weight, "bias": learned.bias}),
     }
     facts = {
@@ -397,6 +399,8 @@ def save_calibration(calibration: Calibration, folder: Path) -> None:
         "by_edges": calibration.by_edges,
         "risk": None if risk is None else {"worst": risk.worst, "n_rows": risk.n_rows},
         "relearning": None if learned is None else learned.temperature,
+        "following": None if calibration.following is None else asdict(calibration.following),
+        "cost": calibration.cost,
     }
     _save(arrays, folder / CALIBRATION, {_FACTS: json.dumps(facts)})
 
@@ -407,6 +411,7 @@ def load_calibration(path: Path) -> Calibration:
     facts = json.loads(entries["__metadata__"][_FACTS])
     own = {name: np.array(array) for name, array in arrays.items()}
     risk, learned = facts["risk"], facts.get("relearning")
+    following, cost = facts.get("following"), facts.get("cost")
     return Calibration(
         CalibrationTerms.model_validate(facts["terms"]),
         facts["temperature"],
@@ -416,11 +421,14 @@ def load_calibration(path: Path) -> Calibration:
         own["cut"],
         facts["by_edges"],
         None if risk is None else RiskCurve(own["threshold"], own["total"], **risk),
-        # Calibrations of earlier versions share no thresholds and teach nothing.
+        # Calibrations of earlier versions share no thresholds, teach nothing, know no shares.
         own.get("parent", np.zeros(0, dtype=np.int64)),
         None
         if learned is None
         else Relearning(own["weight"], own["bias"], learned, facts["temperature"]),
+        own.get("share", np.zeros(0)),
+        None if following is None else Following(**following),
+        None if cost is None else tuple(cost),
     )
 
 

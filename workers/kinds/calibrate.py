@@ -24,7 +24,7 @@ from workers.formats.table_writers import save_arrow
 from workers.kinds.kind import Find, NamedKind, OfTree, Size
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
-from workers.work.placing import fitted_of, new_rows, placing_data
+from workers.work.placing import fitted_of, new_rows, placed, placing_data
 from workers.work.sources import Source
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from models.calibration.class_rows import LabelErrors
     from models.calibration.fit import FittedCalibration
     from models.calibration.pair_needs import PairNeeds
+    from models.calibration.shifts import Regions
 
 _SEEN = (
     "The model learned its classes from these very rows, so that its answers to new rows are wrong "
@@ -44,11 +45,15 @@ MOST_STEPS = 1000
 
 
 class CalibrationOptions(OfTree, CalibrationTerms):
-    """How it is calibrated. cut : the subtrees of `per` "subtree"."""
+    """How it is calibrated. cut : the subtrees of `per` "subtree". drift : the id of the one whose
+    shares new rows have. after : of the calibration that answered the rows.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     cut: dict[str, Any] | None = None
+    drift: str | None = None
+    after: str | None = None
 
 
 class _Calibrate(NamedKind[CalibrationOptions]):
@@ -60,7 +65,14 @@ class _Calibrate(NamedKind[CalibrationOptions]):
 
     def sources(self, find: Find, options: CalibrationOptions) -> list[Source]:
         tree = find.tree("tree", options.tree, model=True)
-        return [tree.model_copy(update={"warnings": (_SEEN,)}) if find.taught_by_rows() else tree]
+        if find.taught_by_rows():
+            tree = tree.model_copy(update={"warnings": (_SEEN,)})
+        sources = [tree]
+        if options.drift is not None:
+            sources.append(find.drift("drift", options.drift))
+        if options.after is not None:
+            sources.append(find.calibration("after", options.after))
+        return sources
 
     def seconds(
         self, options: CalibrationOptions, params: Mapping[str, Any], size: Size
@@ -71,15 +83,20 @@ class _Calibrate(NamedKind[CalibrationOptions]):
     def run(self, job: Job, options: CalibrationOptions) -> Outcome:
         job.reading()
         tree, model = fitted_of(job.sources)
-        values = new_rows(job.sources, model)
+        values = new_rows(job.sources, model, but=("tree", "drift", "after"))
         given = {role: values.pop(role, None) for role in ("labels", "costs")}
         data = placing_data(model, values)
+        at = None
+        if options.drift is not None:
+            at = np.asarray(placed(tree, model, values).leaf, dtype=np.int64)
         facts, warnings = _calibrated(
             options,
             tree,
             model.stages[-1],
             data,
             given,
+            {source.role: source.file for source in job.sources if source.role in _EARLIER},
+            at,
             ids_of(job.sources),
             job.folder,
             job.progress,
@@ -90,6 +107,7 @@ class _Calibrate(NamedKind[CalibrationOptions]):
 
 
 KIND = _Calibrate()
+_EARLIER = ("drift", "after")
 
 
 def _calibrated(
@@ -98,6 +116,8 @@ def _calibrated(
     stage: results.Stage,
     data: Data,
     given: Mapping[str, Value | None],
+    earlier: Mapping[str, Path],
+    at: Int | None,
     ids: Sequence[str] | None,
     folder: Path,
     progress: Progress,
@@ -106,29 +126,37 @@ def _calibrated(
     written.
 
     stage : the step that places rows, data : its inputs. given : `labels` of the rows, and `costs`
-    or None.
+    or None. earlier : files of a drift, or of the calibration that answered the rows. at : with a
+    drift, the node where each row is placed.
 
     Raises UsageError as `class_scores`, `label_classes` and `fitted_calibration`.
     """
     from models.calibration.class_rows import class_scores, label_classes, label_errors
-    from models.calibration.fit import fitted_calibration
+    from models.calibration.fit import fitted_calibration, followed_calibration
     from models.calibration.pair_needs import pair_needs
 
     given_terms = options.model_dump(include=set(CalibrationTerms.model_fields), exclude_unset=True)
     terms = CalibrationTerms.model_validate(given_terms)
     progress(0.0, "scoring classes")
-    scores = class_scores(method(stage.method), stage.model, tree, data)
+    before = results.load_calibration(earlier["after"]) if "after" in earlier else None
+    by_edges = None if before is None else before.by_edges
+    scores = class_scores(method(stage.method), stage.model, tree, data, by_edges=by_edges)
     labels = label_classes(label_sets(given["labels"], scores.n_rows, None), tree, scores.node)
     cut = clusters(tree, **(options.cut or {})) if terms.per == "subtree" else None
-    fitted = fitted_calibration(
-        tree,
-        scores,
-        labels,
-        terms,
-        cut=None if cut is None else cut.nodes,
-        costs=_costs(given["costs"]),
-        progress=progress,
-    )
+    if before is not None:
+        fitted = followed_calibration(before, tree, scores, labels, progress)
+    else:
+        fitted = fitted_calibration(
+            tree,
+            scores,
+            labels,
+            terms,
+            cut=None if cut is None else cut.nodes,
+            costs=_costs(given["costs"]),
+            regions=_regions(tree, earlier["drift"]) if "drift" in earlier else None,
+            placed=at,
+            progress=progress,
+        )
     progress(0.95, "writing")
     results.save_calibration(fitted.calibration, folder)
     thresholds = _save_groups(fitted, tree, folder)
@@ -166,6 +194,19 @@ def answered(
     return calibration.answers(tree, scores, calibration.terms.alpha if alpha is None else alpha)
 
 
+def _regions(tree: Tree, path: Path) -> Regions:
+    """What a drift found of mass. Raises UsageError for one of a tree with other nodes."""
+    import pyarrow as pa
+
+    from models.calibration.shifts import Regions
+
+    with pa.memory_map(str(path)) as file:
+        found = pa.ipc.open_file(file).read_all()
+        moved = np.asarray(found["share_moved"].to_pylist(), dtype=np.bool_)
+        n_after = np.asarray(found["n_after"].to_pylist(), dtype=np.int64)
+    return Regions.of_moves(tree.parent.astype(np.int64), moved, n_after)
+
+
 def _costs(value: Value | None) -> Array | None:
     """Raises UsageError for costs that are not a dense matrix."""
     return None if value is None else Data({"costs": value}).dense("costs").astype(np.float64)
@@ -179,7 +220,8 @@ def _save_groups(fitted: FittedCalibration, tree: Tree, folder: Path) -> Array:
     terms = calibration.terms
     thresholds = calibration.thresholds(terms.alpha)
     nodes = {"all": np.zeros(1, dtype=np.int64), "class": calibration.node}
-    node = nodes.get(terms.per, calibration.cut)
+    node = nodes.get(terms.per, calibration.cut) if terms.shift is None else calibration.cut
+    thresholds = np.broadcast_to(thresholds, node.shape)
     risk = calibration.risk
     n_rows = calibration.n_rows_of_group if risk is None else np.array([risk.n_rows])
     columns = {
@@ -189,7 +231,7 @@ def _save_groups(fitted: FittedCalibration, tree: Tree, folder: Path) -> Array:
         "threshold": pa.array(thresholds, pa.float64(), mask=~np.isfinite(thresholds)),
         "promised": pa.array(calibration.promised(terms.alpha)),
     }
-    if risk is None:
+    if calibration.has_ranks:
         held = dict(zip(("held", "low", "high"), calibration.held(terms.alpha), strict=True))
         columns |= {name: pa.array(x, pa.float64(), mask=np.isnan(x)) for name, x in held.items()}
     if terms.per == "class":
@@ -286,4 +328,12 @@ def _facts(fitted: FittedCalibration, thresholds: Array) -> dict[str, Any]:
         else {"before": -temperature.before, "after": -temperature.after},
         "area": curve.area,
         "error": float(curve.error[0]),
+        "following": None
+        if calibration.following is None
+        else {
+            "n_rows": calibration.following.n_rows,
+            "n_missed": calibration.following.n_missed,
+            "level": calibration.following.level,
+            "surplus": calibration.following.surplus,
+        },
     }

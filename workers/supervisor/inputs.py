@@ -110,6 +110,12 @@ class _Inputs:
             raise _deleted(role, calibration_id)
         return Source(role=role, kind="calibration", path=path)
 
+    def drift(self, role: str, drift_id: str) -> Source:
+        path = self.trees.file(self.request.tenant, drift_id, results.DRIFT)
+        if path is None:
+            raise _deleted(role, drift_id)
+        return Source(role=role, kind="drift", path=path)
+
     def of_fit(self, role: str) -> list[Source]:
         """The input of the job that made the tree, or several of that role."""
         job_id = sibling(self.request.options["tree"], "job")

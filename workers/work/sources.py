@@ -27,9 +27,9 @@ class Source(BaseModel):
     """The location of one input.
 
     kind : "dataset" (`path` in one of `workers.formats`), "inline" (`path` holds JSON, or the
-        content of an import), "model" or "calibration" (`path` is its file), "tree" (`files` by
-        name, as in `workers.artifacts.results`) or "job" (also `files`, with its `method` and
-        `params`).
+        content of an import), "model", "calibration" or "drift" (`path` is its file), "tree"
+        (`files` by name, as in `workers.artifacts.results`) or "job" (also `files`, with its
+        `method` and `params`).
         before : for a "job", the inputs by rows of that job and of those that it grew from, oldest
             first; None for a deleted one.
         link : in place of `path`, if the object stays in the store and is read in parts.

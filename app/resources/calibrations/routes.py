@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.inputs import resolve
-from app.creation.named import NamedJobs
+from app.creation.named import Named, NamedJobs
 from app.creation.steps import image_roles
 from app.http.bodies import StrictRoute
 from app.http.dependencies import ServiceDep, Tenant, TreeId
@@ -65,9 +65,10 @@ async def create_calibration(
     submission: SubmissionDep, tree_id: TreeId, body: CalibrationRequest
 ) -> Work:
     """Learns from rows with known classes, which the model must not have seen, how deep answers may
-    go. Predictions that name the calibration answer by the deepest node, or the fewest nodes, that
-    hold a row's class with probability at least 1 - `alpha`, or keep an expected loss below it, if
-    new rows are like those given.
+    go. Predictions that name it answer by the deepest node, or the fewest nodes, that hold a row's
+    class with probability at least 1 - `alpha`, keep an expected loss below it, or cost least, if
+    new rows are like those given, or differ as a `drift` says. With `after`, levels follow rows
+    whose classes became known: a promise of all of them, whatever comes.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
@@ -79,9 +80,16 @@ async def create_calibration(
         values = {**body.inputs, "labels": body.labels}
         if body.costs is not None:
             values["costs"] = body.costs
+        for kind, given_id, pointer in (
+            ("drift", body.drift, "drift"),
+            ("calibrate", body.after, "after"),
+        ):
+            if given_id is not None:
+                Named(kind).require_of_tree(service, tenant, given_id, tree_id, pointer)
         inputs = resolve(service, tenant, values, image_roles(record.method))
         given = body.model_dump(include=set(CalibrationTerms.model_fields), exclude_unset=True)
-        options: dict[str, Any] = {"tree": tree_id, **given}
+        options: dict[str, Any] = {"tree": tree_id, "drift": body.drift, "after": body.after}
+        options |= given
         if body.per == "subtree":
             cut = body.cut
             options["cut"] = _CHILDREN if cut is None else cut.model_dump(exclude_none=True)
@@ -201,8 +209,8 @@ async def get_suspected_labels(
     calibration_id: CalibrationId,
     form: Form[Any],
 ) -> Response:
-    """The rows whose labels look wrong, by confident learning: another class is at least as
-    probable as its average in the rows labelled so. The likeliest errors come first.
+    """Rows for which another class is at least as probable as on average in rows labelled so
+    (confident learning), the likeliest errors first.
     """
     return await CALIBRATIONS.table(
         request, service, tenant, calibration_id, form, results.SUSPECTS
@@ -231,7 +239,6 @@ async def get_pairs_needing_data(
     form: Form[Any],
 ) -> Response:
     """Classes, and sibling subtrees, that more data would tell apart better, by falling excess of
-    confused rows over what the model expects and what a classifier that learns from the other rows
-    cannot avoid. Pairs without confused rows are left out.
+    confused rows over what the model expects and what a classifier of the other rows leaves.
     """
     return await CALIBRATIONS.table(request, service, tenant, calibration_id, form, results.PAIRS)

@@ -121,21 +121,38 @@ class CalibrationRequest(CalibrationTerms, NewWork):
 
     inputs: Inputs
     labels: Given = Field(
-        description="The class of each row, by the name of its leaf or its path of names, or by "
-        "number from 0 where no leaf is named so; null or -1 where it is unknown."
+        description="The class of each row: name of its leaf, path of names, or number from 0 "
+        "where no leaf is named so; null or -1 where unknown."
     )
     costs: MaybeGiven = Field(
         None,
-        description="With `loss` cost: a matrix, a row for each true class and a column for the "
-        "one that it is taken for, in the model's order; 0 on the diagonal.",
+        description="For `loss` cost: a row for each true class, a column for the one that it is "
+        "taken for, in the model's order; 0 on the diagonal.",
     )
     cut: CutBody | None = Field(
         None,
-        description="With `per` subtree: its clusters; by default the root's children.",
+        description="With `per` subtree; by default the root's children.",
+    )
+
+    drift: str | None = Field(
+        None,
+        max_length=200,
+        description="A drift of this tree: new rows have the shares of its batch.",
+    )
+    after: str | None = Field(
+        None,
+        max_length=200,
+        description="The calibration that answered these rows, which it now follows.",
     )
 
     @model_validator(mode="after")
     def _members_of_others(self) -> CalibrationRequest:
+        terms = set(CalibrationTerms.model_fields) | {"costs", "cut", "drift"}
+        own = sorted(self.model_fields_set & terms)
+        if self.after is not None and own:
+            raise ValueError(f"after keeps the terms of that calibration: leave out {own[0]}")
+        if (self.drift is None) != (self.shift is None):
+            raise ValueError("give drift and shift together")
         if (self.costs is not None) != (self.loss == "cost"):
             raise ValueError("costs are for the loss cost alone, which needs them")
         if self.cut is not None and self.per != "subtree":
@@ -160,6 +177,18 @@ class AnswerSizes(BaseModel):
     abstained: float = Field(description="Share of rows without a node.")
 
 
+class Followed(BaseModel):
+    """Rows given after they were answered."""
+
+    n_rows: int
+    n_missed: int = Field(description="Those whose answer did not hold their class.")
+    level: float = Field(description="In place of `alpha` now; up to 0 all classes are held.")
+    surplus: float = Field(
+        description="The most rows ever missed beyond `alpha` of all, while no more are given at "
+        "once than so far."
+    )
+
+
 class CalibrationResult(BaseModel):
     """What a calibration learned."""
 
@@ -177,8 +206,8 @@ class CalibrationResult(BaseModel):
     n_groups: int = Field(description="Groups with thresholds: one, subtrees or classes.")
     n_promised: int = Field(description="Those with a promise, their own or shared.")
     threshold: float | None = Field(
-        description="At `alpha`: an answer has more mass than this; of sets the largest score of a "
-        "class in them. -1: the most probable class alone. Null with several groups."
+        description="At `alpha`: an answer has more mass; of sets the largest score of a class. "
+        "-1: the most probable class alone. Null with several groups."
     )
     temperature: float
     likelihood: Likelihood | None = Field(description="Null where the temperature was given.")
@@ -186,6 +215,7 @@ class CalibrationResult(BaseModel):
     error: float = Field(description="Share of rows whose most probable class is wrong.")
     n_suspects: int = Field(description="Labelled rows whose label looks wrong.")
     n_pairs: int = Field(description="Pairs of classes and of subtrees with confused rows.")
+    following: Followed | None = Field(None, description="With `after`.")
 
 
 class CalibrationBody(NamedJobBody):
@@ -211,8 +241,8 @@ class CurveStep(BaseModel):
 
     threshold: float = Field(description="-1: every row is answered by a leaf.")
     coverage: float = Field(
-        description="Mean share of the information that answers give: 1 for a leaf, 0 for the "
-        "root, else 1 - log(classes under the node) / log(classes)."
+        description="Mean information of answers: 1 for a leaf, 0 for the root, else "
+        "1 - log(classes under the node) / log(classes)."
     )
     error: float = Field(description="Share of rows whose answer does not hold their class.")
     depth: float = Field(description="Mean depth of answers.")
@@ -238,10 +268,8 @@ class GroupBody(BaseModel):
     node: int = Field(description="The class, the subtree, or the root for all rows.")
     name: str | None
     n_rows: int = Field(description="Calibration rows.")
-    threshold: float | None = Field(
-        description="At the calibration's `alpha`; null: its rows are answered by the root."
-    )
-    promised: bool = Field(description="Whether its rows are enough, or those it shares with.")
+    threshold: float | None = Field(description="At its `alpha`; null: answered by the root.")
+    promised: bool = Field(description="Whether rows are enough, or those it shares with.")
     held: float | None = Field(None, description="Mean share of new rows held, at least.")
     low: float | None = Field(None, description="The 95 % interval, given these rows.")
     high: float | None = None
@@ -307,15 +335,15 @@ class PairBody(BaseModel):
     low: float = Field(description="The lower end of its 95 % interval (Jeffreys).")
     high: float
     expected: float | None = Field(
-        description="The share that the model's probabilities expect. Null without probabilities."
+        description="What the model's probabilities expect. Null without any."
     )
     learned: float | None = Field(
-        description="The share left by a linear classifier that learns from the other rows. Null "
-        "with more than 1024 classes or very few rows."
+        description="What a linear classifier that learns from the other rows leaves. Null with "
+        "over 1024 classes or few rows."
     )
     gain: float = Field(
-        description="The mean excess of the share over the smaller of both: what more data could "
-        "take away."
+        description="Mean excess of the share over the smaller of both: what more data could take "
+        "away."
     )
     sure: float = Field(description="The probability that there is an excess.")
 

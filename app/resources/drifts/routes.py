@@ -59,9 +59,9 @@ _CSV = (
 )
 async def create_drift(submission: SubmissionDep, tree_id: TreeId, body: DriftRequest) -> Work:
     """Places a reference and a batch in the tree, and finds the nodes that gained or lost mass,
-    confidence or, with labels, purity, under control of the rate of false discoveries. A split is
-    compared among the rows that reach it, so that a change is found where it happens. A
-    `webhook` gets the number of changes that were found (`n_moves`).
+    confidence or, with labels, purity, under control of false discoveries. A split is compared
+    among the rows that reach it, so that a change is found where it happens. A `webhook` gets
+    `n_moves`.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)

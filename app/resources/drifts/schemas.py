@@ -79,8 +79,8 @@ class SampleBody(BaseModel):
     inputs: Inputs
     labels: MaybeGiven = Field(
         None,
-        description="The label of each row, any text or number; null or -1 where it is unknown. "
-        "With labels of both samples, purity is compared.",
+        description="For each row, any text or number; null or -1 where unknown. With labels of "
+        "both samples, purity is compared.",
     )
 
 
@@ -95,8 +95,8 @@ class DriftRequest(DriftTerms, NewWork):
     )
 
     reference: SampleBody = Field(
-        description="Rows as they should be, such as those held out when the tree was made; not "
-        "rows of its fit, since its model is surer of them than of any others."
+        description="Rows as they should be, such as those held out; not rows of the fit, of which "
+        "the model is surer."
     )
     batch: SampleBody = Field(description="New rows.")
 
@@ -120,8 +120,8 @@ class AspectBody(BaseModel):
 
 
 class MoveBody(BaseModel):
-    """Where something moved. A change of confidence or purity is found at the nodes above and below
-    as well; of nodes one above another the surest stands for the others."""
+    """Where something moved. For confidence and purity, of nodes one above another the surest
+    stands for the others."""
 
     model_config = ConfigDict(title="DriftMove", json_schema_extra={"examples": [_MOVE]})
 
@@ -132,9 +132,8 @@ class MoveBody(BaseModel):
     parent_name: str | None
     direction: Literal["gained", "lost"]
     before: float = Field(
-        description="In the reference. For `mass` the node's share of its parent's rows, for "
-        "`confidence` the mean probability of the leaf of its rows, for `purity` the share of its "
-        "labelled rows that have `label`."
+        description="In the reference. `mass`: share of its parent's rows; `confidence`: mean "
+        "probability of the leaf of its rows; `purity`: share of its labelled rows with `label`."
     )
     after: float = Field(description="The same in the batch.")
     low: float | None = Field(description="With `high`: the 95% interval of the change.")
@@ -143,7 +142,7 @@ class MoveBody(BaseModel):
     n_before: int = Field(description="Rows of the reference under the node.")
     n_after: int = Field(description="Rows of the batch under the node.")
     label: str | None = Field(
-        description="For `purity`: the most frequent label under the node in both samples together."
+        description="For `purity`: the most frequent label there in both samples together."
     )
 
 
@@ -177,8 +176,8 @@ class DriftBody(NamedJobBody):
 
 
 class DriftNode(BaseModel):
-    """What a node had before, in the reference, and after, in the batch. A p-value is null where
-    rows are too few, an interval or a mean where there are none."""
+    """A node in the reference and in the batch. A p-value is null where rows are too few, an
+    interval or a mean where there are none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [NODE_EXAMPLE]})
 

@@ -66,7 +66,7 @@ class EditionRequest(BaseModel):
     )
 
     name: Annotated[str, Field(max_length=LONGEST_NAME)] | None = Field(
-        None, description="Any text; stored, never interpreted."
+        None, description="Any text, never interpreted."
     )
     source: str | None = Field(
         None,
@@ -85,7 +85,7 @@ class EditionChanges(BaseModel):
     )
 
     name: Annotated[str, Field(max_length=LONGEST_NAME)] | None = Field(
-        None, description="Any text; stored, never interpreted."
+        None, description="Any text, never interpreted."
     )
 
 

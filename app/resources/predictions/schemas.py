@@ -30,8 +30,8 @@ class PredictionRequest(Exact, NewWork):
         None,
         ge=0,
         le=1,
-        description="Classifiers only: labels are the classes of at least this probability. By "
-        "default the best class, or the model's own rule.",
+        description="Classifiers only: labels are classes of at least this probability; by default "
+        "the best, or by the model's own rule.",
     )
     confidence: float | None = Field(
         None,
@@ -92,15 +92,14 @@ class Prediction(BaseModel):
     id: str | None = Field(None, description="The row's id, where its table has ids.")
     leaf: int = Field(description="The leaf; for classifiers that of the best class.")
     path: list[int] = Field(
-        description="The nodes from the root to the leaf, or to `node` where a `confidence` is "
-        "requested."
+        description="Nodes from the root to the leaf, with `confidence` to `node`."
     )
     probabilities: list[float] = Field(description="The probability of each node on the path.")
     node: int | None = Field(None, description="The last node of the path, for classifiers.")
     label: str | None = Field(
         None,
-        description="The name of `node`, for classifiers; for other methods that of the leaf. Null "
-        "if it has none; absent if no leaf has a name, numbers aside.",
+        description="The name of `node`, for classifiers; else of the leaf. Null if it has none; "
+        "absent if no leaf has a name, numbers aside.",
     )
     labels: list[str] | None = Field(
         None, description="The classes given to the row, the most probable first."
@@ -110,13 +109,12 @@ class Prediction(BaseModel):
     )
     cluster: int | None = Field(
         None,
-        description="With `k`, `height` or `level`: its cluster, as `assignments` numbers it; -1 "
-        "for noise, null above the cut. Methods that know noise always give it.",
+        description="With `k`, `height` or `level`: its cluster, as in `assignments`; -1 for "
+        "noise, null above the cut. Methods that know noise always give it.",
     )
     cluster_node: int | None = Field(
         None,
-        description="The node of this cluster, or of the noise; null for noise of a tree that has "
-        "none.",
+        description="The node of this cluster or noise; null where the tree has none.",
     )
     cluster_name: str | None = Field(
         None, description='Its name, as in `assignments`; "noise" for noise.'
@@ -151,8 +149,8 @@ class Prediction(BaseModel):
     )
     in_sample: float | None = Field(
         None,
-        description="1 if it is as likely as a share `level` of the rows fitted, or held out if "
-        "any were; else 0.",
+        description="1 if it is as likely as a share `level` of the rows fitted, or held out; "
+        "else 0.",
     )
     in_sample_rank: float | None = Field(
         None, description="The share of those rows at most as likely."

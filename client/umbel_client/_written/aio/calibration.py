@@ -41,6 +41,11 @@ class AsyncCalibration(AsyncArtifact):
         return self._known("alpha")
 
     @property
+    def following(self) -> dict[str, Any] | None:
+        """With `after`: the rows given so far, how many were missed, the `level` and `surplus`."""
+        return self._result.get("following")
+
+    @property
     def temperature(self) -> float | None:
         """What scores are divided by."""
         return self._known("temperature")

@@ -143,7 +143,7 @@ class AsyncTreeWork(AsyncTreeParts):
         rows: Input | None = None,
         *,
         alpha: float | None = None,
-        loss: Literal["miss", "distance", "cost"] | None = None,
+        loss: Literal["miss", "distance", "cost", "price"] | None = None,
         per: Literal["all", "subtree", "class"] | None = None,
         answer: Literal["node", "set"] | None = None,
         score: Literal["lac", "aps"] | None = None,
@@ -151,6 +151,10 @@ class AsyncTreeWork(AsyncTreeParts):
         abstains: bool | None = None,
         relearn: bool | None = None,
         costs: Input | None = None,
+        prices: Mapping[str, float] | None = None,
+        drift: AsyncDrift | str | None = None,
+        shift: Literal["rows", "classes"] | None = None,
+        after: AsyncCalibration | str | None = None,
         cut: Mapping[str, float] | None = None,
         temperature: float | None = None,
         temperature_share: float | None = None,
@@ -172,8 +176,11 @@ class AsyncTreeWork(AsyncTreeParts):
         rows, for each subtree of `cut` (`{"k": 10}`), or for each class. answer : the deepest
         `node`, or the smallest `set` of nodes by a `score`, at most `most_nodes`, and none where it
         `abstains`. relearn : whether rows that fit the temperature also correct the model. costs :
-        of each class (row) taken for each other. temperature : in place of a fitted one, for which
-        `temperature_share` of the rows, drawn by `seed`, are used.
+        of each class (row) taken for each other. prices : in place of `alpha`, what answers cost
+        that are `wrong`, a `level` too high, or that `abstain`. drift, shift : new rows are shared
+        out as its batch, by where `rows` are placed or by true `classes`. after : the calibration
+        that answered the rows; the new one follows them, on its terms. temperature : in place of a
+        fitted one, for which `temperature_share` of the rows, drawn by `seed`, are used.
 
         UmbelWarning for what is not promised. Raises InputError, TooFewRows, UnknownLabel,
         CannotPredict, WaitTimeout, JobCancelled.
@@ -191,6 +198,10 @@ class AsyncTreeWork(AsyncTreeParts):
             "abstains": abstains,
             "relearn": relearn,
             "cut": cut,
+            "prices": None if prices is None else dict(prices),
+            "drift": getattr(drift, "id", drift),
+            "shift": shift,
+            "after": getattr(after, "id", after),
             "temperature": temperature,
             "temperature_share": temperature_share,
             "seed": seed,

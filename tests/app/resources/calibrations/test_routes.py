@@ -395,3 +395,61 @@ def test_a_calibration_in_use_is_kept(working: Working, tree: dict[str, Any]) ->
     job = working.client.get(answer.headers["location"]).json()
     assert job["error"]["type"] == "/problems/input-deleted"
     assert "'calibration'" in job["error"]["detail"]
+
+
+def test_shares_that_moved_and_rows_that_come(working: Working, tree: dict[str, Any]) -> None:
+    """By a drift, then by the classes of what was answered, counted exactly."""
+    logits, _ = drawn(400, seed=3)
+    plants = [row for row in logits if max(row[2:]) > max(row[:2])]
+    waits = {"Prefer": "wait=30"}
+    made = working.client.post(
+        f"/v1/trees/{tree['id']}/drifts",
+        json={"reference": {"inputs": {"logits": logits}}, "batch": {"inputs": {"logits": plants}}},
+        headers=waits,
+    )
+    drift = made.json()["id"]
+    assert made.json()["result"]["n_moves"]
+    for shift in ("rows", "classes"):
+        body = calibrate(working, tree, 300, drift=drift, shift=shift).json()
+        assert body["result"]["n_groups"] > 1
+        assert "in the drift's batch" in body["result"]["promise"]
+        items = working.client.get(f"/v1/calibrations/{body['id']}/groups").json()["items"]
+        assert sum(item["n_rows"] for item in items) == body["result"]["n_rows"]
+    path = f"/v1/trees/{tree['id']}/calibrations"
+    n_rows = n_missed = 0
+    for seed in (4, 5):
+        given, labels = drawn(50, seed=seed)
+        named = {"calibration": body["id"]}
+        answered = predict(working, tree, {"logits": given}, named).json()["items"]
+        n_rows, n_missed = (
+            n_rows + 50,
+            n_missed + round(50 * (1 - share_held(tree, answered, labels))),
+        )
+        send = {"inputs": {"logits": given}, "labels": labels, "after": body["id"]}
+        body = working.client.post(path, json=send, headers=waits).json()
+        followed = body["result"]["following"]
+        assert (followed["n_rows"], followed["n_missed"]) == (n_rows, n_missed)
+    answered = predict(working, tree, {"logits": given}, {"calibration": body["id"]}).json()
+    assert f"{n_missed} of {n_rows} missed" in answered["items"][0]["promise"]
+    named = {"calibration": body["id"], "alpha": 0.3}
+    problem_of(predict(working, tree, {"logits": given}, named), 422, "invalid-parameter")
+    for wrong in ({"alpha": 0.2}, {"cut": {"k": 2}}, {"drift": drift}):
+        problem_of(working.client.post(path, json=send | wrong), 422, "invalid-request")
+    del send["after"]
+    for wrong in ({"drift": drift}, {"shift": "rows"}, {"prices": {}}):
+        problem_of(working.client.post(path, json=send | wrong), 422, "invalid-request")
+    for wrong in ({"after": drift}, {"drift": UNKNOWN, "shift": "rows"}):
+        problem_of(working.client.post(path, json=send | wrong), 422, "unknown-input")
+
+
+def test_answers_at_prices(working: Working, tree: dict[str, Any]) -> None:
+    prices = {"wrong": 1, "level": 0.1, "abstain": 0.25}
+    body = calibrate(working, tree, 300, loss="price", prices=prices).json()
+    assert body["result"]["promise"].startswith("Costs ")
+    logits, _ = drawn(100, seed=6)
+    named = {"calibration": body["id"]}
+    items = predict(working, tree, {"logits": logits}, named).json()["items"]
+    assert {len(item["nodes"]) for item in items} <= {0, 1}
+    problem_of(
+        predict(working, tree, {"logits": logits}, named | {"alpha": 0.2}), 422, "invalid-parameter"
+    )
