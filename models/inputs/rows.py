@@ -102,6 +102,22 @@ class ChosenRows(Rows):
         return self._rows.take(self._numbers[rows])
 
 
+class RowRange(Rows):
+    """The rows [start, stop) of a matrix."""
+
+    def __init__(self, rows: Rows, start: int, stop: int) -> None:
+        self.shape = (stop - start, rows.shape[1])
+        self.dtype, self.bfloat16, self.far = rows.dtype, rows.bfloat16, rows.far
+        self._rows, self._start = rows, start
+
+    def read(self, start: int, stop: int) -> npt.NDArray[Any]:
+        stop = min(stop, self.shape[0])
+        return self._rows.read(self._start + start, self._start + stop)
+
+    def take(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return self._rows.take(self._start + rows)
+
+
 def widened(bits: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
     """float32 of the bits of bfloat16; exact, since they are the upper half."""
     wide = bits.astype(np.uint32)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import ConfigDict
 
-from models.arrays import Int
+from models.arrays import Arrays, Int
 from models.drift.options import DriftTerms
 from models.errors import UsageError, listed
 from models.inputs.label_sets import LabelSets, label_sets
-from models.running.progress import Progress
+from models.running.progress import Piece, subprogress
 from models.tree.cluster_names import cluster_names
 from models.tree.tree import Tree
 from workers.artifacts import results
@@ -22,7 +22,8 @@ from workers.formats.strict_json import SAMPLES
 from workers.formats.table_writers import save_arrow
 from workers.kinds.kind import Find, NamedKind, OfTree, Size
 from workers.work.job import Job, Outcome
-from workers.work.placing import fitted_of, new_rows, placed
+from workers.work.placing import fitted_of, leaves, leaves_piece, new_rows
+from workers.work.row_shares import Division
 from workers.work.sources import Source
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ MOST_SHOWN = 20
 """Moves that the facts have; the file has all."""
 MOST_NAMED = 5
 """Labels that a warning names."""
+_SAMPLE = "sample"
+"""The member of a piece that names the sample."""
 
 
 class DriftOptions(OfTree, DriftTerms):
@@ -58,7 +61,10 @@ class _Drift(NamedKind[DriftOptions]):
 
     def run(self, job: Job, options: DriftOptions) -> Outcome:
         job.reading()
-        facts, warnings = _compared(options, job.sources, job.folder, job.progress)
+        if job.spec.piece is not None:
+            results.save_arrays(_placed_piece(job.sources, job.spec.piece), job.folder)
+            return Outcome()
+        facts, warnings = _compared(options, job)
         return Outcome(result={"tree": options.tree, "drift": facts}, warnings=warnings)
 
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -68,37 +74,56 @@ class _Drift(NamedKind[DriftOptions]):
 KIND = _Drift()
 
 
-def _compared(
-    options: DriftOptions, sources: Sequence[Source], folder: Path, progress: Progress
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _placed_piece(sources: Sequence[Source], piece: Piece) -> Arrays:
+    """One piece of the rows of a sample, for an attempt on another worker."""
+    tree, model = fitted_of(sources)
+    values = new_rows(_of_sample(sources, piece[_SAMPLE]), model)
+    values.pop("labels", None)
+    return leaves_piece(tree, model, values, piece)
+
+
+def _compared(options: DriftOptions, job: Job) -> tuple[dict[str, Any], tuple[str, ...]]:
     """(facts of the answer, warnings); the moves and the report on every node are written.
 
-    sources : the tree, and the inputs and maybe labels of each sample, with roles like
+    The sources are the tree, and the inputs and maybe labels of each sample, with roles like
     `batch.logits`.
 
-    Raises UsageError as `fitted_of`, `placed`, `label_sets` and `drift`; it names the sample.
+    Raises UsageError as `fitted_of`, `leaves`, `label_sets` and `drift`; it names the sample.
     """
     from models.drift.drift import Sample, drift
 
+    sources, progress = job.sources, job.progress
+    began_s = time.process_time()
     tree, model = fitted_of(sources)
+    fitted_s = time.process_time() - began_s
     samples: dict[str, Sample] = {}
     labels: dict[str, LabelSets] = {}
     warnings: dict[str, None] = {}
     for place, name in enumerate(SAMPLES):
         progress(0.3 * place, f"placing the {name}")
         with naming(name):
+            began_s = time.process_time()
             values = new_rows(_of_sample(sources, name), model)
             given = values.pop("labels", None)
-            predictions = placed(tree, model, values)
-            n_rows = int(predictions.leaf.shape[0])
+            found_rows = leaves(
+                tree,
+                model,
+                values,
+                Division(
+                    subprogress(progress, 0.3 * place, 0.3 * (place + 1)),
+                    job.coordinator,
+                    fitted_s + time.process_time() - began_s,
+                    {_SAMPLE: name},
+                ),
+            )
+            n_rows = int(found_rows.leaf.shape[0])
             if not n_rows:
                 raise UsageError("There are no rows.", code="empty")
             if given is not None:
                 labels[name] = label_sets(given, n_rows, None)
                 labels[name].require_at_most_one()
-        last = np.asarray(predictions.probability)[predictions.start[1:] - 1]
-        samples[name] = Sample(predictions.leaf.astype(np.int64), last.astype(np.float64))
-        warnings |= dict.fromkeys(predictions.warnings)
+        samples[name] = Sample(found_rows.leaf, found_rows.last)
+        warnings |= dict.fromkeys(found_rows.warnings)
     label_names: list[str] = []
     if labels:
         label_names, numbers = _numbered(labels)
@@ -115,8 +140,8 @@ def _compared(
     found = drift(tree, before, after, options.level, comparing)
     progress(0.95, "writing")
     moves = _moves(found, tree, label_names)
-    save_arrow(moves, folder / results.MOVES)
-    save_arrow(_nodes(found, tree, label_names), folder / results.DRIFT)
+    save_arrow(moves, job.folder / results.MOVES)
+    save_arrow(_nodes(found, tree, label_names), job.folder / results.DRIFT)
     facts = {
         "level": options.level,
         "n_reference": before.n_rows,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from models.arrays import Int
@@ -24,7 +23,7 @@ from models.metrics.classification.evaluation import (
 from models.metrics.classification.scores import TableId
 from models.preprocess.inputs import Preparation
 from models.registry import method
-from models.running.progress import Progress
+from models.running.progress import Progress, subprogress
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.results import FittedModel
@@ -89,7 +88,11 @@ class _Evaluate(Kind[EvaluationOptions]):
         job.reading()
         if options.model is not None:
             return _evaluated_classifier(job, options)
-        result, warnings = _evaluated(options, job.sources, job.folder, job.progress)
+        if job.spec.piece is not None:
+            found = NewRows.piece(job.sources, options.inputs, job.spec.piece)
+            results.save_arrays(found, job.folder)
+            return Outcome()
+        result, warnings = _evaluated(options, job)
         return Outcome(result=result, warnings=warnings)
 
     def with_warnings(self, result: dict[str, Any], warnings: Sequence[str]) -> dict[str, Any]:
@@ -104,16 +107,17 @@ class _Evaluate(Kind[EvaluationOptions]):
 KIND = _Evaluate()
 
 
-def _evaluated(
-    options: EvaluationOptions, sources: Sequence[Source], folder: Path, progress: Progress
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _evaluated(options: EvaluationOptions, job: Job) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The result of an evaluation of a tree, and its warnings; a report on nodes is written.
 
     Raises UsageError as `models.metrics.catalogue.evaluate`.
     """
     from models.metrics.catalogue import LIKELIHOODS, evaluate
 
-    rows = NewRows.of(sources, options.inputs) if options.inputs else None
+    sources, progress, rows = job.sources, job.progress, None
+    if options.inputs:
+        placing = subprogress(progress, 0.0, 0.1)
+        rows = NewRows.of(sources, options.inputs, placing, job.coordinator)
     values = _of_tree(sources) if rows is None else rows.others
     given: dict[str, Any] = {role: as_matrix(value) for role, value in values.items()}
     fitted = tree_of(of_role(sources, "tree")) if rows is None else rows.fitted
@@ -152,7 +156,7 @@ def _evaluated(
         )
         warnings += node_report.warnings
         ids = _ids_of_tree(sources) if rows is None else ids_of(sources)
-        results.save_nodes(node_report, folder, ids)
+        results.save_nodes(node_report, job.folder, ids)
         result["nodes"] = {"n_nodes": tree.n_nodes}
     evaluation = {
         "metrics": dict(measured.metrics),

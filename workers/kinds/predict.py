@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from models.arrays import Arrays
-from models.method import PredictionOptions
+import numpy as np
+
+from models.arrays import Arrays, Int
+from models.errors import UsageError
+from models.inputs.data import Value
+from models.method import PredictionOptions, Predictions
+from models.preprocess.inputs import Preparation
 from models.registry import method
-from models.running.progress import Piece, Progress, subprogress
+from models.running.progress import Piece, Progress, silent, subprogress
 from models.tree.cluster_names import has_names
 from models.tree.cut import CUTS, clusters
 from workers.artifacts import results
-from workers.artifacts.predictions import CalibratedAnswers, PlacedClusters, save_predictions
+from workers.artifacts.predictions import (
+    CalibratedAnswers,
+    PlacedClusters,
+    PlacedRows,
+    PlacedShares,
+    arrays_of,
+    nodes_of_labels,
+    save_placed,
+)
 from workers.kinds.kind import Find, Kind, OfTree, Size
 from workers.work.crew import Crew
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
-from workers.work.placing import fitted_of, new_rows, placed, placed_piece, placing_data
+from workers.work.placing import (
+    fitted_of,
+    new_rows,
+    placed,
+    placed_piece,
+    placed_share,
+    placing_data,
+    placing_shares,
+)
+from workers.work.row_shares import SHARES, Division, Share, in_shares, piece_of_shares, rows_of
 from workers.work.sources import Source, of_role
+
+if TYPE_CHECKING:
+    from models.calibration.calibration import NodeAnswers
 
 
 class PredictionTerms(OfTree):
@@ -58,47 +87,15 @@ class _Predict(Kind[PredictionTerms]):
 
     def run(self, job: Job, options: PredictionTerms) -> Outcome:
         job.reading()
-        tree, model = fitted_of(job.sources)
-        values = new_rows(job.sources, model, but=("tree", "calibration"))
+        predicted = _Predicted(job, options)
         if job.spec.piece is not None:
-            results.save_arrays(placed_piece(tree, model, values, job.spec.piece), job.folder)
+            results.save_arrays(predicted.piece(job.spec.piece), job.folder)
             return Outcome()
         job.at(0.1, "predicting")
-        last = model.stages[-1]
-        given = options.model_dump(exclude_unset=True)
-        within = subprogress(job.progress, 0.1, 0.9)
-
-        def crew_of(piece: Callable[[Piece, Progress], Arrays]) -> Crew:
-            return Crew(piece, within, coordinator=job.coordinator)
-
-        predictions = placed(tree, model, values, _options(given), crew_of)
-        bounds = {key: given[key] for key in CUTS if key in given}
-        # A method that knows noise answers by clusters, without a cut by the leaves.
-        cut = clusters(tree, **bounds) if bounds or predictions.noise is not None else None
-        answers = None
-        if options.calibration is not None:
-            from workers.kinds.calibrate import answered
-
-            path = of_role(job.sources, "calibration").file
-            data = placing_data(model, values)
-            found = answered(path, last, tree, data, options.alpha)
-            answers = CalibratedAnswers.of(tree, found)
-        job.at(0.9, "writing")
-        in_clusters = None if cut is None else PlacedClusters.of(tree, cut, predictions)
-        named = method(last.method).classifies or has_names(tree)
-        save_predictions(
-            predictions,
-            job.folder,
-            tree.name if named else None,
-            in_clusters,
-            answers,
-            ids_of(job.sources),
-        )
-        n_rows = int(predictions.leaf.shape[0])
-        notes = () if cut is None or cut.warning is None else (cut.warning,)
+        warnings = predicted.written()
         return Outcome(
-            result={"tree": options.tree, "predictions": {"n_rows": n_rows}},
-            warnings=(*notes, *predictions.warnings),
+            result={"tree": options.tree, "predictions": {"n_rows": predicted.n_rows}},
+            warnings=warnings,
         )
 
     def shown(self, job_id: str, result: dict[str, Any]) -> dict[str, Any]:
@@ -108,6 +105,108 @@ class _Predict(Kind[PredictionTerms]):
 KIND = _Predict()
 
 
-def _options(given: dict[str, Any]) -> PredictionOptions:
-    names = ("top_k", "threshold", "confidence")
-    return PredictionOptions(**{name: given[name] for name in names if name in given})
+class _Predicted:
+    """The rows of a job, and what is predicted of them. n_rows : known once they are written."""
+
+    def __init__(self, job: Job, terms: PredictionTerms) -> None:
+        began_s = time.process_time()
+        self._job, self._terms = job, terms
+        self._tree, self._model = fitted_of(job.sources)
+        self._values = new_rows(job.sources, self._model, but=("tree", "calibration"))
+        self._given = terms.model_dump(exclude_unset=True)
+        names = ("top_k", "threshold", "confidence")
+        self._options = PredictionOptions(
+            **{name: self._given[name] for name in names if name in self._given}
+        )
+        self.n_rows = 0
+        self._reading_s = time.process_time() - began_s
+
+    def piece(self, piece: Piece) -> Arrays:
+        """One piece, for an attempt on another worker."""
+        if SHARES not in piece:
+            return placed_piece(self._tree, self._model, self._values, piece)
+        cut = placing_shares(self._tree, self._model, self._values)
+        return piece_of_shares(cut, lambda share: arrays_of(*self._share(share)), piece, silent)
+
+    def written(self) -> tuple[str, ...]:
+        """Write all predictions; returns their warnings."""
+        cut = placing_shares(self._tree, self._model, self._values)
+        if len(cut) > 1:
+            # An error of a share counts its rows from its first: all together name them right.
+            with suppress(UsageError):
+                return self._in_shares(cut)
+        return self._together()
+
+    def _in_shares(self, cut: Sequence[Share]) -> tuple[str, ...]:
+        with tempfile.TemporaryDirectory() as folder:
+            shares = PlacedShares(Path(folder), len(cut))
+
+            def of_share(share: Share) -> Arrays:
+                predictions, answers = self._share(share)
+                shares.all_as(predictions, answers)
+                return arrays_of(predictions, answers)
+
+            within = subprogress(self._job.progress, 0.1, 0.9)
+            division = Division(within, self._job.coordinator, self._reading_s)
+            for number, arrays in in_shares(cut, of_share, division):
+                shares.add(number, arrays)
+            filled = Preparation(self._model.prepared).filled(self._values)
+            return (*self._write(shares, shares.labelled, shares.answered), *filled)
+
+    def _share(self, share: Share) -> tuple[Predictions, NodeAnswers | None]:
+        predictions = placed_share(self._tree, self._model, self._values, share, self._options)
+        return predictions, self._answers(rows_of(self._values, share))
+
+    def _together(self) -> tuple[str, ...]:
+        within, coordinator = subprogress(self._job.progress, 0.1, 0.9), self._job.coordinator
+
+        def crew_of(piece: Callable[[Piece, Progress], Arrays]) -> Crew:
+            return Crew(piece, within, coordinator=coordinator)
+
+        predictions = placed(self._tree, self._model, self._values, self._options, crew_of)
+        answers = self._answers(self._values)
+        answered = np.unique(np.zeros(0, np.int64) if answers is None else answers.node)
+        labelled = np.unique(nodes_of_labels(predictions))
+        return (*self._write([(predictions, answers)], labelled, answered), *predictions.warnings)
+
+    def _answers(self, values: Mapping[str, Value]) -> NodeAnswers | None:
+        """What a calibration answers rows by, where one does."""
+        if self._terms.calibration is None:
+            return None
+        from workers.kinds.calibrate import answered
+
+        path = of_role(self._job.sources, "calibration").file
+        data = placing_data(self._model, values)
+        return answered(path, self._model.stages[-1], self._tree, data, self._terms.alpha)
+
+    def _write(
+        self,
+        rows: Iterable[tuple[Predictions, NodeAnswers | None]],
+        labelled: Int,
+        answered: Int,
+    ) -> tuple[str, ...]:
+        """Write rows, in order; returns warnings of the cut.
+
+        labelled, answered : as of `PlacedShares`.
+        """
+        self._job.at(0.9, "writing")
+        tree, bounds = self._tree, {key: self._given[key] for key in CUTS if key in self._given}
+        cut = clusters(tree, **bounds) if bounds else None
+
+        def with_clusters() -> Iterator[PlacedRows]:
+            nonlocal cut
+            for predictions, answers in rows:
+                if cut is None and predictions.noise is not None:
+                    # A method that knows noise answers by clusters, without a cut by the leaves.
+                    cut = clusters(tree)
+                self.n_rows += int(predictions.leaf.shape[0])
+                yield PlacedRows(
+                    predictions,
+                    None if cut is None else PlacedClusters.of(tree, cut, predictions),
+                    None if answers is None else CalibratedAnswers.of(tree, answers, answered),
+                )
+
+        named = method(self._model.stages[-1].method).classifies or has_names(tree)
+        names, ids = tree.name if named else None, ids_of(self._job.sources)
+        save_placed(with_clusters(), labelled, self._job.folder, names, ids)
+        return () if cut is None or cut.warning is None else (cut.warning,)

@@ -10,5 +10,5 @@ Start with `job`.
 - `bare_rows`, `drawn_rows`: rows without a value, noise of a fit; inputs of some rows alone.
 - `plan`, `support`: a fit of one or two methods; the same fit repeated.
 - `placing`: new rows in a tree by its model; `fit_rows`: the rows that a fit saw.
-- `crew`: the pieces of a job, computed here or by other workers.
+- `crew`, `row_shares`: the pieces of a job, computed here or elsewhere; shares of rows in them.
 """

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from models.arrays import Arrays
+import numpy as np
+
+from models.arrays import Arrays, Float, Int
 from models.errors import UsageError
 from models.graphs.nearest_points import CrewOf, PlacesNearest, placing_by
 from models.inputs.data import Data, Value
+from models.inputs.reading import noting
 from models.method import PredictionOptions, Predictions, handed_on
 from models.preprocess.inputs import Preparation
 from models.registry import method
-from models.running.progress import Piece
+from models.running.progress import Piece, Progress, silent
 from models.tree.noise import noise_leaves
 from models.tree.rows import over_rows
 from models.tree.tree import Tree
@@ -27,7 +32,17 @@ from workers.work.bare_rows import (
     left_out,
     placed_as_noise,
 )
+from workers.work.crew import Coordinator
 from workers.work.named_columns import matched
+from workers.work.row_shares import (
+    Division,
+    Share,
+    in_shares,
+    n_rows_of,
+    piece_of_shares,
+    rows_of,
+    shares,
+)
 from workers.work.sources import Source, many_of, of_role, tree_of, values_of
 
 
@@ -92,6 +107,19 @@ def placed(
     Raises UsageError as `placing_data`, `Method.predict`, and for a row without a value where the
     tree has no such leaf.
     """
+    predictions, others = _placed(tree, model, values, options, crew_of)
+    warnings = (*Preparation(model.prepared).filled(others), *predictions.warnings)
+    return replace(predictions, warnings=warnings)
+
+
+def _placed(
+    tree: Tree,
+    model: results.FittedModel,
+    values: Mapping[str, Value],
+    options: PredictionOptions | None,
+    crew_of: CrewOf | None = None,
+) -> tuple[Predictions, Mapping[str, Value]]:
+    """As `placed`, without the warnings of empty values; and the inputs of rows with values."""
     last = model.stages[-1]
     used, own = method(last.method), BareRows(model.bare, model.n_nodes).of(tree)
     bare, others = _with_values(tree, model, values)
@@ -99,9 +127,38 @@ def placed(
         data = placing_data(model, others)
         with nullcontext() if crew_of is None else placing_by(crew_of):
             predictions = used.predict(last.model, own, data, options)
-    filled = Preparation(model.prepared).filled(others)
-    predictions = replace(predictions, warnings=(*filled, *predictions.warnings))
-    return placed_as_noise(tree, bare.rows, predictions) if bare.rows.size else predictions
+    if bare.rows.size:
+        predictions = placed_as_noise(tree, bare.rows, predictions)
+    return predictions, others
+
+
+def placing_shares(
+    tree: Tree, model: results.FittedModel, values: Mapping[str, Value]
+) -> list[Share]:
+    """The shares in which new rows are placed by `placed_share`; one where that is not done."""
+    n_rows = n_rows_of(values)
+    if n_rows is None or isinstance(method(model.stages[-1].method), PlacesNearest):
+        return [(0, n_rows or 0)]
+    return shares(n_rows, max(tree.n_nodes, tree.n_points))
+
+
+def placed_share(
+    tree: Tree,
+    model: results.FittedModel,
+    values: Mapping[str, Value],
+    share: Share,
+    options: PredictionOptions | None = None,
+) -> Predictions:
+    """The rows of a share, as `placed`, without the warnings of empty values.
+
+    Raises UsageError as `placed`, with numbers of rows that count from the share's first, and where
+    its rows have a warning, which counts all rows: `placed` then places them together.
+    """
+    with noting() as notes:
+        predictions, _ = _placed(tree, model, rows_of(values, share), options)
+    if notes or predictions.warnings:
+        raise UsageError("There are warnings of these rows.", code="unusable-input")
+    return predictions
 
 
 def placed_piece(
@@ -114,6 +171,56 @@ def placed_piece(
         used = method(last.method)
         assert isinstance(used, PlacesNearest), "only these place rows in pieces"
         return used.placed_piece(last.model, placing_data(model, others), piece)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLeaves:
+    """leaf : (n_rows,) the node of each row's leaf. last : (n_rows,) the probability of the last
+    node of its path."""
+
+    leaf: Int
+    last: Float
+    warnings: tuple[str, ...]
+
+
+def leaves(
+    tree: Tree, model: results.FittedModel, values: Mapping[str, Value], division: Division
+) -> PlacedLeaves:
+    """The leaves of rows, as `placed`, in shares that workers compute (`leaves_piece`).
+
+    Raises UsageError as `placed`.
+    """
+    cut = placing_shares(tree, model, values)
+    if len(cut) > 1:
+        leaf, last = np.empty(cut[-1][1], dtype=np.int64), np.empty(cut[-1][1])
+        # An error of a share counts its rows from its first: all together name them right.
+        with suppress(UsageError):
+            of_share = partial(_share_of_leaves, tree, model, values)
+            for number, found in in_shares(cut, of_share, division):
+                rows = slice(*cut[number])
+                leaf[rows], last[rows] = found["leaf"], found["last"]
+            return PlacedLeaves(leaf, last, Preparation(model.prepared).filled(values))
+    predictions = placed(tree, model, values)
+    return PlacedLeaves(**_leaf_and_last(predictions), warnings=predictions.warnings)
+
+
+def leaves_piece(
+    tree: Tree, model: results.FittedModel, values: Mapping[str, Value], piece: Piece
+) -> Arrays:
+    """One piece of `leaves`, for an attempt on another worker."""
+    of_share = partial(_share_of_leaves, tree, model, values)
+    return piece_of_shares(placing_shares(tree, model, values), of_share, piece, silent)
+
+
+def _share_of_leaves(
+    tree: Tree, model: results.FittedModel, values: Mapping[str, Value], share: Share
+) -> Arrays:
+    return _leaf_and_last(placed_share(tree, model, values, share))
+
+
+def _leaf_and_last(predictions: Predictions) -> dict[str, Any]:
+    last = np.asarray(predictions.probability)[predictions.start[1:] - 1]
+    return {"leaf": predictions.leaf.astype(np.int64), "last": last.astype(np.float64)}
 
 
 def _with_values(
@@ -144,19 +251,37 @@ class NewRows:
     warnings: tuple[str, ...]
 
     @classmethod
-    def of(cls, sources: Sequence[Source], roles: Collection[str]) -> NewRows:
+    def of(
+        cls,
+        sources: Sequence[Source],
+        roles: Collection[str],
+        progress: Progress = silent,
+        coordinator: Coordinator | None = None,
+    ) -> NewRows:
         """Read and place the inputs of the given roles.
+
+        coordinator : hands out pieces, which `piece` answers; None: all are computed here.
 
         Raises UsageError as `fitted_of`, `placing_data` and `Method.predict`.
         """
+        began_s = time.process_time()
         fitted, model = fitted_of(sources)
         values = new_rows(sources, model)
         given = {role: value for role, value in values.items() if role in roles}
         predicts = method(model.stages[-1].method)
-        predictions = placed(fitted, model, given)
+        division = Division(progress, coordinator, time.process_time() - began_s)
+        predictions = leaves(fitted, model, given, division)
         others = {role: value for role, value in values.items() if role not in roles}
         if "features" in given and not isinstance(given["features"], tuple):
             others["features"] = given["features"]
         facts = {"n_rows": len(predictions.leaf), "method": predicts.id, "rule": predicts.placing}
         tree = over_rows(fitted, predictions.leaf)
         return cls(fitted, tree, others, facts, predictions.warnings)
+
+    @staticmethod
+    def piece(sources: Sequence[Source], roles: Collection[str], piece: Piece) -> Arrays:
+        """One piece of the placing, for an attempt on another worker."""
+        fitted, model = fitted_of(sources)
+        values = new_rows(sources, model)
+        given = {role: value for role, value in values.items() if role in roles}
+        return leaves_piece(fitted, model, given, piece)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,17 +13,20 @@ import pytest
 from models.graphs import nearest_points
 from models.running.progress import Piece
 from tests.workers.child.job_kit import JobsInFolder, predicted, tree_of
-from workers.artifacts.results import PIECE
+from workers.artifacts.results import PIECE, PREDICTIONS
+from workers.work import row_shares
 from workers.work.crew import Assignment
-from workers.work.sources import Source
 
 
 class Helped:
     """A coordinator whose helpers, each a process with the job's inputs, compute two of three
     pieces; the job's own process computes the others."""
 
-    def __init__(self, folder: Path, tree: Source, rows: np.ndarray) -> None:
-        self._folder, self._inputs = folder, {"tree": tree, "features": rows}
+    def __init__(self, folder: Path, inputs: Mapping[str, Any], **request: Any) -> None:
+        """inputs, request : of `JobsInFolder.run`; `kind` is that of the job."""
+        self._folder, self._inputs = folder, inputs
+        self._request = {"kind": "predict", "options": {"tree": "tr_0"}, **request}
+        self._made = count()
         self._pieces: list[Piece] = []
         self.own: list[int] = []
 
@@ -34,12 +39,11 @@ class Helped:
         if number % 3 == 0:
             self.own.append(number)
             return Assignment(number=number)
-        folder = self._folder / f"helper-{number}"
-        folder.mkdir()
+        folder = self._folder / f"helper-{next(self._made)}"
+        folder.mkdir(parents=True)
         outcome, result = JobsInFolder(folder).run(
-            "predict", self._inputs, method="hac", piece=dict(self._pieces[number]),
-            options={"tree": "tr_0"},
-        )  # fmt: skip
+            inputs=self._inputs, piece=dict(self._pieces[number]), **self._request
+        )
         assert outcome.error is None, outcome.error
         return Assignment(number=number, path=result / PIECE)
 
@@ -59,7 +63,7 @@ def test_rows_placed_by_several_workers_lie_where_one_places_them(
     whole, alone = jobs.run("predict", inputs, method="hac", options=options)
     assert whole.error is None, whole.error
     monkeypatch.setattr(nearest_points, "PIECE_VALUES", 40 * 3 * 7)
-    helped = Helped(tmp_path, tree_of(fit), rows)
+    helped = Helped(tmp_path, inputs, method="hac")
     shared, together = jobs.run(
         "predict", inputs, method="hac", options=options, coordinator=helped
     )
@@ -67,3 +71,105 @@ def test_rows_placed_by_several_workers_lie_where_one_places_them(
     assert helped.own == [0, 3, 6]
     assert predicted(together) == predicted(alone)
     assert shared.warnings == whole.warnings
+
+
+@pytest.fixture
+def in_crumbs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares of as many rows as a fit of 60 points calls for, 64; each is worth a piece."""
+    monkeypatch.setattr(row_shares, "SHARE_ROWS", 16)
+    monkeypatch.setattr(row_shares, "PIECE_S", 1e-9)
+    monkeypatch.setattr(row_shares, "READINGS", 0.0)
+
+
+CASES = {
+    "kmeans": ("kmeans", {"n_clusters": 3}, {"k": 2}),
+    "prepared": ("gmm", {"n_clusters": 3}, {}),
+    "deeper": ("hkm", {"max_leaves": 4}, {"level": 1}),
+    "classes": ("blr", {}, {"top_k": 2, "confidence": 0.6}),
+    "values": ("vmf", {"n_clusters": 3}, {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_shares_of_rows_give_the_file_of_all_together(
+    case: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    used, params, terms = CASES[case]
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    points, rows = rng.normal(size=(60, 3)), rng.normal(size=(425, 3))
+    given: dict[str, Any] = {"features": points}
+    if case == "classes":
+        given["labels"] = rng.integers(3, size=60).astype(str).tolist()
+    steps = {"prepared": [{"step": "standardize"}], "values": [{"step": "l2"}]}.get(case, [])
+    outcome, fit = jobs.run("fit", given, method=used, params=params, preprocess=steps)
+    assert outcome.error is None, outcome.error
+    inputs = {"tree": tree_of(fit), "features": rows}
+    how = {"method": used, "options": {"tree": "tr_0", **terms}}
+    whole, together = jobs.run("predict", inputs, **how)
+    assert whole.error is None, whole.error
+    request.getfixturevalue("in_crumbs")
+    alone, of_one = jobs.run("predict", inputs, **how)
+    helped = Helped(tmp_path, inputs, **how)
+    shared, of_all = jobs.run("predict", inputs, coordinator=helped, **how)
+    assert helped.own == [0, 3]
+    assert (of_all / PREDICTIONS).read_bytes() == (of_one / PREDICTIONS).read_bytes()
+    # The place of rows from which distances are measured follows from the rows given, in the last
+    # digits.
+    for row, before in zip(predicted(of_all), predicted(together), strict=True):
+        assert row.pop("probabilities") == pytest.approx(before.pop("probabilities"), rel=1e-12)
+        for name in row.keys() & {"log_likelihood"}:
+            assert row.pop(name) == pytest.approx(before.pop(name), rel=1e-12)
+        assert row == before
+    assert shared.warnings == alone.warnings == whole.warnings
+    assert shared.result == alone.result == whole.result
+
+
+def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    rows = rng.normal(size=(425, 3))
+    rows[300, 1] = np.nan
+    outcome, fit = jobs.run(
+        "fit", {"features": rows[:60]}, method="kmeans", params={"n_clusters": 3}
+    )
+    assert outcome.error is None, outcome.error
+    inputs = {"tree": tree_of(fit), "features": rows}
+    refused, _ = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
+    assert refused.error is not None
+    assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (300, 1)
+    rows[300, 1] = 1e30
+    inputs = {"tree": tree_of(fit), "features": rows}
+    placed, _ = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
+    assert placed.error is None, placed.error
+    assert any("Row 300 lies" in sentence for sentence in placed.warnings)
+
+
+def test_drifts_and_evaluations_of_shares_are_those_of_all_rows(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    points, rows = rng.normal(size=(60, 3)), rng.normal(size=(425, 3))
+    outcome, fit = jobs.run("fit", {"features": points}, method="kmeans", params={"n_clusters": 3})
+    assert outcome.error is None, outcome.error
+    tree, labels = tree_of(fit), rng.integers(3, size=425).tolist()
+    before = {
+        "tree": tree,
+        "features": rows,
+        "labels": labels,
+    }
+    works: list[tuple[str, dict[str, Any], dict[str, Any], list[int]]] = [
+        (
+            "drift",
+            {"tree": tree, "reference.features": rows, "batch.features": rows[:300] + 0.5},
+            {"tree": "tr_0"},
+            [0, 3, 0, 3],
+        ),
+        ("evaluate", before, {"tree": "tr_0", "inputs": ["features"]}, [0, 3]),
+    ]
+    alone = [jobs.run(kind, inputs, options=options)[0] for kind, inputs, options, _ in works]
+    request.getfixturevalue("in_crumbs")
+    for (kind, inputs, options, own), whole in zip(works, alone, strict=True):
+        assert whole.error is None, whole.error
+        helped = Helped(tmp_path / kind, inputs, kind=kind, options=options)
+        shared, _ = jobs.run(kind, inputs, options=options, coordinator=helped)
+        assert helped.own == own
+        assert shared == whole

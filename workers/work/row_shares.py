@@ -1,0 +1,142 @@
+"""Work on rows that are alone, each for itself, in shares: by this process, and by workers that
+help where they save more than they cost.
+
+Shares follow from the shapes alone, and each is a pure function of the inputs: whoever computes
+them, the result has the same bits. How many go to a worker at a time, a piece, follows from the
+processor's time that the first one took here: a worker that helps starts a process and reads the
+inputs again for each piece, so that a piece is worth `PIECE_S`, and `READINGS` times the reading.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from models.arrays import Array, Arrays
+from models.inputs.data import Value
+from models.inputs.rows import RowRange, Rows
+from models.roles import role_of
+from models.running.progress import Piece, Progress, subprogress
+from workers.work.crew import Coordinator, Crew
+
+SHARE_ROWS = 65_536
+"""Rows of a share, or a multiple: as many as `workers.formats.table_writers` has in a batch."""
+
+PIECE_S, READINGS = 1.0, 4.0
+"""The least seconds of a processor in a piece, and how many times the reading of the inputs they
+are. A process starts in about .1 s."""
+
+MOST_AT_ONCE = 64
+"""Pieces of one call, at most; more would only be shorter."""
+
+SHARES = "shares"
+"""The member of a piece with its first share and the one after its last."""
+
+Share: TypeAlias = tuple[int, int]
+"""Where a share of the rows begins and ends."""
+
+OfShare: TypeAlias = Callable[[Share], Arrays]
+
+
+def shares(n_rows: int, n_nodes: int) -> list[Share]:
+    """All shares, in order; what is looked up in `n_nodes` nodes or points costs less than what is
+    done for the rows of one."""
+    step = SHARE_ROWS * max(1, -(-n_nodes // SHARE_ROWS))
+    return list(pairwise([*range(0, n_rows, step), n_rows]))
+
+
+def n_rows_of(values: Mapping[str, Value]) -> int | None:
+    """The number of rows of inputs that can be cut by rows; None for others."""
+    found = set()
+    for role, value in values.items():
+        if not role_of(role).of_points:
+            return None
+        for part in value if isinstance(value, tuple) else (value,):
+            if not isinstance(part, (np.ndarray, sp.csr_array, Rows, list)):
+                return None
+            found.add(len(part) if isinstance(part, list) else int(part.shape[0]))
+    return found.pop() if len(found) == 1 else None
+
+
+def rows_of(values: Mapping[str, Value], share: Share) -> dict[str, Value]:
+    """The inputs of the rows of a share, of which nothing is copied."""
+    cut: dict[str, Any] = {}
+    for role, value in values.items():
+        if isinstance(value, tuple):
+            cut[role] = tuple(_part(each, share) for each in value)
+        else:
+            cut[role] = _part(value, share)
+    return cut
+
+
+def _part(value: Any, share: Share) -> Any:
+    return RowRange(value, *share) if isinstance(value, Rows) else value[slice(*share)]
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How shares are divided.
+
+    coordinator : hands out the pieces, which `piece_of_shares` answers; None: all are computed
+    here. reading_s : the processor's time that a helper needs to read the inputs. given : plain
+    JSON that each piece gets beside its shares.
+    """
+
+    progress: Progress
+    coordinator: Coordinator | None = None
+    reading_s: float = 0.0
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+def in_shares(
+    cut: Sequence[Share], of_share: OfShare, division: Division
+) -> Iterator[tuple[int, Arrays]]:
+    """Each share's number and arrays, the first one first and the others in any order."""
+    progress, coordinator = division.progress, division.coordinator
+    progress(0.0, "predicting")
+    begun_s = time.process_time()
+    first = of_share(cut[0])
+    each_s = time.process_time() - begun_s
+    yield 0, first
+    rest = len(cut) - 1
+    worth_s = max(PIECE_S, READINGS * division.reading_s)
+    n_pieces = min(MOST_AT_ONCE, rest, int(rest * each_s / worth_s))
+    if n_pieces < 2:
+        n_pieces, coordinator = rest, None
+    edges = [1 + rest * number // n_pieces for number in range(n_pieces + 1)] if rest else []
+    pieces: list[Piece] = [{**division.given, SHARES: [a, b]} for a, b in pairwise(edges)]
+
+    def compute(piece: Piece, within: Progress) -> Arrays:
+        return piece_of_shares(cut, of_share, piece, within)
+
+    within = subprogress(progress, 1 / len(cut), 1.0)
+    for number, found in Crew(compute, within, coordinator=coordinator).compute(pieces):
+        yield from _apart(found, *pieces[number][SHARES])
+
+
+def piece_of_shares(
+    cut: Sequence[Share], of_share: OfShare, piece: Piece, progress: Progress
+) -> Arrays:
+    """The arrays of all shares of a piece."""
+    start, stop = piece[SHARES]
+    found: dict[str, Array] = {}
+    for number in range(start, stop):
+        first, last = cut[number]
+        done = (number - start) / (stop - start)
+        progress(done, "predicting", f"rows {first:,} to {last:,}")
+        found |= {f"{number}.{name}": array for name, array in of_share(cut[number]).items()}
+    return found
+
+
+def _apart(found: Arrays, start: int, stop: int) -> Iterator[tuple[int, Arrays]]:
+    parts: dict[int, dict[str, Array]] = {number: {} for number in range(start, stop)}
+    for name, array in found.items():
+        number, _, own = name.partition(".")
+        parts[int(number)][own] = np.asarray(array)
+    yield from parts.items()
