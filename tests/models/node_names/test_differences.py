@@ -72,7 +72,7 @@ def test_without_names_of_features_numbers_say_what_they_are() -> None:
     assert cluster_names(named, [6]) == ["Cluster 3"]
 
 
-def test_siblings_alike_are_told_apart_by_their_points() -> None:
+def test_siblings_alike_have_their_points_in_brackets() -> None:
     cluster = np.repeat([0, 1, 2, 3], [8, 4, 8, 4])
     features = np.repeat([[5.0], [5.0], [0.0], [0.0]], [8, 4, 8, 4], axis=0)
     named = described(from_partition(cluster, 4), features, ["length"])

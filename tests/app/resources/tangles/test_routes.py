@@ -95,7 +95,7 @@ def test_folded_ends_and_few_links(working: Working, monkeypatch: pytest.MonkeyP
     assert (len(body["links"]), body["links_left_out"], body["points_left_out"]) == (1, 1, 4)
 
 
-def test_a_figure_without_a_height_fits_a_page_and_says_what_is_folded(working: Working) -> None:
+def test_a_figure_without_a_height_fits_a_page_and_names_what_is_folded(working: Working) -> None:
     names = [f"leaf{at}" for at in range(100)]
     text = "(" * 99 + names[0] + "".join(f",{name})" for name in names[1:]) + ";"
     one = post(working, text)
@@ -105,8 +105,8 @@ def test_a_figure_without_a_height_fits_a_page_and_says_what_is_folded(working: 
     assert 200 < high <= 230
     written = texts(picture)
     folded = sum(name not in written for name in names)
-    said = " ".join(text for text in written if "entanglement" in text or "leaves are" in text)
-    assert f"{folded} and {folded} leaves are folded into ends" in said
+    caption = " ".join(text for text in written if "entanglement" in text or "leaves are" in text)
+    assert f"{folded} and {folded} leaves are folded into ends" in caption
     # Whoever chooses a height has all ends.
     assert "folded into" not in get(working, one, f"{path}&height_mm=500").text
 
