@@ -107,6 +107,9 @@ def test_a_figure_without_a_height_fits_a_page_and_names_what_is_folded(working:
     folded = sum(name not in written for name in names)
     caption = " ".join(text for text in written if "entanglement" in text or "leaves are" in text)
     assert f"{folded} and {folded} leaves are folded into ends" in caption
+    narrow = get(working, one, f"/tangle.svg?other={one['id']}&width_mm=20")
+    assert narrow.status_code == 422
+    assert "no room for words of 7 points; at least 24.7 mm" in narrow.text
     # Whoever chooses a height has all ends.
     assert "folded into" not in get(working, one, f"{path}&height_mm=500").text
 
