@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from fastapi import Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from app.pictures.lettering import require_room
 from app.pictures.palette import Palette, Theme
 from app.pictures.sheet import DPI, FONT_PT, MM, PT, Sheet
 from app.pictures.strips import MOST_STRIPS
@@ -87,7 +88,17 @@ class PictureQuery(BaseModel):
             raise ValueError(f"the size is given by {min(pixels)!r} or by 'width_mm', not both")
         if self.width_mm is None and others:
             raise ValueError(f"{min(others)!r} needs 'width_mm'")
+        if self.width_mm is not None:
+            self._require_room(self.width_mm)
         return self
+
+    def _require_room(self, width_mm: float) -> None:
+        """Raises ValueError for a side that is too short for words."""
+        height = getattr(self, "height_mm", None)
+        try:
+            require_room(width_mm * MM, height and height * MM, (self.font_pt or FONT_PT) * PT)
+        except UsageError as error:
+            raise ValueError(error.detail) from error
 
     def sheet(self, folders: Sequence[Path]) -> Sheet:
         """The requested sheet. folders : of fonts, the operator's."""

@@ -13,7 +13,7 @@ from app.pictures.lettering import readable
 from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
-from models.tree.cluster_names import called
+from models.tree.cluster_names import called, given_names
 from models.tree.labels import Categories, shared, words
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.noise import NAME
@@ -215,8 +215,9 @@ def hues(
         noise = [(style.other, NAME)] if without and categories.noise is not None else []
         rank = {colour: place for place, colour in enumerate(style.colours)}
         strong = sorted((c for c in here if hue[c] in rank), key=lambda c: rank[hue[c]])
-        names = tree.name[categories.node[strong]].tolist()
-        named = [] if None in names else [(hue[c], n) for c, n in zip(strong, names, strict=True)]
+        names = given_names(tree, categories.node[strong])
+        named = [(hue[c], name) for c, name in zip(strong, names, strict=True) if name]
+        named = named if len(named) == len(strong) else []
         n_pale = len(here) - len(strong)
         pale = [] if not n_pale else [(style.pale[0], "1 smaller cluster, in a pale colour")]
         if n_pale > 1:

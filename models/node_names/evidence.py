@@ -17,16 +17,14 @@ from models.inputs.data import Data, Value, as_matrix
 from models.inputs.rows import Rows
 from models.metrics.nodes import report_on_nodes
 from models.node_names.by_input import NEEDED, By, by_labels
+from models.node_names.differences import distinctive_features, side_of
 from models.node_names.routing import Routed, by_terms, routed
-from models.node_names.terms import distinctive_terms, node_sums, presence, require_points
+from models.node_names.terms import distinctive_terms, presence, require_points
 from models.preprocess.inputs import fit_inputs
 from models.tree.cut import finest_cut
 from models.tree.tree import Tree
 
-N_FEATURES = 3
 N_ITEMS = 3
-LEAST_EFFECT = 0.5
-"""Standard deviations by which a feature must differ to be named."""
 _WORDS = ({"step": "words"},)
 
 
@@ -117,13 +115,6 @@ def _items(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence
 
 
 def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
-    """By the difference of the means of a node and of its siblings, in standard deviations within
-    both.
-
-    To their variance a quarter of that of all rows is added: a feature that hardly varies near a
-    node would otherwise be named for a difference of no size (Tusher, Tibshirani and Chu,
-    "Significance analysis of microarrays", 2001).
-    """
     features = _matrix(values["features"])
     require_points(tree, features)
     given = values.get("feature_names")
@@ -139,35 +130,13 @@ def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evide
             code="wrong-shape",
             role="feature_names",
         )
-    # About the mean, so that squares lose no digits.
-    centre = np.asarray(features.mean(axis=0)).ravel() if isinstance(features, np.ndarray) else 0.0
-    about = features - centre if isinstance(features, np.ndarray) else features
-    sums = node_sums(tree, about, n_clusters)
-    squares = node_sums(tree, about * about, n_clusters)
-    n_points = tree.n_points
-    whole = np.maximum(squares[0] / n_points - (sums[0] / n_points) ** 2, 0.0)
     name, detail = {}, {}
-    for node in sums:
-        parent = int(tree.parent[node])
-        n_own = int(tree.size[node])
-        n_rest = int(tree.size[parent]) - n_own if node else 0
-        if not n_own or not n_rest:
-            continue
-        rest = sums[parent] - sums[node]
-        apart = sums[node] / n_own - rest / n_rest
-        within = (squares[parent] - sums[node] ** 2 / n_own - rest**2 / n_rest) / tree.size[parent]
-        deviation = np.sqrt(np.maximum(within, 0.0) + whole / 4)
-        effect = np.divide(apart, deviation, out=np.zeros(len(names)), where=deviation > 0)
-        best = np.argsort(-np.abs(effect), kind="stable")[:N_FEATURES].tolist()
-        if best := [place for place in best if abs(effect[place]) >= LEAST_EFFECT]:
-            sides = ["high" if effect[place] > 0 else "low" for place in best]
-            name[node] = ", ".join(
-                f"{side} {names[place]}" for side, place in zip(sides, best, strict=True)
-            )
-            detail[node] = ", ".join(
-                f"{names[place]} {effect[place]:+.2g} standard deviations from its siblings"
-                for place in best
-            )
+    for node, found in distinctive_features(tree, features, n_clusters).items():
+        name[node] = ", ".join(f"{side_of(effect)} {names[column]}" for column, effect in found)
+        detail[node] = ", ".join(
+            f"{names[column]} {effect:+.2g} standard deviations from its siblings"
+            for column, effect in found
+        )
     return Evidence(name, detail)
 
 

@@ -145,17 +145,25 @@ def node_sums(
     counted = np.ones(n) if weight is None else weight
     member = sp.csr_array((counted, (rows_at(tree, parts), np.arange(n))), shape=(parts.size, n))
     sums = member @ features
+    return above(tree, parts, sums)
+
+
+def above(tree: Tree, parts: Int, sums: Matrix) -> dict[int, npt.NDArray[np.float64]]:
+    """The sums of disjoint nodes that cover a tree, and of all nodes above them.
+
+    parts : (P,) these nodes. sums : (P, D). O(nodes D).
+    """
     by_node: dict[int, npt.NDArray[np.float64]] = {}
     for place, node in enumerate(parts.tolist()):
-        row = sums[[place]].toarray()[0] if sp.issparse(sums) else sums[place]
+        row = sums[place] if isinstance(sums, np.ndarray) else sums[[place]].toarray()[0]
         by_node[node] = np.asarray(row, dtype=np.float64)
-    above: set[int] = set()
+    higher: set[int] = set()
     for node in by_node:
         at = int(tree.parent[node])
-        while at >= 0 and at not in above:
-            above.add(at)
+        while at >= 0 and at not in higher:
+            higher.add(at)
             at = int(tree.parent[at])
-    by_node.update((node, np.zeros(features.shape[1])) for node in above)
+    by_node.update((node, np.zeros(sums.shape[1])) for node in higher)
     # Children come after their parents.
     for node in sorted(by_node, reverse=True):
         if node:

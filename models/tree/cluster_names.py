@@ -23,6 +23,9 @@ from models.tree.tree import Tree
 from models.tree.walk import spans
 
 FEATURE_KEYS = ("feature", "term")
+DISTINCTIVE = "distinctive"
+"""The column of a tree whose leaves are clusters of rows that nobody has named: for each node, the
+features in which it differs from its siblings."""
 
 
 class DistinctiveFeature(NamedTuple):
@@ -121,11 +124,17 @@ def cluster_names(tree: Tree, nodes: Int | Sequence[int]) -> list[str | None]:
     beside leaves with some, nor leaves of noise. Where no leaf under the node has a name, the first
     `N_LEAVES` terms or named features that its method gives for the node itself; None without any.
 
+    In a tree with the column `DISTINCTIVE`, a node is named by its features there, with its points
+    where a sibling in `nodes` would have the same name; else by the numbers of its largest
+    clusters.
+
     nodes : (n,) rows of the tree. Disjoint nodes cost O(n_leaves log n_leaves) together, after
     O(n_leaves) once per tree; a node above others counts its leaves again.
     """
     at = np.asarray(nodes, dtype=np.int64)
     names: list[str | None] = tree.name[at].tolist()
+    if DISTINCTIVE in tree.extra:
+        return _of_clusters(tree, at, names)
     unnamed = np.array([place for place, name in enumerate(names) if name is None], dtype=np.int64)
     leaves = _leaf_names(tree)
     if not unnamed.size:
@@ -136,6 +145,35 @@ def cluster_names(tree: Tree, nodes: Int | Sequence[int]) -> list[str | None]:
     for place in unnamed.tolist() if columns else ():
         if names[place] is None:
             names[place] = _by_terms(columns, int(at[place]))
+    return names
+
+
+def given_names(tree: Tree, nodes: Int) -> list[str | None]:
+    """The names that nodes have; where leaves are clusters without names, their `cluster_names`."""
+    if DISTINCTIVE in tree.extra:
+        return cluster_names(tree, nodes)
+    names: list[str | None] = tree.name[nodes].tolist()
+    return names
+
+
+def _of_clusters(tree: Tree, nodes: Int, names: list[str | None]) -> list[str | None]:
+    """The names of `nodes` where leaves are clusters that are called by their number."""
+    noise = set(noise_leaves(tree).tolist())
+    bare = [
+        place
+        for place, (node, name) in enumerate(zip(nodes.tolist(), names, strict=True))
+        if node not in noise and is_number(name)
+    ]
+    below = _largest(tree, _leaf_names(tree), nodes[bare])
+    for place, numbers in zip(bare, below, strict=True):
+        by = _by_terms([tree.extra[DISTINCTIVE]], int(nodes[place]))
+        many = "s" if numbers and "," in numbers else ""
+        names[place] = by or (numbers and f"Cluster{many} {numbers}")
+    parent = tree.parent[nodes].tolist()
+    times = Counter((parent[place], names[place]) for place in bare)
+    for place in bare:
+        if times[parent[place], names[place]] > 1:
+            names[place] = f"{names[place]} ({int(tree.size[nodes[place]]):,})"
     return names
 
 
@@ -182,13 +220,17 @@ def _leftmost(tree: Tree, leaves: _LeafNames, at: Int, nodes: Int) -> list[str |
 def called(tree: Tree, nodes: Int, counts: Int) -> list[str | None]:
     """What nodes without a name are called in a picture: their `cluster_names`, the largest nodes
     first while they have few leaves together, and the number of leaves where siblings would be
-    called the same; None for others, for leaves and for nodes with a name.
+    called the same; None for others, for nodes with a name, and for leaves that are not clusters
+    without names (`DISTINCTIVE`).
 
     nodes : (n,) rows of the tree. counts : (n,) the leaves under each.
     """
     found: list[str | None] = [None] * len(nodes)
-    unnamed = np.array([name is None for name in tree.name[nodes].tolist()], dtype=bool)
-    (wanted,) = np.nonzero(unnamed & (counts > 1))
+    given = tree.name[nodes].tolist()
+    unnamed = np.array([name is None for name in given], dtype=bool) & (counts > 1)
+    if DISTINCTIVE in tree.extra:
+        unnamed |= np.array([bool(name) and is_number(name) for name in given], dtype=bool)
+    (wanted,) = np.nonzero(unnamed)
     order = wanted[np.argsort(-counts[wanted], kind="stable")]
     if _leaf_names(tree).at is None:
         within = np.cumsum(counts[order]) <= MOST_COUNTED
@@ -217,7 +259,8 @@ def _by_terms(columns: list[npt.NDArray[Any]], node: int) -> str | None:
 def _term(item: Any) -> str | None:
     if not isinstance(item, dict) or any(isinstance(part, list | tuple) for part in item.values()):
         return None
-    return next((item[key] for key in FEATURE_KEYS if isinstance(item.get(key), str)), None)
+    own = next((item[key] for key in FEATURE_KEYS if isinstance(item.get(key), str)), None)
+    return own if own is None or "side" not in item else f"{item['side']} {own}"
 
 
 def _leaf_names(tree: Tree) -> _LeafNames:
@@ -226,11 +269,13 @@ def _leaf_names(tree: Tree) -> _LeafNames:
         in_order = np.empty(tree.n_leaves, dtype=np.int64)
         in_order[spans(tree).start[tree.leaves]] = tree.leaves
         number: dict[str, int] = {}
-        leaf_names = tree.name.copy()
+        leaf_names, of_clusters = tree.name.copy(), DISTINCTIVE in tree.extra
         leaf_names[noise_leaves(tree)] = None
         code = np.fromiter(
             (
-                number.setdefault(name, len(number)) if name and not is_number(name) else -1
+                number.setdefault(name, len(number))
+                if name and (of_clusters or not is_number(name))
+                else -1
                 for name in leaf_names[in_order].tolist()
             ),
             dtype=np.int32,

@@ -264,6 +264,7 @@ def scene(
     colours: Colours | None = None,
     place: npt.NDArray[np.integer] | None = None,
     closed: Int | None = None,
+    max_tips: int | None = None,
 ) -> Scene:
     """The part under `root` laid out for drawing, in preorder.
 
@@ -272,11 +273,12 @@ def scene(
     `n_leaves`, `points_before`, `name`, `folded` (some of its children are not shown), `hidden`
     (how many) and, in a tree with noise, `noise`. A folded node is wider than a leaf, by the
     logarithm of its number of leaves. With `colours` it has `category` and `share`, both None for
-    none. The scale "auto" picks the most readable one. `place` and `closed` are as in `fold`.
+    none. The scale "auto" picks the most readable one. `place`, `closed` and `max_tips` are as in
+    `fold`.
 
     Raises UsageError for an unknown root and for max_nodes below 1. Cost as `fold`.
     """
-    part = fold(tree, root, max_nodes=max_nodes, place=place, closed=closed)
+    part = fold(tree, root, max_nodes=max_nodes, max_tips=max_tips, place=place, closed=closed)
     height = tree.height[part.node]
     # The tree continues below a folded node, so its height must not look like the lowest one.
     low = float(tree.height.min()) if part.hidden.any() else float(height.min())

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from tests.dashboard.conftest import Axe, Open
-from tests.e2e.client import Api
+from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Locator, Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -38,6 +38,93 @@ def living(api: Api) -> str:
     return str(tree)
 
 
+def classes(seed: int, moved: bool = False) -> tuple[bytes, bytes]:
+    """Logits of new rows, and their labels, as files."""
+    own = np.arange(160) % 4
+    if moved:
+        own = np.where(own == 0, 1, own)
+    logits = np.random.default_rng(seed).normal(size=(160, 4)) + 4.0 * np.eye(4)[own]
+    return npy(logits), npy(own)
+
+
+def give(place: Locator, role: str, name: str, content: bytes) -> None:
+    """Drop a file as an input, and wait until it is chosen."""
+    row = place.locator(f"[data-role={role}]").first
+    row.locator("input[type=file]").set_input_files(
+        {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    )
+    row.locator("select option:checked", has_text=name).first.wait_for(state="attached")
+
+
+def opened(place: Locator, summary: str) -> Locator:
+    """A form that is folded once something has been made by it."""
+    folded = place.locator("details", has=place.page.locator("summary", has_text=summary)).first
+    folded.wait_for()
+    folded.evaluate("each => { each.open = true; }")
+    return folded
+
+
+def calibrated(page: Page) -> None:
+    form = opened(page.get_by_role("region", name="Trust", exact=True), "A new calibration")
+    logits, labels = classes(11)
+    give(form, "logits", "held-out.npy", logits)
+    give(form, "labels", "held-out-labels.npy", labels)
+    form.get_by_role("button", name="Calibrate").click()
+    page.locator(".tree-trust summary", has_text="Place new rows").wait_for()
+
+
+def placed(page: Page) -> None:
+    calibrated(page)
+    form = opened(page.get_by_role("region", name="Trust", exact=True), "Place new rows")
+    give(form, "logits", "new-rows.npy", classes(12)[0])
+    form.get_by_role("button", name="Place them").click()
+    form.locator("tbody tr").first.wait_for()
+
+
+def moved(page: Page) -> None:
+    form = opened(page.get_by_role("region", name="Drift", exact=True), "A new comparison")
+    for name, rows in (("Reference", classes(13)), ("Batch", classes(14, moved=True))):
+        sample = form.get_by_role("group", name=name)
+        give(sample, "logits", f"{name}.npy", rows[0])
+        give(sample, "labels", f"{name}-labels.npy", rows[1])
+    form.get_by_role("button", name="Compare").click()
+    page.locator(".tree-drift").get_by_text("160 rows of the batch").first.wait_for()
+
+
+def attached(page: Page) -> None:
+    card = page.get_by_role("region", name="Items")
+    card.get_by_label("Items", exact=True).select_option(label="Attach items…")
+    dialog = page.get_by_role("dialog", name="Attach items")
+    lines = "".join(f"row {at},{at / 3}\n" for at in range(60))
+    dialog.get_by_label("File").set_input_files(
+        {"name": "notes.csv", "mimeType": "text/csv", "buffer": f"note,weight\n{lines}".encode()}
+    )
+    dialog.get_by_role("button", name="Attach", exact=True).click()
+    dialog.wait_for(state="detached")
+    page.wait_for_url("**items=at_*")
+
+
+def labelled(page: Page) -> None:
+    names = json.dumps([("ant", "bee", "owl")[at // 20] for at in range(60)]).encode()
+    page.get_by_label("File of Labels").first.set_input_files(
+        {"name": "kinds.json", "mimeType": "application/json", "buffer": names}
+    )
+    page.wait_for_url("**color=*ds_*")
+    page.get_by_text("owl").first.wait_for(state="attached")
+
+
+def compared(page: Page) -> None:
+    rng = np.random.default_rng(3)
+    own = np.repeat(np.arange(3), 20)
+    give(
+        page.locator("main"),
+        "features",
+        "points.npy",
+        npy(rng.normal(size=(60, 3)) + 9 * own[:, None]),
+    )
+    give(page.locator("main"), "labels", "kinds.npy", npy(own))
+
+
 def made(api: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
     answer = api.client.post(path, json=body, headers={"Prefer": "wait=60"})
     assert answer.status_code in (201, 202), answer.text
@@ -50,6 +137,10 @@ def made(api: Api, path: str, body: dict[str, Any]) -> dict[str, Any]:
 def states(api: Api, blobs: dict[str, Any], living: str) -> dict[str, tuple[str, Arrive]]:
     """The address of each state, and what waits until it is there."""
     tree, features = blobs["tree"], blobs["features"]
+    logits = npy(np.random.default_rng(8).normal(size=(80, 4)) + 5.0 * np.eye(4)[np.arange(80) % 4])
+    body = {"logits": api.upload(logits, role="logits", name="fitted.npy")}
+    fitted = api.run("l2h", body | {"names": ["cat", "dog", "oak", "rose"]}, name="From files")
+    bare = fitted["result"]["tree"]
     second = api.run("hac", {"features": features}, params={"linkage": "single"}, name="Single")
     rows = [{"kind": ("plant", "animal", "stone")[at // 20], "weight": at / 2} for at in range(60)]
     table = api.upload(json.dumps(rows).encode(), media="application/json", role="items")
@@ -111,6 +202,12 @@ def states(api: Api, blobs: dict[str, Any], living: str) -> dict[str, tuple[str,
         "two trees": (f"/compare?{pair}", sees(".tangle-facts dd")),
         "print dialog": (f"/trees/{tree}", drawn(printing)),
         "shared": (share["page"], shared),
+        "labels of a file": (f"/trees/{tree}", drawn(labelled)),
+        "items of a file": (f"/trees/{tree}?node=0", drawn(attached)),
+        "calibration of files": (f"/trees/{bare}?tab=trust", drawn(calibrated)),
+        "predictions of a file": (f"/trees/{bare}?tab=trust", drawn(placed)),
+        "drift of files": (f"/trees/{bare}?tab=drift", drawn(moved)),
+        "comparison of files": ("/comparisons/new", compared),
     }  # fmt: skip
 
 

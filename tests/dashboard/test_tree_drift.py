@@ -71,6 +71,12 @@ def test_two_samples_are_compared(look: Open, tree: str, axe: Axe) -> None:
     dog.wait_for()
     region.locator(".drift-picture img").wait_for()
     axe(page)
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for place in (".table-place", ".drift-picture"):
+            cut = region.locator(place).first.evaluate("e => e.scrollWidth - e.clientWidth")
+            assert cut <= 1 or (width == 390 and place == ".drift-picture"), (width, place)
+    page.set_viewport_size({"width": 1280, "height": 800})
     with page.expect_download() as waiting:
         region.get_by_role("button", name="Save what moved").click()
         page.get_by_role("menuitem", name="What moved (CSV)").click()

@@ -592,7 +592,12 @@ def _require_agreement(declared: Format, binary: str | None, head: bytes) -> Non
     if binary is None and declared.id in ("safetensors", "arrow-stream"):
         # These have hardly any magic bytes: the reader's own error says more.
         return
-    what = f"it begins as {binary}" if binary else "such a file begins with other bytes"
+    if binary:
+        raise unsupported(
+            f"The content was declared as {declared.id}, but it begins as {binary}. Send it as "
+            "that, or save it anew."
+        )
     raise unsupported(
-        f"The content was declared as {declared.media_types[0]}, but {what}. {_LISTED}"
+        f"The content was declared as {declared.id}, but such a file begins with other bytes: it "
+        "is damaged or of another kind. Save it anew, or send it as what it is."
     )

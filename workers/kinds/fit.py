@@ -14,10 +14,13 @@ from models.inputs.oddities import odd_columns
 from models.inputs.rows import Rows
 from models.method import Method
 from models.node_names.by_input import by_labels, by_terms
+from models.node_names.differences import described
 from models.parameters import Params
+from models.preprocess.inputs import TERMS, feature_matrix
 from models.preprocess.pipeline import ROLE, parsed
 from models.registry import method
 from models.running.progress import SHARED, Piece, Progress, silent
+from models.tree.cluster_names import DISTINCTIVE
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
@@ -123,6 +126,8 @@ def _fit(job: Job) -> Outcome:
     if request.name_by is not None:
         naming = result.preparation.with_words(given, result.inputs)
         tree = _named(tree, naming, request.name_by, result.bare)
+    else:
+        tree = _described(tree, spec, result)
 
     job.at(0.99, "writing")
     members |= write_fit(spec, result, method_inputs, rows.ids)
@@ -264,6 +269,23 @@ def _named(tree: Tree, values: Mapping[str, Any], by: str, bare: BareRows) -> Tr
     matrix = matrix[bare.kept(matrix.shape[0])]
     named = by_terms(bare.of(tree), matrix, [str(name) for name in naming], keep_leaves)
     return bare.with_names(tree, named)
+
+
+def _described(tree: Tree, spec: Spec, result: PlanResult) -> Tree:
+    """The tree; where its leaves are clusters without names, with what these are called by."""
+    inputs, bare = result.inputs, result.bare
+    features = inputs.get(ROLE)
+    if features is None or {"names", "labels", "logits", "tasks"} & inputs.keys():
+        return tree
+    given = {TERMS: inputs[TERMS]} if TERMS in inputs else {}
+    given |= implied(spec.sources, given, {TERMS: "column"}, spec.request.preprocess)
+    named: Any = result.preparation.with_words(given, inputs).get(TERMS)
+    own, matrix = bare.of(tree), None
+    if not isinstance(features, tuple):
+        matrix = feature_matrix(as_matrix(features))
+    if matrix is not None and matrix.shape[0] != own.n_points:
+        matrix = None
+    return bare.with_column(tree, described(own, matrix, named), DISTINCTIVE)
 
 
 def _plan(request: Request) -> Plan:

@@ -67,10 +67,16 @@ class BareRows:
         """The tree with names, and the column of terms, from the one without these rows."""
         if not self.rows.size:
             return named
-        n_new = tree.n_nodes - self.n_nodes
-        terms = np.append(named.extra["terms"], np.full(n_new, None, dtype=object))
         name = np.append(named.name, tree.name[self.n_nodes :])
-        return replace(tree, name=name, extra={**tree.extra, "terms": terms})
+        return self.with_column(replace(tree, name=name), named, "terms")
+
+    def with_column(self, tree: Tree, described: Tree, column: str) -> Tree:
+        """The tree with a column of objects, if there is one, from the one without these rows."""
+        if not self.rows.size or column not in described.extra:
+            return tree if self.rows.size else described
+        rest = np.full(tree.n_nodes - self.n_nodes, None, dtype=object)
+        whole = np.append(described.extra[column], rest)
+        return replace(tree, extra={**tree.extra, column: whole})
 
 
 NONE = BareRows(np.zeros(0, dtype=np.int64))

@@ -12,7 +12,7 @@ from app.http.forms import Chunks, Form
 from app.http.json_parts import ITEMS, json_object, slices
 from app.http.picture_forms import picture_forms
 from app.pictures.palette import style
-from app.pictures.sheet import Sheet
+from app.pictures.sheet import MM, Sheet
 from app.resources.tangles.pairs import PairedTrees, moved_leaves
 from app.resources.tangles.schemas import TangleQuery
 from models.arrays import Int
@@ -25,6 +25,9 @@ from workers.formats.table_writers import csv_chunks, json_list
 MOST_LINKS = 20_000
 MOST_MOVED = 200
 """The most leaves that the JSON form lists; CSV has all."""
+
+MOST_MM = 230.0
+"""The most height of a picture whose height was not chosen: what a journal takes, mm."""
 
 Nodes = list[dict[str, Any]]
 
@@ -51,11 +54,11 @@ class TangleExport:
     def of(cls, left: Tree, right: Tree, query: TangleQuery, sheet: Sheet) -> TangleExport:
         """Raises UsageError `wrong-shape` for trees of different rows that share fewer than three
         names."""
-        most = query.max_nodes
+        most, ends_most = query.max_nodes, most_ends(sheet)
         pair = PairedTrees.of(left, right, query.match)
         order = tangle(pair.left, pair.right, rotate=query.rotate)
-        left_shown = fold(left, max_nodes=most, place=order.left)
-        right_shown = fold(right, max_nodes=most, place=order.right)
+        left_shown = fold(left, max_nodes=most, max_tips=ends_most, place=order.left)
+        right_shown = fold(right, max_nodes=most, max_tips=ends_most, place=order.right)
         joined = links(pair.left, left_shown, pair.right, right_shown, order)
         kept = slice(MOST_LINKS)
         triples = zip(
@@ -84,17 +87,37 @@ class TangleExport:
             "n_moved": len(moved),
             "warnings": [*pair.warnings, *found.warnings],
         }
-        sides = (_laid_out(left, most, order.left), _laid_out(right, most, order.right))
+        sides = (
+            _laid_out(left, most, ends_most, order.left),
+            _laid_out(right, most, ends_most, order.right),
+        )
         return cls(facts, *sides, list(triples), moved, query, sheet, (left, right))
+
+
+def most_ends(sheet: Sheet) -> int | None:
+    """The most ends of a side with room in a picture by millimetres without a height; None: no
+    limit."""
+    from app.resources.tangles import picture
+
+    if not sheet.physical or sheet.height is not None:
+        return None
+    most: int = picture.ends_within(MOST_MM * MM, sheet.width, sheet.font)
+    return most
 
 
 def _ends(move: dict[str, Any], left: Int, right: Int) -> list[int]:
     return [int(left[move["left"]]), int(right[move["right"]])]
 
 
-def _laid_out(tree: Tree, max_nodes: int, place: Int) -> Nodes:
+def _laid_out(tree: Tree, max_nodes: int, max_tips: int | None, place: Int) -> Nodes:
     """The nodes of one side, their leaves in the order of `place`."""
-    return scene(tree, 0, max_nodes, scale="auto", place=place).nodes
+    return scene(tree, 0, max_nodes, scale="auto", place=place, max_tips=max_tips).nodes
+
+
+def _folded(tree: Tree, nodes: Nodes) -> int:
+    """The leaves of a side that are not drawn, since they are folded into an end."""
+    drawn = sum(1 for node in nodes if node["n_leaves"] == 1)
+    return int(tree.n_leaves) - drawn
 
 
 def _json(export: TangleExport) -> Chunks:
@@ -149,6 +172,11 @@ def _drawn(export: TangleExport) -> str:
         caption += f"; {facts['n_moved']:,} moved, drawn dark"
     if facts["links_left_out"]:
         caption += f"; {facts['links_left_out']:,} thin links left out"
+    folded = [
+        _folded(*side) for side in zip(export.trees, (export.left, export.right), strict=True)
+    ]
+    if most_ends(sheet) is not None and any(folded):
+        caption += f"; {folded[0]:,} and {folded[1]:,} leaves are folded into ends"
     moved = {(left, right) for left, right in (move["ends"] for move in export.moved)}
     left, right = map(_named, export.trees, (export.left, export.right))
     return picture.svg(

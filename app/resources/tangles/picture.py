@@ -14,13 +14,26 @@ from typing import Any
 import numpy as np
 
 from app.pictures.labels import spaced
-from app.pictures.lettering import SMALL, clip, readable, shortened, smallest_font, unit_of, width
+from app.pictures.lettering import (
+    SMALL,
+    readable,
+    shortened,
+    smallest_font,
+    unit_of,
+    width,
+    wrapped,
+)
 from app.pictures.marks import Marks, number, page, points
 from app.pictures.palette import Style
 
 _CLUSTERS = 8
 _STEPS = 12
 """Widths of links."""
+_SPACING = 1.2
+"""From end to end, in sizes of their names."""
+_LINE = 14
+"""From line to line of the caption, in units."""
+_MOST_LINES = 4
 
 Node = dict[str, Any]
 """As of `models.tree.window.scene`."""
@@ -60,9 +73,10 @@ def svg(
         marks.heading(title, px, head, unit)
     tips = [_tips(facing.left), _tips(facing.right)]
     most = 13 * unit if font is None else font
-    foot = 32 * unit
+    lines_below = wrapped(facing.caption, SMALL * unit, 0.96 * px)
+    foot = (18 + _LINE * len(lines_below)) * unit
     longest = max(map(len, tips))
-    body = 1.2 * most * longest if height is None else max(height - head - foot, 0.2 * height)
+    body = _SPACING * most * longest if height is None else max(height - head - foot, 0.2 * height)
     body = max(body, 90 * unit) if height is None else body
     size = max(smallest_font(font), min(most, 0.84 * body / longest))
     names = [[shortened(_name(node), size, 0.2 * px) for node in side] for side in tips]
@@ -101,10 +115,21 @@ def svg(
     thickest = min(9 * unit, 0.6 * body / longest)
     lines = _links(facing, ends, colour, begin, end, thickest, style.ink)
     tall = head + body + foot
-    caption = clip(facing.caption, SMALL * unit, 0.96 * px)
-    marks.text(px / 2, tall - 12 * unit, caption, SMALL * unit, colour=style.faint, anchor="middle")
+    for line, text in enumerate(reversed(lines_below)):
+        low = tall - (12 + _LINE * line) * unit
+        marks.text(px / 2, low, text, SMALL * unit, colour=style.faint, anchor="middle")
     described = f"{(title or 'Two trees')[:200]}, {len(tips[0]):,} and {len(tips[1]):,} ends"
     return page(px, tall, described, style, (*lines, *marks.write()))
+
+
+def ends_within(height: float, px: float, font: float | None) -> int:
+    """The most ends of a side with which a picture without a height is at most so high, in pixels;
+    at least two."""
+    unit = unit_of(px, font)
+    most = 13 * unit if font is None else font
+    around = (46 + 18 + _LINE * _MOST_LINES) * unit
+    ends = int((height - around) / (_SPACING * most))
+    return max(2, ends)
 
 
 def _tips(nodes: Sequence[Node]) -> list[Node]:

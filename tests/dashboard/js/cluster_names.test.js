@@ -81,3 +81,15 @@ test("leaves that are called by the number of their row have no name; classes wi
   for (let slot = 0; slot < store.n; slot += 1) store.size[slot] = 10 * store.leaves[slot];
   assert.equal(calledName(store, store.slot(0)), "0, 1, 2, …");
 });
+
+test("clusters that nobody named have what the service calls them, not their number", () => {
+  const store = storeOf([null, 4, ["0", 0], ["1", 0]]);
+  const [root, first, second] = [0, 1, 2].map((id) => ({
+    ...{ id, parent: id ? 0 : null, size: id ? 3 : 6, n_leaves: id ? 1 : 2, height: id ? 0 : 1 },
+    ...{ points_before: id === 2 ? 3 : 0, hidden: 0, x: 0, y: 0, folded: false },
+    ...(id ? { name: String(id - 1), called: `${id === 1 ? "high" : "low"} Mg` } : { name: null }),
+  }));
+  store.graft({ root: 0, max_nodes: 9, nodes: [root, first, second] });
+  assert.deepEqual(named(store, 2), ["high Mg", "low Mg"]);
+  assert.equal(store.isDescribed, true);
+});

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 from models.errors import UsageError
 from models.node_names.by_input import NamingTerms
-from models.node_names.evidence import LEAST_EFFECT, evidence
+from models.node_names.differences import LEAST_EFFECT
+from models.node_names.evidence import evidence
 from models.tree.build import from_merges
 from models.tree.tree import Tree
 from tests.models.consensus.sets_kit import random_tree, sets

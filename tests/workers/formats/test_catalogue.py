@@ -67,7 +67,7 @@ def test_a_declared_type_must_agree_with_the_bytes(actual: str, tmp_path: Path) 
         else:
             error = refused(format_of, media_type, head)
             assert error.code == "unsupported-format"
-            assert media_type in error.detail
+            assert declared in error.detail
             assert actual in error.detail
 
 

@@ -74,7 +74,12 @@ export async function mount(root, { params }) {
       },
     ]),
   );
-  const inputs = inputsForm(roles, { values, datasets, onchange: () => metricBoxes.draw() });
+  const inputs = inputsForm(roles, {
+    values,
+    datasets,
+    files: { signal },
+    onchange: () => metricBoxes.draw(),
+  });
   const truth = select([["", "–"], ...trees.items.map(idAndName)], {
     onchange: () => metricBoxes.draw(),
   });

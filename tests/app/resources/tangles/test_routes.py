@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from app.resources.tangles import forms as tangles
 from tests.app.conftest import Working, problem_of
+from tests.app.pictures.tree_kit import texts
 from tests.app.tree_kit import UNKNOWN, get, post, rows_tree
 
 
@@ -91,6 +93,25 @@ def test_folded_ends_and_few_links(working: Working, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(tangles, "MOST_LINKS", 1)
     body = get(working, left, f"/tangle?other={right['id']}&max_nodes=3").json()
     assert (len(body["links"]), body["links_left_out"], body["points_left_out"]) == (1, 1, 4)
+
+
+def test_a_figure_without_a_height_fits_a_page_and_names_what_is_folded(working: Working) -> None:
+    names = [f"leaf{at}" for at in range(100)]
+    text = "(" * 99 + names[0] + "".join(f",{name})" for name in names[1:]) + ";"
+    one = post(working, text)
+    path = f"/tangle.svg?other={one['id']}&width_mm=85"
+    picture = get(working, one, path).text
+    high = float(re.search(r'height="([\d.]+)mm"', picture)[1])  # type: ignore[index]
+    assert 200 < high <= 230
+    written = texts(picture)
+    folded = sum(name not in written for name in names)
+    caption = " ".join(text for text in written if "entanglement" in text or "leaves are" in text)
+    assert f"{folded} and {folded} leaves are folded into ends" in caption
+    narrow = get(working, one, f"/tangle.svg?other={one['id']}&width_mm=20")
+    assert narrow.status_code == 422
+    assert "no room for words of 7 points; at least 24.7 mm" in narrow.text
+    # Whoever chooses a height has all ends.
+    assert "folded into" not in get(working, one, f"{path}&height_mm=500").text
 
 
 def test_a_root_with_too_many_children_is_folded(working: Working) -> None:

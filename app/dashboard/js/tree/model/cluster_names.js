@@ -74,7 +74,10 @@ function namesOf(clusters, store) {
     const isGiven = isNamed || (slot !== NONE && store.leaves[slot] > 1);
     return isGiven && name ? eachIsolated(name) : null;
   });
-  const names = clusters.map(({ node }, at) => given[at] || largestLeaves(store, store.slot(node)));
+  const names = clusters.map(({ node }, at) => {
+    const slot = store.slot(node);
+    return given[at] || (slot !== NONE && store.called[slot]) || largestLeaves(store, slot);
+  });
   const isNumbered = names.slice(0, LISTED).some((name) => !name);
   /** @type {Names} */
   const found = { names: new Map(), numbered: new Map() };

@@ -6,6 +6,13 @@
 const START = 1024;
 export const NONE = -1;
 
+/**
+ * The name of a node: a cluster that nobody named has what it is called, not its number.
+ *
+ * @param {View["nodes"][number]} node
+ */
+const nameOf = ({ name, called, n_leaves: leaves }) => (leaves === 1 && called) || name;
+
 /** Nodes by slot: `n` of them, in columns that are longer. */
 export class Store {
   n = 0;
@@ -24,6 +31,8 @@ export class Store {
   called = [];
   /** @type {(string | null)[]} Its most frequent label and that label's share: "dog 97%". */
   common = [];
+  /** Whether clusters that nobody named are called by their features. */
+  isDescribed = false;
   /** @type {Map<number, string>} "Cluster 3" by id, where the clusters of the cut have no names. */
   numbered = new Map();
   /** @type {(string | null)[]} That an edition gives it. */
@@ -133,8 +142,9 @@ export class Store {
       this.leaves[slot] = node.n_leaves;
       this.before[slot] = node.points_before;
       this.height[slot] = node.height;
-      this.name[slot] = node.name;
+      this.name[slot] = nameOf(node);
       this.called[slot] = node.called ?? null;
+      this.isDescribed ||= node.n_leaves === 1 && /^(high|low) /.test(node.called ?? "");
       this.colour[slot] = node.colour ?? null;
       if (node.collapsed) this.collapsed.add(node.id);
       if (node.noise) this.noise.add(node.id);
@@ -194,7 +204,7 @@ export class Store {
     for (const node of view.nodes) {
       const slot = this.slot(node.id);
       if (slot === NONE) continue;
-      this.name[slot] = node.name;
+      this.name[slot] = nameOf(node);
       this.called[slot] = node.called ?? null;
     }
   }
@@ -265,6 +275,7 @@ export class Store {
     kept.low = this.low;
     kept.collapsed = this.collapsed;
     kept.noise = this.noise;
+    kept.isDescribed = this.isDescribed;
     kept.grafts = this.grafts.filter((graft) => kept.has(graft.root) && !cut.has(graft.root));
     return kept;
   }

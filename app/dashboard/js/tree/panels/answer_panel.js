@@ -70,6 +70,9 @@ export function answerPanel(view, { onchoose, oncut, onpanel }) {
     /** @type {(Part[] | null)[]} */
     const sentences = [
       level === undefined ? null : groupsSentence(level, cut, names),
+      store.isDescribed
+        ? ["Clusters are called by the features in which they differ most from their siblings."]
+        : null,
       pairs ? confusionsSentence(pairs) : null,
       apartSentence(store),
       trustSentence(support, promise ?? null, isCalibrated ?? false),

@@ -35,6 +35,11 @@ const FILES = [
   [".pdf", "Picture (PDF)"],
 ];
 
+/** The picture is drawn as wide as its place, px, and its labels are as large as the tree's, pt. */
+const LEAST_PX = 280;
+const PX_PER_MM = 96 / 25.4;
+const PICTURE_PT = 8.5;
+
 /**
  * The panel, hidden until `start`.
  *
@@ -115,8 +120,10 @@ export function driftPanel(view, { onchoose, form, onknown = () => {} }) {
     picture.hidden = !drift?.result?.n_moves;
     if (!drift || picture.hidden) return;
     const { theme } = document.documentElement.dataset;
+    const width = Math.max(LEAST_PX, picture.clientWidth) / PX_PER_MM;
     try {
-      const path = `${drifts.pathOf(drift.id)}.svg?theme=${theme}`;
+      const size = `width_mm=${width.toFixed(1)}&font_pt=${PICTURE_PT}&fonts=none`;
+      const path = `${drifts.pathOf(drift.id)}.svg?${size}&theme=${theme}`;
       const image = await fetchedImage(path, { alt: PICTURE }, signal);
       if (current() === drift) replace(picture, image);
     } catch (error) {
@@ -183,7 +190,9 @@ function moveTable(moves, onchoose) {
     { label: "What it is", cell: (move) => bdi(shareText(move)) },
     { label: "p", numeric: true, cell: ({ p_value: p }) => pText(p), sort: ({ p_value: p }) => p },
   ];
-  return table({ caption: "What moved, the surest first", columns, rows: moves });
+  const list = table({ caption: "What moved, the surest first", columns, rows: moves });
+  list.classList.add("folds");
+  return list;
 }
 
 const NONE =

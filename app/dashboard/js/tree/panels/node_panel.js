@@ -62,6 +62,7 @@ const LONGEST_TITLE = 80;
 const LONGEST_LINK = 36;
 /** The panel is in view if as much of it is, px. */
 const LEAST_SHOWN = 160;
+const NUMBER = /^\d+$/;
 /** The distance from the top of the column that scrolls, px. */
 const INSET = 2;
 
@@ -122,6 +123,13 @@ export function nodePanel(
   let request = null;
 
   const labels = () => (byLabels(view.look) ? view.look.color : null);
+  /**
+   * A node's name; not the number of a cluster that is called otherwise.
+   *
+   * @param {{ id: number, name: string | null }} node
+   */
+  const nameOf = ({ id, name }) =>
+    NUMBER.test(name ?? "") && view.calledOf(id) !== name ? null : name;
 
   /**
    * @param {number | null} id
@@ -198,8 +206,8 @@ export function nodePanel(
       el(
         "h3",
         { class: "node-name" },
-        node.name
-          ? bdi(node.name)
+        nameOf(node)
+          ? bdi(node.name ?? "")
           : node.parent === null
             ? "Root"
             : titleWithout(view.calledOf(node.id), node.id),
@@ -305,8 +313,8 @@ export function nodePanel(
         onpointerenter: () => view.mark([target.id]),
         onpointerleave: () => view.mark(null),
       },
-      target.name
-        ? bdi(target.name)
+      nameOf(target)
+        ? bdi(target.name ?? "")
         : target.id === 0
           ? "root"
           : bdi(

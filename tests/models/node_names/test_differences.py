@@ -1,0 +1,89 @@
+"""Clusters called by the features in which they differ from their siblings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from models.inputs.rows import ArrayRows
+from models.node_names.differences import described, distinctive_features
+from models.tree.build import from_parents, from_partition
+from models.tree.cluster_names import called, cluster_names
+from models.tree.tree import Tree
+from models.tree.window import fold
+
+NAMES = ["length", "width", "weight"]
+
+
+@pytest.fixture(scope="module")
+def points() -> tuple[Tree, np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(0)
+    cluster = np.repeat([0, 1, 2], [30, 20, 10])
+    features = rng.normal(size=(60, 3)) + 1e6
+    features[cluster == 0, 0] += 9
+    features[cluster == 2, 1] -= 9
+    return from_partition(cluster, 3), features
+
+
+def test_effects_are_those_of_the_definition(points: tuple[Tree, np.ndarray[Any, Any]]) -> None:
+    tree, features = points
+    found = distinctive_features(tree, features)
+    for node in (1, 2, 3):
+        own = features[tree.leaf_of_point == node]
+        rest = features[tree.leaf_of_point != node]
+        within = (((own - own.mean(0)) ** 2).sum(0) + ((rest - rest.mean(0)) ** 2).sum(0)) / 60
+        effect = (own.mean(0) - rest.mean(0)) / np.sqrt(within + features.var(0) / 4)
+        order = [at for at in np.argsort(-abs(effect)).tolist() if abs(effect[at]) >= 0.5]
+        assert [at for at, _ in found[node]] == order
+        assert [by for _, by in found[node]] == pytest.approx(effect[order], rel=1e-6)
+    assert 0 not in found
+    small = features - 1e6
+    dense = distinctive_features(tree, small)
+    for same in (ArrayRows(small), sp.csr_array(small)):
+        for node, own in distinctive_features(tree, same).items():
+            assert np.array(own) == pytest.approx(np.array(dense[node]))
+
+
+def test_clusters_are_called_by_their_features(points: tuple[Tree, np.ndarray[Any, Any]]) -> None:
+    tree, features = points
+    named = described(tree, features, NAMES)
+    # Files have the numbers, words the features.
+    assert named.name.tolist() == [None, "0", "1", "2"]
+    names = cluster_names(named, [1, 2, 3])
+    assert names[:2] == ["high length, high width", "low length, high width"]
+    assert names[2] == "low width, low length, low weight"
+    part = fold(named, max_nodes=10)
+    assert called(named, part.node, part.n_leaves) == ["Clusters 0, 1, 2", *names]
+
+
+def test_without_names_of_features_numbers_say_what_they_are() -> None:
+    #        0
+    #      /   \
+    #     1     2
+    #    / \   / \
+    #   3   4 5   6
+    leaf = np.repeat([3, 4, 5, 6], [2, 3, 4, 5])
+    tree = from_parents([-1, 0, 0, 1, 1, 2, 2], [2, 1, 1, 0, 0, 0, 0], [None] * 3 + [*"0123"], leaf)
+    named = described(tree, None, None)
+    assert cluster_names(named, [1, 2]) == ["Clusters 1, 0", "Clusters 3, 2"]
+    assert cluster_names(named, [6]) == ["Cluster 3"]
+
+
+def test_siblings_alike_have_their_points_in_brackets() -> None:
+    cluster = np.repeat([0, 1, 2, 3], [8, 4, 8, 4])
+    features = np.repeat([[5.0], [5.0], [0.0], [0.0]], [8, 4, 8, 4], axis=0)
+    named = described(from_partition(cluster, 4), features, ["length"])
+    assert cluster_names(named, [1, 2, 3, 4]) == [
+        *("high length (8)", "high length (4)"),
+        *("low length (8)", "low length (4)"),
+    ]
+
+
+def test_names_that_were_given_and_rows_stay() -> None:
+    tree = from_partition([0, 0, 1], 2, names=["cat", "dog"])
+    assert described(tree, np.ones((3, 1)), ["x"]) is tree
+    rows = from_partition([0, 1], 2)
+    assert described(rows, np.ones((2, 1)), ["x"]) is rows
