@@ -4,7 +4,7 @@ Start with `main`: it puts the application together. A request passes `http`, re
 in `resources`, and becomes a job by `creation` or is answered in one of the resource's forms.
 
 - `main`: `create_app`, the ASGI application.
-- `cli`, `commands`, `serve`, `prefork`, `demo`: the command `umbel`; what the API is forked from.
+- `cli`, `commands`, `serve`, `demo`: the command `umbel`, with those for operators.
 - `settings`: settings of the service, from the environment.
 - `resources`: a folder for each resource: its routes, schemas, forms and picture.
 - `creation`: one way to make a thing, for all resources.

@@ -99,7 +99,7 @@ class ApiProcesses:
         self._metrics = tempfile.mkdtemp(prefix="umbel-metrics-") if n_processes > 1 else None
         fd = listener.fileno()
         self._prefork = Prefork(
-            "app.prefork",
+            "app.http.prefork",
             ("--listener", str(fd)),
             lambda: template.without_secrets(self._environment()),
             [fd],

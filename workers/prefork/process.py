@@ -2,7 +2,7 @@
 
 It holds no credentials: a fork gets its environment from its keeper, after it has forked the
 template of its children. Its forks belong to the keeper, so they outlive it. What is here of forks
-in general is also used by `app.prefork`.
+in general is also used by `app.http.prefork`.
 """
 
 from __future__ import annotations

@@ -15,7 +15,6 @@ from functools import partial
 from importlib import import_module
 from typing import NoReturn
 
-from app import cli
 from app.http.heap import return_what_is_freed
 from workers.child import template
 from workers.child.confinement import close_memory
@@ -30,7 +29,7 @@ from workers.prefork.process import (
 )
 
 _API = "import umbel.floors; from app.cli import main; main()"
-_NEEDED = ("app.http.server", "app.main")
+_NEEDED = ("app.cli", "app.http.server", "app.main")
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -68,5 +67,5 @@ def _serve(listener: int, orders: socket.socket) -> NoReturn:
     arguments, environment = ordered(orders)
     os.environ.clear()
     os.environ.update(environment)
-    cli.main(arguments)
+    import_module("app.cli").main(arguments)
     os._exit(0)
