@@ -248,9 +248,9 @@ class _LocalService:
         while not self._stop_requests:
             # One worker and one API have the machine to themselves until both are ready.
             one = not self._ready.is_set()
-            kept = self._apis.kept[: 1 if one else None]
-            pause = min(process.keep() for process in [self._kept_valkey, *kept] if process)
-            pause = min(pause, self._workers.keep(one=one))
+            pause = min(self._apis.keep(one=one), self._workers.keep(one=one))
+            if self._kept_valkey is not None:
+                pause = min(pause, self._kept_valkey.keep())
             if self._foreign.is_set():
                 print(
                     f"Another service answers at {self.url}; choose another --port.",
@@ -261,7 +261,7 @@ class _LocalService:
                 print("The API does not start; see its messages above.", file=sys.stderr)
                 return 1
             valkey = None if self._valkey is None else self._valkey.process
-            self._workers.reap([valkey, *(api.process for api in kept)])
+            self._workers.reap([valkey, *self._apis.running])
             if not self._stop_requests:
                 self._wakeup.wait(pause)
         return 0

@@ -2,7 +2,7 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `processes`, `heap`, `connections`, `addresses`: servers behind one port or a proxy.
+- `server`, `processes`, `prefork`, `heap`, `connections`, `addresses`: servers behind one port.
 - `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`;
   `sign_in`: people of an issuer (OIDC).
 - `reached`: what a limited key may name; `aliased`: aliases in the place of ids.

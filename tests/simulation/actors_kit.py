@@ -218,7 +218,7 @@ class Actors:
         """Work without faults until everything is done; False if that takes too long."""
         assembly = self._assembly()
         ledger = assembly.ledger
-        for _ in range(80):
+        for number in range(24):
             # A pause whose request got no answer may arrive late; the operator sees it in the list.
             for pause in ledger.pauses.all():
                 ledger.pauses.remove(pause.scope, pause.name)
@@ -232,5 +232,5 @@ class Actors:
                 self._works.send(assembly)
             if done():
                 return True
-            self._world.leap(7.0)
+            self._world.leap(min(7.0 * 2**number, 30.0))
         return False

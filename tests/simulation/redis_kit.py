@@ -5,19 +5,21 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import redis
 from redis.client import EMPTY_RESPONSE, Pipeline
 
 from tests.simulation.wire_kit import Wire
-from tests.simulation.world_kit import World
+from tests.simulation.world_kit import START
 from workers.stores.redis import client as client_module
 
 TIME = "local time = redis.call('TIME')"
-CLOCK = "local time = redis.call('HMGET', P .. 'clock', 's', 'us')"
+CLOCK = "local time = { KEYS[1], KEYS[2] }"
+"""No script has keys; seconds and microseconds of the clock go in their place."""
 
 _EXPIRE = """
 local most = tonumber(ARGV[2])
@@ -27,6 +29,15 @@ for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '*')) do
     if left <= most then redis.call('DEL', key) else redis.call('PEXPIRE', key, left - most) end
   end
 end
+"""
+
+_RECORDS = """
+local found = {}
+for _, key in ipairs(redis.call('KEYS', ARGV[1] .. 'job:*')) do
+  found[#found + 1] = key
+  found[#found + 1] = redis.call('HGETALL', key)
+end
+return found
 """
 
 Changed = Callable[[str, tuple[Any, ...], Any], None]
@@ -40,7 +51,6 @@ class Clocked:
     """
 
     def __init__(self, url: str, prefix: str, alter: dict[str, tuple[str, str]]) -> None:
-        self.plain = redis.Redis.from_url(url, decode_responses=True, single_connection_client=True)
         self.wire = Wire(url)
         self.url = url
         self.prefix = prefix
@@ -50,16 +60,18 @@ class Clocked:
         self.source = cache(self._source)
         """Takes the place of `client.source`."""
         self._original = client_module.source.__wrapped__
-        self._expire = str(self.plain.script_load(_EXPIRE))
-        self._template = SimulatedRedis(connection_pool=self.plain.connection_pool)
+        self._template = SimulatedRedis.from_url(url, decode_responses=True)
+        self.plain = self.client(_AtOnce(), lambda *_: None)
+        """A client that no fault touches."""
+        self._expire = self._load(_EXPIRE)
+        self._records = self._load(_RECORDS)
         # A script that is not there yet takes further calls, so that a first schedule would differ.
         for path in Path(client_module.__file__).with_name("lua").glob("*.lua"):
             if path.stem != "shared":
-                self.plain.script_load(self.source(path.stem))
+                self._load(self.source(path.stem))
 
     def close(self) -> None:
         self.wire.close()
-        self.plain.close()
 
     def _source(self, name: str) -> str:
         """The script `name`, by the simulated clock."""
@@ -73,44 +85,80 @@ class Clocked:
         self.scripts[self.sha(text)] = name
         return text
 
-    def client(self, world: World, changed: Changed) -> SimulatedRedis:
+    def client(self, world: Caller, changed: Changed) -> SimulatedRedis:
         """A client of the world, over the one connection that all share: a call is done before
         another one begins."""
         client = copy.copy(self._template)
         client.world, client.clocked, client.changed = world, self, changed
         return client
 
-    def clock(self, world: World) -> tuple[str | int, ...]:
-        """The command that sets the clock."""
-        moment = world.now()
-        key, seconds = f"{self.prefix}clock", int(moment.timestamp())
-        return "HSET", key, "s", seconds, "us", moment.microsecond
-
     def expire(self, seconds: float) -> None:
         """Take so much time off every key that ends by itself."""
-        [reply] = self.wire.ask(("EVALSHA", self._expire, 0, self.prefix, int(seconds * 1000)))
+        self._run(self._expire, int(seconds * 1000))
+
+    def records(self) -> dict[str, dict[str, str]]:
+        """The fields of the record of each job."""
+        found, start = self._run(self._records), len(f"{self.prefix}job:")
+        return {
+            key[start:]: dict(zip(row[::2], row[1::2], strict=True))
+            for key, row in zip(found[::2], found[1::2], strict=True)
+        }
+
+    def _load(self, text: str) -> str:
+        [sha] = self.wire.ask(("SCRIPT", "LOAD", text))
+        return str(sha)
+
+    def _run(self, sha: str, *arguments: int) -> Any:
+        [reply] = self.wire.ask(("EVALSHA", sha, 0, self.prefix, *arguments))
         if isinstance(reply, Exception):
             raise reply
+        return reply
+
+
+class Caller(Protocol):
+    """What makes calls, and has a clock: a `World`."""
+
+    def now(self) -> datetime: ...
+
+    def call(self, label: str, do: Callable[[], Any], refusal: Callable[[], Exception]) -> Any: ...
+
+
+class _AtOnce:
+    """Makes each call at once."""
+
+    def now(self) -> datetime:
+        return START
+
+    def call(self, label: str, do: Callable[[], Any], refusal: Callable[[], Exception]) -> Any:
+        return do()
 
 
 class SimulatedRedis(redis.Redis):
     """A client of which each command, script or pipeline is one step of the world."""
 
-    world: World
+    world: Caller
     clocked: Clocked
     changed: Changed
 
     def execute_command(self, *args: Any, **options: Any) -> Any:
-        def run() -> Any:
-            # Scripts alone read the clock; it goes before them in the same message.
-            before = [self.clocked.clock(self.world)] if args[0] == "EVALSHA" else []
-            reply = self.clocked.wire.ask(*before, args)[-1]
+        if args[0] != "EVALSHA":
+
+            def run() -> Any:
+                [reply] = self.clocked.wire.ask(args)
+                return _answer(self.response_callbacks, args, options, reply)
+
+            return self.world.call(f"redis {args[0]} {args[1] if args[1:] else ''}", run, _refusal)
+        name = self.clocked.scripts.get(args[1], "?")
+
+        def run_script() -> Any:
+            clock = self.time()
+            [reply] = self.clocked.wire.ask((*args[:2], 2, *clock, *args[3:]))
             answer = _answer(self.response_callbacks, args, options, reply)
-            if args[0] == "EVALSHA":
-                self.changed(self.clocked.scripts.get(args[1], ""), args[4:], answer)
+            self.changed(name, args[4:], answer)
             return answer
 
-        return self.world.call(self._label(args), run, _refusal)
+        subject = args[4] if len(args) > 4 else ""
+        return self.world.call(f"redis {name} {subject}", run_script, _refusal)
 
     def register_script(self, script: Any) -> Any:
         """All scripts are there already."""
@@ -126,17 +174,11 @@ class SimulatedRedis(redis.Redis):
         pipe.world, pipe.wire = self.world, self.clocked.wire
         return pipe
 
-    def _label(self, args: tuple[Any, ...]) -> str:
-        if args[0] == "EVALSHA":
-            subject = args[4] if len(args) > 4 else ""
-            return f"redis {self.clocked.scripts.get(args[1], '?')} {subject}"
-        return f"redis {' '.join(map(str, args[:2]))}"
-
 
 class _Pipeline(Pipeline):
     """Nothing comes between its commands, since a reply is awaited before another call begins."""
 
-    world: World
+    world: Caller
     wire: Wire
 
     def execute(self, raise_on_error: bool = True) -> Any:
@@ -158,6 +200,10 @@ def _answer(callbacks: Any, args: Sequence[Any], options: dict[str, Any], reply:
         if EMPTY_RESPONSE in options:
             return options[EMPTY_RESPONSE]
         raise reply
+    if args[0] == "INFO":
+        # Its run id is all that is read, and it has two hundred lines.
+        place = reply.index("run_id:")
+        reply = reply[place : reply.index("\n", place)]
     options.pop(EMPTY_RESPONSE, None)
     options.pop("keys", None)
     callback = callbacks.get(args[0])

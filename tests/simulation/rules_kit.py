@@ -8,9 +8,8 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any, cast
 
-import redis
-
 from tests.simulation.actors_kit import Known
+from tests.simulation.redis_kit import Clocked
 from tests.simulation.store_kit import MemoryBlobs
 from tests.simulation.world_kit import Broken, World
 from workers.model import ENDED, End
@@ -18,20 +17,19 @@ from workers.stores.objects import layout
 
 
 class Rules:
-    """Watches the store and the scripts. plain : a client that no fault touches."""
+    """Watches the store and the scripts."""
 
     def __init__(
         self,
         world: World,
         blobs: MemoryBlobs,
-        plain: redis.Redis,
-        prefix: str,
+        clocked: Clocked,
         lease_s: float,
         known: Known,
     ) -> None:
         self._known = known
-        self._world, self._blobs, self._plain = world, blobs, plain
-        self._prefix = prefix
+        self._world, self._blobs = world, blobs
+        self._clocked, self._plain, self._prefix = clocked, clocked.plain, clocked.prefix
         self._lease_s = lease_s
         self._leases: dict[str, tuple[str, float]] = {}
         self._ends: dict[str, bytes] = {}
@@ -116,7 +114,7 @@ class Rules:
 
     def settled(self, known: Known, also: Collection[str] = ()) -> bool:
         """Whether nothing is left to do."""
-        records = self._records()
+        records = self._clocked.records()
         for job, tenant in known.accepted.items():
             if job in known.unsure or job in known.deleted:
                 continue
@@ -135,7 +133,7 @@ class Rules:
 
     def at_the_end(self, known: Known) -> None:
         """Everything accepted has ended once, its record says so, and nothing else is left."""
-        records, objects = self._records(), self._blobs.objects
+        records, objects = self._clocked.records(), self._blobs.objects
         for job, tenant in known.accepted.items():
             end = objects.get(f"jobs/{tenant}/{job}/end.json")
             if job in known.deleted:
@@ -186,15 +184,6 @@ class Rules:
             )
         due = set(plain.zrange(f"{prefix}due", 0, -1)) - records.keys()
         _require(not due, f"due without a record: {due}")
-
-    def _records(self) -> dict[str, dict[str, str]]:
-        start = f"{self._prefix}job:"
-        keys = [str(key) for key in self._plain.keys(f"{start}*")]
-        pipe = self._plain.pipeline(transaction=False)
-        for key in keys:
-            pipe.hgetall(key)
-        rows = cast("list[dict[str, str]]", pipe.execute())
-        return {key[len(start) :]: row for key, row in zip(keys, rows, strict=True)}
 
 
 def _require(holds: bool, sentence: str) -> None:

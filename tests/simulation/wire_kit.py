@@ -17,50 +17,67 @@ class Wire:
         parts = urlsplit(url)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(parts.path)
-        self._replies = self._socket.makefile("rb", buffering=1 << 16)
+        self._read, self._at = b"", 0
         [hello] = self.ask(("HELLO", 3, "AUTH", "default", parts.password))
         if isinstance(hello, Exception):
             raise hello
 
     def ask(self, *commands: Sequence[Any]) -> list[Any]:
         """The reply to each command; an error of one is its reply, and is not raised."""
-        message = bytearray()
+        parts: list[bytes] = []
         for command in commands:
-            message += b"*%d\r\n" % len(command)
+            parts.append(b"*%d\r\n" % len(command))
             for part in command:
                 data = part if isinstance(part, bytes) else str(part).encode()
-                message += b"$%d\r\n%b\r\n" % (len(data), data)
-        self._socket.sendall(message)
+                parts += (b"$%d\r\n" % len(data), data, b"\r\n")
+        self._socket.sendall(b"".join(parts))
         return [self._reply() for _ in commands]
 
     def close(self) -> None:
-        self._replies.close()
         self._socket.close()
 
-    def _reply(self) -> Any:
-        line = self._replies.readline()
-        if not line:
+    def _line(self) -> bytes:
+        """The next line, without its end."""
+        while (end := self._read.find(b"\r\n", self._at)) < 0:
+            self._more()
+        line = self._read[self._at : end]
+        self._at = end + 2
+        return line
+
+    def _text(self, size: int) -> str:
+        while len(self._read) < self._at + size + 2:
+            self._more()
+        text = self._read[self._at : self._at + size].decode()
+        self._at += size + 2
+        return text
+
+    def _more(self) -> None:
+        data = self._socket.recv(1 << 16)
+        if not data:
             raise redis.ConnectionError("Valkey has gone")
-        kind, rest = line[:1], line[1:-2]
-        if kind == b"$":
-            size = int(rest)
-            return None if size < 0 else self._replies.read(size + 2)[:-2].decode()
-        if kind == b":":
+        self._read, self._at = self._read[self._at :] + data, 0
+
+    def _reply(self) -> Any:
+        line = self._line()
+        kind, rest = line[0], line[1:]
+        if kind == 36:  # $
+            return self._text(int(rest)) if rest != b"-1" else None
+        if kind == 58:  # :
             return int(rest)
-        if kind == b"+":
+        if kind == 43:  # +
             return rest.decode()
-        if kind in (b"*", b"~", b">"):
+        if kind in b"*~>":
             return [self._reply() for _ in range(int(rest))]
-        if kind == b"%":
-            return {self._reply(): self._reply() for _ in range(int(rest))}
-        if kind == b"=":
-            return self._replies.read(int(rest) + 2)[4:-2].decode()
-        if kind == b"-":
-            return redis.ResponseError(rest.decode())
-        if kind == b",":
-            return float(rest)
-        if kind == b"#":
-            return rest == b"t"
-        if kind == b"_":
+        if kind == 95:  # _
             return None
+        if kind == 37:  # %
+            return {self._reply(): self._reply() for _ in range(int(rest))}
+        if kind == 61:  # =
+            return self._text(int(rest))[4:]
+        if kind == 45:  # -
+            return redis.ResponseError(rest.decode())
+        if kind == 44:  # ,
+            return float(rest)
+        if kind == 35:  # #
+            return rest == b"t"
         raise ValueError(f"an unknown reply: {line!r}")

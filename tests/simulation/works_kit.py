@@ -356,7 +356,7 @@ class Works:
 
     def forget(self, assembly: Assembly) -> None:
         """Uploads that were never completed go. No part of others is left, unless it came late."""
-        late = any(line.endswith((": late", ": twice")) for line in self._world.log)
+        late = any(line.endswith((": late", ": twice")) for line in self._world.faulty)
         for key in () if late else assembly.blobs.keys("uploads/"):
             own, rest = key.split("/")[2:4]
             if own in self.beside.completed and rest in ("parts", "bytes"):
@@ -368,7 +368,8 @@ class Works:
     def no_pieces(self, objects: dict[str, bytes]) -> None:
         """Sweeps have removed what helpers stored, unless it came late."""
         late = any(
-            "pieces/" in line and line.endswith((": late", ": twice")) for line in self._world.log
+            "pieces/" in line and line.endswith((": late", ": twice"))
+            for line in self._world.faulty
         )
         for key in () if late else objects:
             if key.startswith("pieces/"):

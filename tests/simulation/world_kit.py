@@ -68,15 +68,17 @@ class World:
     """The clock, the processes, and the calls in flight.
 
     faults : share of the calls that go wrong. lands : how probable it is that a late call arrives
-        at a step. on_crash : called with the process that ended.
+        at a step. on_crash : called with the process that ended. faulty : the calls that went
+        wrong, and how.
     """
 
     def __init__(self, decisions: Decisions, faults: float, lands: float = 0.1) -> None:
         self.decisions = decisions
         self.faults = faults
         self._lands = lands
-        self.since_start = timedelta()
-        self.log: list[str] = []
+        self._since_start = 0
+        self._log: list[tuple[int, str, str]] = []
+        self.faulty: list[str] = []
         self.on_crash: Callable[[Process], None] = lambda process: None
         self.on_leap: Callable[[float], None] = lambda seconds: None
         self._hub = getcurrent()
@@ -90,14 +92,19 @@ class World:
         self._processes[process.code] = process
 
     def now(self) -> datetime:
-        return START + self.since_start
+        return START + timedelta(microseconds=self._since_start)
 
     def monotonic(self) -> float:
-        return self.since_start.total_seconds()
+        return self._since_start / 1e6
+
+    @property
+    def log(self) -> list[str]:
+        """What was done: when, by whom."""
+        return [f"{at / 1e6:9.3f} {who:10} {text}" for at, who, text in self._log]
 
     def leap(self, seconds: float) -> None:
         """Move the clock."""
-        self.since_start += timedelta(seconds=seconds)
+        self._since_start += round(seconds * 1e6)
         self.on_leap(seconds)
 
     def run(self) -> None:
@@ -131,7 +138,10 @@ class World:
 
     def pause(self) -> None:
         """Let the others go on."""
-        self._turn("waits")
+        process = self._processes.get(getcurrent())
+        if process is not None:
+            self._hub.switch()
+            self._note(process, "waits")
 
     def call(self, label: str, do: Callable[[], T], refusal: Callable[[], Exception]) -> T:
         """The result of one call of Redis or the store, if all goes well."""
@@ -143,10 +153,12 @@ class World:
                 raise GreenletExit
             self._note(None, label)
             return do()
-        self._turn(label)
+        self._hub.switch()
+        self._note(process, label)
         fault = self.decisions.seldom(6, self.faults)
         if fault:
-            self._note(process, f"{label}: {OF_FAULT[fault]}")
+            self.faulty.append(f"{label}: {OF_FAULT[fault]}")
+            self._note(process, self.faulty[-1])
         if fault == CRASH_BEFORE:
             self._crash(process)
         if fault == REFUSED:
@@ -163,13 +175,6 @@ class World:
             raise refusal()
         return result
 
-    def _turn(self, label: str) -> None:
-        process = self._processes.get(getcurrent())
-        if process is None:
-            return
-        self._hub.switch()
-        self._note(process, label)
-
     def _crash(self, process: Process) -> None:
         process.crashed = True
         self._hub.switch()
@@ -184,8 +189,7 @@ class World:
             self._note(None, f"{type(error).__name__}")
 
     def _note(self, process: Process | None, text: str) -> None:
-        who = "" if process is None else process.name
-        self.log.append(f"{self.monotonic():9.3f} {who:10} {text}")
+        self._log.append((self._since_start, "" if process is None else process.name, text))
 
 
 _DEAD: Any = greenlet(lambda: None)

@@ -1,10 +1,12 @@
-"""Ports of this machine for servers that cannot choose one by themselves."""
+"""Ports of this machine for servers that cannot choose one by themselves; who serves there."""
 
 from __future__ import annotations
 
 import random
 import socket
 from contextlib import suppress
+
+import psutil
 
 _RANGE = range(15_000, 30_000)
 """Below those that systems give to connections: one of these may be taken again before the server
@@ -21,3 +23,13 @@ def free_ports(count: int) -> list[int]:
             probe.bind(("127.0.0.1", port))
             free.append(port)
     return free
+
+
+def serving(keeper: psutil.Process) -> list[psutil.Process]:
+    """The processes that serve the API, of the one that keeps them."""
+    found = []
+    for process in keeper.children():
+        with suppress(psutil.Error):
+            if "app.cli" in " ".join(process.cmdline()):
+                found.append(process)
+    return found

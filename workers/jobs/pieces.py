@@ -230,9 +230,17 @@ class Pieces:
             accepted = self._report(claim, "done")
         finally:
             if not accepted:
-                with suppress(TransientError):
-                    self._blobs.delete(key)
+                self._withdraw(claim, key)
         return accepted
+
+    def _withdraw(self, claim: PieceClaim, key: str) -> None:
+        """Remove a piece that nobody needs; a sweeper does it where that fails now, also after the
+        attempt has closed its board."""
+        try:
+            self._blobs.delete(key)
+        except TransientError:
+            with suppress(TransientError):
+                self._remember(_AttemptId(claim.request.id, claim.fence, claim.request.tenant))
 
     def give_back(self, claim: PieceClaim, *, spend: bool) -> None:
         """Release the piece to others; with `spend` False this attempt at it does not count."""

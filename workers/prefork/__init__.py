@@ -1,5 +1,5 @@
-"""Workers forked from a process that has loaded what they need.
+"""Workers forked from a process that has loaded what they need; the API uses it as well.
 
 - `process`: that process, and the start of a fork.
-- `keeper`: the other end: whoever keeps the workers starts it, and adopts its forks.
+- `keeper`: the other end: whoever keeps the forks starts it, and adopts them.
 """

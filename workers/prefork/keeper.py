@@ -1,7 +1,7 @@
-"""Workers forked from a process that has loaded what they need, for the process that keeps them.
+"""Processes forked from one that has loaded what they need, for the process that keeps them.
 
-A worker that dies is so replaced in a fraction of a second of computing; from nothing it takes
-seconds. Linux only: elsewhere, and while the process loads or is gone, there is none.
+One that dies is so replaced in a fraction of a second of computing; from nothing it takes seconds.
+Linux only: elsewhere, and while the process loads or is gone, there is none.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from umbel import floors
 from workers import processes
-from workers.child import template
 from workers.prefork.process import COMPLETE, FORK, LATE, READY, REST
 
 _ANSWER_S = 10.0
@@ -72,13 +71,21 @@ class Adopted:
 
 
 class Prefork:
-    """The process that workers are forked from. Not shared between threads.
+    """The process that others are forked from. Not shared between threads.
 
-    threads : that one job may use.
+    module : its `main` gets the options, and `--fd` with the descriptor of its socket.
+    environment : gives its variables. descriptors : that it and its forks inherit.
     """
 
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
+    def __init__(
+        self,
+        module: str,
+        options: Sequence[str],
+        environment: Callable[[], Mapping[str, str]],
+        descriptors: Sequence[int] = (),
+    ) -> None:
+        self._module, self._options = module, tuple(options)
+        self._environment, self._descriptors = environment, tuple(descriptors)
         self._link: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._news = b""
@@ -122,11 +129,10 @@ class Prefork:
         self._link, theirs = socket.socketpair()
         with theirs:
             fd = theirs.fileno()
-            options = ("--fd", str(fd), "--threads", str(self._threads))
             self._process = processes.spawn(
-                floors.command("workers.prefork.process", *options),
-                env=template.without_secrets(os.environ),
-                pass_fds=[fd],
+                floors.command(self._module, "--fd", str(fd), *self._options),
+                env=self._environment(),
+                pass_fds=[fd, *self._descriptors],
             )
         self._news, self._rest_requested = b"", False
         self._started_at = time.monotonic()
@@ -135,7 +141,7 @@ class Prefork:
 
     @property
     def ready(self) -> bool:
-        """Whether workers can be forked now."""
+        """Whether it can fork now."""
         if not self._lives or READY not in self._received():
             return False
         self._n_starts = 0
@@ -152,8 +158,8 @@ class Prefork:
                 self._news += self._link.recv(3, socket.MSG_DONTWAIT)
         return self._news
 
-    def worker(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Adopted | None:
-        """A fork that runs `workers.main` with these arguments; None if there can be none now."""
+    def fork(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Adopted | None:
+        """A fork that runs with these arguments; None if there can be none now."""
         if not self.ready or self._link is None or self._process is None:
             return None
         ours, theirs = socket.socketpair()

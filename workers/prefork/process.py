@@ -1,7 +1,8 @@
 """The process that workers are forked from (Linux): it has loaded what they and their jobs need.
 
 It holds no credentials: a fork gets its environment from its keeper, after it has forked the
-template of its children. Its forks belong to the keeper, so they outlive it.
+template of its children. Its forks belong to the keeper, so they outlive it. What is here of forks
+in general is also used by `app.http.prefork`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import select
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -80,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     gc.freeze()
     gc.enable()
     loading.first(tell=lambda: keeper.sendall(LATE))
-    _require_one_thread()
+    require_one_thread()
     steps = loading.rest()
     keeper.sendall(READY)
     requested = complete = False
@@ -88,25 +90,26 @@ def main(argv: Sequence[str] | None = None) -> None:
         if requested and not complete and not select.select([keeper], [], [], 0.0)[0]:
             if complete := next(steps, "end") == "end":
                 keeper.sendall(COMPLETE)
-            _require_one_thread()
+            require_one_thread()
             continue
         request, descriptors, _, _ = socket.recv_fds(keeper, len(FORK), 1)
         if not request:
             return
         requested = requested or request == REST
         for descriptor in descriptors:
-            _fork(keeper, descriptor, arguments.threads, complete=complete)
+            fork(keeper, descriptor, partial(_work, arguments.threads, complete=complete))
             os.close(descriptor)
 
 
-def _require_one_thread() -> None:
+def require_one_thread() -> None:
     """A fork copies only the forking thread."""
     if len(os.listdir("/proc/self/task")) > 1:
         raise RuntimeError("a module has started a thread")
 
 
-def _fork(keeper: socket.socket, descriptor: int, threads: int, *, complete: bool) -> None:
-    """Fork a worker that is nobody's child, so that its keeper adopts it.
+def fork(keeper: socket.socket, descriptor: int, work: Callable[[socket.socket], NoReturn]) -> None:
+    """Fork a process that is nobody's child, so that its keeper adopts it; it calls `work` with the
+    socket of its order.
 
     Where the system has no room for one, the keeper gets no answer.
     """
@@ -124,7 +127,7 @@ def _fork(keeper: socket.socket, descriptor: int, threads: int, *, complete: boo
         os._exit(1)
     try:
         keeper.close()
-        _work(socket.socket(fileno=descriptor), threads, complete=complete)
+        work(socket.socket(fileno=descriptor))
     except SystemExit as end:
         os._exit(end.code if isinstance(end.code, int) else 1)
     except BaseException:
@@ -134,16 +137,27 @@ def _fork(keeper: socket.socket, descriptor: int, threads: int, *, complete: boo
     os._exit(1)
 
 
-def _work(orders: socket.socket, threads: int, *, complete: bool) -> NoReturn:
-    """Become a worker: see `workers.prefork.keeper.Prefork.worker` for the other end."""
+def _work(threads: int, orders: socket.socket, *, complete: bool) -> NoReturn:
+    """Become a worker."""
     from workers.child import loading
 
     os.setsid()
-    _entitle(_WORKER)
+    entitle(_WORKER)
     with template.started_by(_fork_template):
         # Before this process knows anything that no job may know.
         template.begin(threads, later=not complete)
     loading.show()
+    arguments, environment = ordered(orders)
+    os.environ.update(environment)
+    from workers.main import main
+
+    main(arguments)
+    os._exit(0)
+
+
+def ordered(orders: socket.socket) -> tuple[list[str], dict[str, str]]:
+    """The arguments and the environment that the keeper wants, once this process belongs to it: see
+    `workers.prefork.keeper.Prefork.fork` for the other end."""
     with orders, orders.makefile("rwb") as file:
         order = json.loads(file.readline())
         _await_parent(order["keeper"])
@@ -153,11 +167,7 @@ def _work(orders: socket.socket, threads: int, *, complete: bool) -> NoReturn:
         if not file.readline():
             # The keeper does not wait for it any more.
             os._exit(1)
-    os.environ.update(order["environment"])
-    from workers.main import main
-
-    main(order["arguments"])
-    os._exit(0)
+    return order["arguments"], order["environment"]
 
 
 def _await_parent(keeper: int) -> None:
@@ -183,7 +193,7 @@ def _fork_template(arguments: Sequence[str], descriptors: Sequence[int]) -> int:
                     os.close(int(name))
         # It is held in the process that starts a template.
         forkserver._forkserver._lock = threading.Lock()  # type: ignore[attr-defined]
-        _entitle(_TEMPLATE)
+        entitle(_TEMPLATE)
         exec(arguments[-1], {"__name__": "__main__"})  # noqa: S102
     except SystemExit:
         os._exit(0)
@@ -194,12 +204,12 @@ def _fork_template(arguments: Sequence[str], descriptors: Sequence[int]) -> int:
     os._exit(1)
 
 
-def _entitle(code: str) -> None:
+def entitle(code: str, *arguments: str) -> None:
     """Let lists of processes show that this one runs the code, not what it was started by."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[45]), int(fields[46])
-    arguments = Path("/proc/self/cmdline").read_bytes().split(b"\0")
-    text = b"\0".join([arguments[0], b"-P", b"-c", code.encode()])
+    python = Path("/proc/self/cmdline").read_bytes().split(b"\0")[0]
+    text = b"\0".join([python, b"-P", b"-c", code.encode(), *map(str.encode, arguments)])
     size = end - start
     if start and size > 1:
         ctypes.memmove(start, text[: size - 1].ljust(size, b"\0"), size)

@@ -21,6 +21,7 @@ import pytest
 
 from app.http.processes import KeptProcess, WorkerProcesses
 from tests.app.http.server_kit import free_port
+from tests.workers.ports_kit import serving
 from tests.workers.waiting_kit import until
 from umbel import floors
 from workers import processes
@@ -53,7 +54,7 @@ class Apis:
 
     @property
     def pids(self) -> set[int]:
-        return {child.pid for child in psutil.Process(self.process.pid).children()}
+        return {child.pid for child in serving(psutil.Process(self.process.pid))}
 
     def get(self, path: str) -> httpx.Response:
         """The response over a new connection, which any of the processes may accept."""
@@ -120,6 +121,9 @@ def test_they_serve_one_port_and_end_together(apis: Apis) -> None:
     until(lambda: killed not in apis.pids and len(apis.pids) == 2)
     assert other in apis.pids
     until(apis.alive)
+    # All were forked from a process without credentials, and got theirs over a socket.
+    first = [psutil.Process(pid).environ() for pid in apis.pids]
+    assert not any("UMBEL_REDIS_URL" in environment for environment in first)
     # What the killed one counted is not lost, for counters never fall.
     assert apis.metrics() >= before + 20
 

@@ -168,7 +168,7 @@ async def _check(
 
 
 def _checks() -> dict[str, _Check]:
-    """The checks of this event loop: the one that is `running`, or was last, and the `following`."""
+    """The checks of this event loop: the one that is `running` or was last, and `following`."""
     try:
         return _checks_of_loop.get()
     except LookupError:
