@@ -123,9 +123,9 @@ def complete(
         new_nodes = NewNodes(tree, top, is_new, least_size, max_depth).chosen()
     if new_nodes and given.with_chance:
         share = float((tree.row_node > 0).sum() / (free & ~is_new).sum())
-        done.by_chance = new_by_chance(tree, top, share, least_share, least_size, rng) / share
-        # As many as two standard deviations of a Poisson count above what is expected.
-        if _n_leaves(new_nodes) <= done.by_chance + 2.0 * np.sqrt(done.by_chance):
+        chance = new_by_chance(tree, top, share, least_share, least_size, rng)
+        done.by_chance = _n_leaves(chance) / share
+        if _n_rows(new_nodes) <= _n_rows(chance) / share:
             done.n_as_chance = len(new_nodes)
             new_nodes = []
     names = [*[None] * len(new_nodes), *given.classes]
@@ -150,8 +150,8 @@ def new_by_chance(
     least_share: float,
     least_size: int,
     rng: np.random.Generator,
-) -> int:
-    """New leaves found among labelled rows, of which the share `share` stays labelled: there are
+) -> list[NewNode]:
+    """New nodes found among labelled rows, of which the share `share` stays labelled: there are
     none. Each leaf keeps a row. O(labelled rows^2 r)."""
     labelled = np.flatnonzero(tree.row_node > 0)
     row_node = tree.row_node[labelled]
@@ -160,8 +160,12 @@ def new_by_chance(
     known, _ = replace(tree, row_node=row_node).without(hidden)
     is_new = novel(points[labelled], known.row_node, least_share)
     if not is_new.any():
-        return 0
-    return _n_leaves(NewNodes(known, points[labelled], is_new, least_size, None).chosen())
+        return []
+    return NewNodes(known, points[labelled], is_new, least_size, None).chosen()
+
+
+def _n_rows(new_nodes: Sequence[NewNode]) -> int:
+    return sum(node.rows.size for node in new_nodes if node.above >= 0)
 
 
 def _n_leaves(new_nodes: Sequence[NewNode]) -> int:
