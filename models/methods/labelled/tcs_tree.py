@@ -12,11 +12,16 @@ In the root's space, a row that has few labelled ones among those nearest to it,
 labelled rows (`novelty`), is of no known leaf: a fair share of the known leaves' rows must be
 labelled. Such rows are clustered by Ward's criterion, and of the nested clusters those become new
 nodes that are as large and as wide as known nodes of some level: subtrees from the top down, and
-leaves below them. A new node hangs under the known one that the nearest labelled rows lead to, at a
-height where known nodes have children of as many levels; a cluster that lies about the leaves of
-one known child alone is no new subtree beside it. A known leaf stays a leaf. New nodes are called
-'new 1', 'new 2', ..., those below them 'new 1.1', .... All other rows join known leaves from the
-root down, each node's in its own space.
+leaves below them. They are kept if they are more than are found by chance, among labelled rows
+alone. With `new_classes`, each label that is no node of the hierarchy is a new leaf as well.
+
+A new node hangs under the inner node to which a multinomial logit gives the highest probability:
+it is learned from known nodes hidden at random, by the nearness of means (with `documents`, also of
+words and of names) and by levels. A known leaf stays a leaf. New nodes are called 'new 1', 'new 2',
+..., those below them 'new 1.1', .... All other rows join known leaves from the root down, each
+node's in its own space. Columns of the nodes: `place_probability`; `places`, the likeliest ones;
+`row`, a row that stands for the node; and at up to five nodes `question`, with what its answers add
+to `answers` of the next fit, best first by the expected number of nodes more in the right place.
 
 By default ('auto') the metrics are chosen by validation: some known leaves are held out, the tree
 is completed without them, and the candidate under which most of them are found below the right
@@ -27,11 +32,12 @@ the paths where no hierarchy is given. Rows with an inner node's label stop ther
 name. There is no single transformation, and so none to download.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.1, where this is future work: the ties
-are of the kind proposed there, the discovery is this project's. Cost: a step of learning takes the
-labelled rows of all nodes times their children, and O(D^3) for each node, tens to hundreds of
-times; then the distances of all rows from each other, O(N^2 D), and Ward's tree of new ones; 'auto'
-does all this for five candidates on three splits of at most 2,000 rows. Memory: the labelled rows
-once for each level, and 16 bytes for each row and leaf.
+are of the kind proposed there, the discovery is this project's; places learned from hidden nodes:
+Shen et al., "TaxoExpan" (2020). Cost: a step of learning takes the labelled rows of all nodes times
+their children, and O(D^3) for each node, tens to hundreds of times; then the distances of all rows
+from each other, O(N^2 D), twice at most, and Ward's tree of new ones; places take new nodes times
+all nodes times columns; 'auto' does all this for five candidates on three splits of at most 2,000
+rows. Memory: the labelled rows once for each level, and 16 bytes for each row and leaf.
 
 Measured: CPU time as N^1.4 D^0.2 K^2.1, from 1,000 x 8 and 8 classes to four times each, iterations
 bounded (`python -m bench costs`).
@@ -61,8 +67,18 @@ from models.method import (
     Run,
     Shapes,
 )
-from models.methods.labelled.hierarchy.completion import CompletedTree, complete, place_rows, stored
+from models.methods.labelled.hierarchy.answers import FORMS
+from models.methods.labelled.hierarchy.completion import (
+    NOTHING,
+    CompletedTree,
+    Given,
+    complete,
+    place_rows,
+    stored,
+)
+from models.methods.labelled.hierarchy.hanging import texts_of
 from models.methods.labelled.hierarchy.known_tree import KnownTree, read_known_tree
+from models.methods.labelled.hierarchy.questions import beside_nodes
 from models.methods.labelled.hierarchy.tied_metrics import Anchor, TiedMetrics, fit_metrics
 from models.methods.labelled.hierarchy.validation import (
     FEWEST_LEAVES,
@@ -100,42 +116,47 @@ LEAVES = 80
 class TCSTreeParams(Params):
     regularizer: Literal["auto", "identity", "l2"] = Field(
         "auto",
-        description="What holds the topmost metric: its squared distance from the identity or from "
-        "0 ('l2'), which ends directions that tell no children apart. 'auto': chosen by validation "
-        "on known leaves, doing nothing included.",
+        description="Whether the topmost metric is held near the identity or near 0 ('l2'), which "
+        "ends directions that tell no children apart. 'auto': by validation.",
     )
     gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
         "auto",
-        description="Weight of what holds the metrics, against the sum of log-likelihoods of "
-        "labelled rows over nodes. 'auto': chosen by validation on known leaves.",
+        description="Weight of what holds the metrics against the rows' log-likelihood. "
+        "'auto': by validation.",
     )
     tie: float = Field(
         10.0,
         gt=0,
         le=1e9,
-        description="How much more than 'gamma' the squared distance of a node's metric from its "
-        "parent's weighs.",
+        description="How much more than 'gamma' holds a metric near its parent's.",
     )
     novelty: float = Field(
         0.6,
         ge=0,
         le=1,
-        description="A row may be of a new node where, among the rows nearest to it, the share of "
-        "labelled ones is below this part of what it is for labelled rows. Larger values give more "
-        "new nodes.",
+        description="A row may be new where the share of labelled rows near it is below this part "
+        "of that near labelled rows. Larger: more.",
     )
-    min_size: int = Field(5, ge=1, le=1_000_000, description="Least number of rows of a new node.")
+    min_size: int = Field(5, ge=1, le=1_000_000, description="Fewest rows of a new node.")
     max_depth: int | None = Field(
         None,
         ge=1,
         le=100_000,
-        description="Largest number of edges from the root to a new node. Null: a new node has at "
-        "most as many levels below it as its known siblings.",
+        description="Most edges from the root to a new node; null: no bound.",
     )
     n_components: Annotated[int, Field(ge=1, le=10_000)] | Literal["auto"] | None = Field(
         "auto",
         description="Number of columns that rows are cut to by SVD before all else. "
         f"'auto': {CUT_TO} where there are more than {WIDE}; null: never.",
+    )
+    new_classes: bool = Field(
+        False,
+        description="Place labels outside 'hierarchy' as new classes.",
+    )
+    answers: list[Annotated[str, Field(max_length=10_000)]] = Field(
+        [],
+        max_length=1000,
+        description=f"Answers to an earlier fit's questions: {FORMS}.",
     )
     tol: float = Field(
         1e-4,
@@ -197,6 +218,12 @@ class TCSTree(Method[TCSTreeParams]):
             "tree, or one root over labels without a path.",
         ),
         "names": INPUTS["names"],
+        "documents": Input(
+            required=False,
+            fit_only=True,
+            one_per="row",
+            description="A text for each row: clusters are also compared by words.",
+        ),
     }
     outputs = ("tree", "model")
     placing = "the leaf reached by following, at each node, the child of the likeliest component"
@@ -209,7 +236,7 @@ class TCSTree(Method[TCSTreeParams]):
             return 0
         n_rows, n_columns = shapes["features"]
         kept = n_kept(shapes["features"], params.n_components)
-        per_row = 8 * (3 + LEVELS) * kept + 16 * LEAVES
+        per_row = 8 * (3 + LEVELS) * kept + 16 * LEAVES + 1000 * ("documents" in shapes)
         return n_rows * per_row + 48 * n_columns * kept + 800 * kept**2
 
     def _check(self, data: Data, params: TCSTreeParams) -> None:
@@ -218,11 +245,19 @@ class TCSTree(Method[TCSTreeParams]):
         require_rows(features, 2)
         require_finite(features, "features")
         require_squares(features)
-        read_known_tree(data, features.shape[0])
+        if params.new_classes and "hierarchy" not in data:
+            raise UsageError(
+                "'new_classes' needs the input 'hierarchy': without it all labels are known.",
+                code="wrong-parameter",
+                parameter="new_classes",
+            )
+        read_known_tree(data, features.shape[0], place_new=params.new_classes)
 
     def _fit(self, data: Data, params: TCSTreeParams, run: Run) -> Fitted:
         features = data.matrix("features")
-        tree, warnings = read_known_tree(data, features.shape[0])
+        tree, classes, warnings = read_known_tree(
+            data, features.shape[0], place_new=params.new_classes
+        )
         run.progress(0.02, "preparing")
         preparation, points, notes = prepare(features, params.n_components, params.seed)
         settings = _settings(tree, params)
@@ -242,7 +277,10 @@ class TCSTree(Method[TCSTreeParams]):
                 parameter="gamma",
             )
         within = subprogress(run.progress, 0.75, 0.98)
-        done = _completed(tree, points, spaces, params, within)
+        texts = texts_of(data.names("documents") or []) if "documents" in data else None
+        given = Given(classes, texts, params.answers, with_chance=True)
+        done = _completed(tree, points, spaces, params, within, given)
+        columns, asked = beside_nodes(done)
         parent = np.array(done.parent, dtype=np.int64)
         fit = spaces.fit
         whole = Transformation.of(preparation, np.eye(points.shape[1]))
@@ -255,11 +293,14 @@ class TCSTree(Method[TCSTreeParams]):
                 "gamma": setting.gamma * _n_labelled(tree),
             }
         return Fitted(
-            tree=from_parents(parent, levels_below(parent.astype(np.int32)), done.name, done.leaf),
+            tree=from_parents(
+                parent, levels_below(parent.astype(np.int32)), done.name, done.leaf, extra=columns
+            ),
             model=Model({**whole.arrays, **stored(done, spaces.factors)}),
             metrics={
                 "n_metrics": float(len(spaces.factors)),
                 "n_new_nodes": float(sum(known < 0 for known in done.known)),
+                "n_new_by_chance": done.by_chance,
                 **metrics,
                 **learned,
             },
@@ -270,6 +311,7 @@ class TCSTree(Method[TCSTreeParams]):
                 *chosen_notes,
                 *(fit.warnings if fit is not None else ()),
                 *_of_completion(done),
+                *asked,
             ),
         )
 
@@ -368,6 +410,7 @@ def _completed(
     spaces: Spaces,
     params: TCSTreeParams,
     progress: Progress,
+    given: Given = NOTHING,
 ) -> CompletedTree:
     return complete(
         tree,
@@ -378,11 +421,24 @@ def _completed(
         params.min_size,
         params.max_depth,
         progress,
+        np.random.default_rng(params.seed),
+        given,
     )
 
 
 def _of_completion(done: CompletedTree) -> tuple[str, ...]:
-    """Where nothing was found."""
-    if all(known >= 0 for known in done.known):
+    """Where nothing was found, or no more than by chance."""
+    n_new = sum(known < 0 for known in done.known)
+    if done.n_as_chance:
+        return (
+            f"{done.n_as_chance} new node(s) were dropped: where there are none, among labelled "
+            f"rows, about {done.by_chance:.0f} new leaves are found by chance.",
+        )
+    if not n_new:
         return ("No new node was found; a higher 'novelty' gives more.",)
+    if done.by_chance >= 1.0:
+        return (
+            f"About {done.by_chance:.0f} of the {n_new} new nodes may be none: as many are found "
+            "by chance where there are none, among labelled rows.",
+        )
     return ()

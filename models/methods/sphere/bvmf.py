@@ -165,7 +165,7 @@ class BVMFParams(Params):
         le=1e3,
         description=(
             "Parameter of the weights' prior: each cluster's in the Dirichlet distribution, or the "
-            "Dirichlet process's concentration; larger values give more clusters."
+            "process's concentration; larger values give more clusters."
         ),
     )
     c0: float = Field(
@@ -196,8 +196,8 @@ class BVMFParams(Params):
         ge=1,
         le=1000,
         description=(
-            "Number of runs from different seeds; kept is the one with the highest bound or, of "
-            "Gibbs chains, with the highest mean joint density."
+            "Number of runs from different seeds; the highest bound is kept or, of Gibbs chains, "
+            "the highest mean joint density."
         ),
     )
     max_iter: MaxIter = 200

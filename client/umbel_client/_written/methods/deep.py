@@ -79,8 +79,8 @@ class DeepMethods(Generic[R]):
         learning_rate : Step length of the network and of centres (Adam).
         pruning_threshold : A leaf is removed once fewer points of a batch come to it on
             average.
-        augment : Whether each image is also trained on turned, sheared, resized and moved a
-            little, at random, so that the tree ignores such differences.
+        augment : Whether images are also turned, sheared, resized and moved a little, at
+            random, so that the tree ignores that.
         image_shape : Shape of the images that are rows of a matrix, [height, width] or [height,
             width, channels]; none: rows are plain vectors, unless the array is one of images.
         device : Where the computation runs: on the processor, or on a GPU.

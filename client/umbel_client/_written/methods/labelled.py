@@ -533,24 +533,23 @@ class LabelledMethods(Generic[R]):
             where there are more than 200; null: never.
         seed : Seed of the random generator.
         density : What a cluster's transformed rows follow: a Gaussian; a von Mises-Fisher
-            distribution of their directions ('vmf'; they are then clustered by directions); or
-            a gamma distribution of each column ('gamma', for features above 0; the logarithms
-            are then clustered).
+            distribution of directions ('vmf', by which they are clustered then); or a gamma
+            distribution of each column ('gamma', for features above 0; logarithms are
+            clustered).
         kappa : With density 'vmf': the concentration of each known cluster's directions.
         regularizer : What holds the transformation's square A: its distance from the identity
             or from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I|
-            ('l1'). 'auto': chosen by validation on known clusters, doing nothing included; with
-            four to six by agreement, with fewer nothing; with a density other than 'gaussian'
-            the identity.
+            ('l1'). 'auto': by validation on known clusters, or nothing; with four to six by
+            agreement, with fewer nothing; with another density than 'gaussian' the identity.
         gamma : Weight of the regularizer against the sum of log-likelihoods of known rows.
             'auto': chosen with the regularizer.
         form : Whether the transformation mixes columns ('full'), stretches each by itself
             ('diagonal') or mixes them to 'rank' columns ('low-rank').
         rank : Number of columns of form 'low-rank'.
-        covariance : The shape of the clusters of transformed rows: one spread for all
-            ('spherical'), one covariance for all ('tied') or one for each ('full'). 'auto':
-            chosen as the regularizer, with fewer than four known clusters one spread. Clusters
-            of directions always have one spread.
+        covariance : Shape of the clusters of transformed rows: one spread for all
+            ('spherical'), one covariance for all ('tied') or for each ('full'). 'auto': as the
+            regularizer, with fewer than four known clusters one spread. Clusters of directions
+            always have one spread.
         use_unlabeled : Whether to learn from rows without a label as well, clustered and
             learned from by turns.
         unlabeled_weight : With 'use_unlabeled': the weight of an unlabelled row's log-
@@ -952,6 +951,7 @@ class LabelledMethods(Generic[R]):
         labels: Input,
         hierarchy: Input | None = None,
         names: Input | None = None,
+        documents: Input | None = None,
         regularizer: Literal["auto", "identity", "l2"] = "auto",
         gamma: float | Literal["auto"] = "auto",
         tie: float = 10.0,
@@ -959,6 +959,8 @@ class LabelledMethods(Generic[R]):
         min_size: int = 5,
         max_depth: int | None = None,
         n_components: int | Literal["auto"] | None = "auto",
+        new_classes: bool = False,
+        answers: Sequence[str] = [],
         tol: float = 0.0001,
         max_iter: int = 2000,
         seed: int = 0,
@@ -989,21 +991,21 @@ class LabelledMethods(Generic[R]):
         hierarchy : optional. The known tree, or class paths. Without it the labels' paths make
             the tree, or one root over labels without a path.
         names : optional. Where labels are the numbers 0, 1, ...: what they are called.
-        regularizer : What holds the topmost metric: its squared distance from the identity or
-            from 0 ('l2'), which ends directions that tell no children apart. 'auto': chosen by
-            validation on known leaves, doing nothing included.
-        gamma : Weight of what holds the metrics, against the sum of log-likelihoods of labelled
-            rows over nodes. 'auto': chosen by validation on known leaves.
-        tie : How much more than 'gamma' the squared distance of a node's metric from its
-            parent's weighs.
-        novelty : A row may be of a new node where, among the rows nearest to it, the share of
-            labelled ones is below this part of what it is for labelled rows. Larger values give
-            more new nodes.
-        min_size : Least number of rows of a new node.
-        max_depth : Largest number of edges from the root to a new node. Null: a new node has at
-            most as many levels below it as its known siblings.
+        documents : optional. A text for each row: clusters are also compared by words.
+        regularizer : Whether the topmost metric is held near the identity or near 0 ('l2'),
+            which ends directions that tell no children apart. 'auto': by validation.
+        gamma : Weight of what holds the metrics against the rows' log-likelihood. 'auto': by
+            validation.
+        tie : How much more than 'gamma' holds a metric near its parent's.
+        novelty : A row may be new where the share of labelled rows near it is below this part
+            of that near labelled rows. Larger: more.
+        min_size : Fewest rows of a new node.
+        max_depth : Most edges from the root to a new node; null: no bound.
         n_components : Number of columns that rows are cut to by SVD before all else. 'auto': 30
             where there are more than 200; null: never.
+        new_classes : Place labels outside 'hierarchy' as new classes.
+        answers : Answers to an earlier fit's questions: 'ROW under NODE', 'ROW not under NODE',
+            'ROW same as ROW'.
         tol : Learning ends when the objective can fall by this share at most.
         max_iter : Largest number of iterations of a run.
         seed : Seed of the random generator.
@@ -1019,6 +1021,7 @@ class LabelledMethods(Generic[R]):
             labels=labels,
             hierarchy=hierarchy,
             names=names,
+            documents=documents,
             params={
                 "regularizer": regularizer,
                 "gamma": gamma,
@@ -1027,6 +1030,8 @@ class LabelledMethods(Generic[R]):
                 "min_size": min_size,
                 "max_depth": max_depth,
                 "n_components": n_components,
+                "new_classes": new_classes,
+                "answers": answers,
                 "tol": tol,
                 "max_iter": max_iter,
                 "seed": seed,

@@ -85,7 +85,7 @@ class SphereMethods(Generic[R]):
         empirical_bayes : Whether the priors are estimated; 'alpha' and 'kappa_sigma' are the
             starting values.
         alpha : Parameter of the weights' prior: each cluster's in the Dirichlet distribution,
-            or the Dirichlet process's concentration; larger values give more clusters.
+            or the process's concentration; larger values give more clusters.
         c0 : Concentration of the clusters' means around the direction of all rows; used without
             'empirical_bayes'.
         kappa_median : Median of the log-normal prior of the concentrations; used without
@@ -97,8 +97,8 @@ class SphereMethods(Generic[R]):
         held_out : Share of the rows kept out of the fit, to measure likelihood on and to set
             the threshold between in-sample and out-of-sample rows.
         level : Share of rows like the fitted ones that count as in-sample.
-        n_init : Number of runs from different seeds; kept is the one with the highest bound or,
-            of Gibbs chains, with the highest mean joint density.
+        n_init : Number of runs from different seeds; the highest bound is kept or, of Gibbs
+            chains, the highest mean joint density.
         max_iter : Largest number of iterations of a run.
         tol : A run ends when the lower bound rises by no more than this for each row.
         batch_size : Approximate number of rows in a batch, for data larger than memory: the

@@ -80,8 +80,8 @@ class TreeParams(WithPresets):
     augment: bool = Field(
         False,
         description=(
-            "Whether each image is also trained on turned, sheared, resized and moved a little, at "
-            "random, so that the tree ignores such differences."
+            "Whether images are also turned, sheared, resized and moved a little, at random, so "
+            "that the tree ignores that."
         ),
     )
     image_shape: ImageShape = None

@@ -10,8 +10,8 @@ component, and on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,11 +19,32 @@ from models.arrays import Array, Arrays, Float, Int
 from models.clusters.placing import normalize
 from models.method import Predictions
 from models.methods.labelled.discovery.mixture import Mixture
+from models.methods.labelled.hierarchy.answers import read_answers
+from models.methods.labelled.hierarchy.hanging import Hanging, Hung, Texts
 from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes, novel
+from models.methods.labelled.hierarchy.placing import Placing
 from models.running.progress import Progress
 from models.tree.tree import Tree
 from models.tree.walk import paths
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is known beside labelled rows.
+
+    classes : by name the rows of a class that the known tree does not have. texts : of the rows.
+    answers : of a person, see `answers`. with_chance : whether new nodes must be more than are
+    found by chance.
+    """
+
+    classes: Mapping[str, Int] = field(default_factory=dict)
+    texts: Texts | None = None
+    answers: Sequence[str] = ()
+    with_chance: bool = False
+
+
+NOTHING = Given()
 
 
 @dataclass(slots=True)
@@ -33,7 +54,11 @@ class CompletedTree:
     leaf : (n_rows,) the node of each row.
     parent, name : of each node. known : its node in the known tree, -1 for a new one.
     metric : the place of a node's metric, used if it is inner.
+    hung : by new node how it was placed.
     parts : of inner nodes the components of their rows, and the child that each belongs to.
+    placing : how new nodes were placed; None where there are none.
+    by_chance : new leaves that are to be expected where there are none. n_as_chance : new nodes
+        that were dropped as no more than that.
     """
 
     leaf: Int
@@ -41,7 +66,11 @@ class CompletedTree:
     name: list[str | None] = field(default_factory=list)
     known: list[int] = field(default_factory=list)
     metric: list[int] = field(default_factory=list)
+    hung: dict[int, Hung] = field(default_factory=dict)
     parts: dict[int, tuple[Mixture, Int]] = field(default_factory=dict)
+    placing: Placing | None = None
+    by_chance: float = 0.0
+    n_as_chance: int = 0
 
     @property
     def n_nodes(self) -> int:
@@ -65,6 +94,8 @@ def complete(
     least_size: int,
     max_depth: int | None,
     progress: Progress,
+    rng: np.random.Generator,
+    given: Given = NOTHING,
 ) -> CompletedTree:
     """The known tree with new nodes, and every row in a leaf.
 
@@ -73,30 +104,84 @@ def complete(
     least_share : of labelled rows near a known leaf's row, against a labelled row's.
     least_size : rows of a new leaf.
     max_depth : edges from the root to the deepest new node; None: as known nodes say.
+    given : what is known beside labelled rows.
 
-    O(rows^2 r).
+    Raises UsageError for answers that do not fit. O(rows^2 r).
     """
     done = CompletedTree(tree.row_node.copy())
     for node in range(tree.n_nodes):
         done.add(int(tree.parent[node]), tree.name[node], node, int(of_node[node]))
     progress(0.0, "clustering")
     top = points @ factors[of_node[0]].T.astype(points.dtype)
-    is_new = novel(top, tree.row_node, least_share)
+    new_nodes: list[NewNode] = []
+    free = np.ones(points.shape[0], dtype=bool)
+    for rows in given.classes.values():
+        free[rows] = False
+    is_new = np.zeros(free.size, dtype=bool)
+    is_new[free] = novel(top[free], tree.row_node[free], least_share)
     if is_new.any():
-        _add_new(done, NewNodes(tree, top, is_new, least_size, max_depth).chosen())
+        new_nodes = NewNodes(tree, top, is_new, least_size, max_depth).chosen()
+    if new_nodes and given.with_chance:
+        share = float((tree.row_node > 0).sum() / (free & ~is_new).sum())
+        chance = new_by_chance(tree, top, share, least_share, least_size, rng)
+        done.by_chance = _n_leaves(chance) / share
+        if _n_rows(new_nodes) <= _n_rows(chance) / share:
+            done.n_as_chance = len(new_nodes)
+            new_nodes = []
+    names = [*[None] * len(new_nodes), *given.classes]
+    new_nodes += [NewNode(rows, 0) for rows in given.classes.values()]
+    progress(0.6, "placing new nodes")
+    if new_nodes:
+        hanging = Hanging(tree, points, new_nodes, given.texts, rng, max_depth, least_size, names)
+        answers = hanging.answers(given.answers)
+        _add_new(done, hanging.hung(answers))
+        done.placing = hanging.placing
+    elif given.answers:
+        read_answers(given.answers, {}, set())
     progress(0.8, "placing rows")
     _place(done, tree, points, factors)
     return done
 
 
-def _add_new(done: CompletedTree, new_nodes: list[NewNode]) -> None:
+def new_by_chance(
+    tree: KnownTree,
+    points: Array,
+    share: float,
+    least_share: float,
+    least_size: int,
+    rng: np.random.Generator,
+) -> list[NewNode]:
+    """New nodes found among labelled rows, of which the share `share` stays labelled: there are
+    none. Each leaf keeps a row. O(labelled rows^2 r)."""
+    labelled = np.flatnonzero(tree.row_node > 0)
+    row_node = tree.row_node[labelled]
+    hidden = rng.random(labelled.size) >= share
+    hidden[np.unique(row_node, return_index=True)[1]] = False
+    known, _ = replace(tree, row_node=row_node).without(hidden)
+    is_new = novel(points[labelled], known.row_node, least_share)
+    if not is_new.any():
+        return []
+    return NewNodes(known, points[labelled], is_new, least_size, None).chosen()
+
+
+def _n_rows(new_nodes: Sequence[NewNode]) -> int:
+    return sum(node.rows.size for node in new_nodes if node.above >= 0)
+
+
+def _n_leaves(new_nodes: Sequence[NewNode]) -> int:
+    return len(new_nodes) - len({node.above for node in new_nodes if node.above < 0})
+
+
+def _add_new(done: CompletedTree, new_nodes: list[Hung]) -> None:
     """New nodes with the rows that they hold."""
     first = done.n_nodes
     n_below = [0] * first
     n_top = 0
     for own in new_nodes:
         above = own.above if own.above >= 0 else first - 1 - own.above
-        if own.above >= 0:
+        if own.name is not None:
+            name = own.name
+        elif own.above >= 0:
             n_top += 1
             name = f"new {n_top}"
         else:
@@ -104,6 +189,7 @@ def _add_new(done: CompletedTree, new_nodes: list[NewNode]) -> None:
             name = f"{done.name[above]}.{n_below[above]}"
         n_below.append(0)
         node = done.add(above, name, -1, done.metric[above])
+        done.hung[node] = own
         done.leaf[own.rows] = node
 
 

@@ -14,6 +14,7 @@ from models.inputs.label_sets import LabelSets, label_nodes, with_own_leaves
 from models.methods.labelled.supervision.inputs import read_single
 from models.tree import class_paths, parents
 from models.tree.build import levels_below
+from models.tree.named import NONE, NamedNodes
 from models.tree.tree import Tree
 from models.tree.walk import ranks
 
@@ -102,16 +103,24 @@ class KnownTree:
         return _with_rows_alone(replace(self, row_node=np.where(rows, 0, self.row_node)))
 
 
-def read_known_tree(data: Data, n_rows: int) -> tuple[KnownTree, tuple[str, ...]]:
-    """The input `labels` on the input `hierarchy`, or on the tree of the labels' paths; warnings.
+def read_known_tree(
+    data: Data, n_rows: int, *, place_new: bool = False
+) -> tuple[KnownTree, dict[str, Int], tuple[str, ...]]:
+    """The input `labels` on the input `hierarchy`, or on the tree of the labels' paths; the rows of
+    each label that is no node, by its name; warnings.
 
-    Rows with the label of an inner node get a leaf of that name below it: they stop there.
+    place_new : whether such labels are taken. Rows with the label of an inner node get a leaf of
+    that name below it: they stop there.
 
     Raises UsageError for a row with several labels, a label that is no node, where no node has two
     known children or no leaf has two rows, and where every row is labelled.
     """
     sets = read_single(data, n_rows)
-    tree, node_of_label, warnings = _nodes(sets, data.values.get("hierarchy"))
+    hierarchy = data.values.get("hierarchy")
+    classes: dict[str, Int] = {}
+    if place_new and isinstance(hierarchy, Tree):
+        sets, classes = _without_new(sets, hierarchy)
+    tree, node_of_label, warnings = _nodes(sets, hierarchy)
     own = np.zeros(n_rows, dtype=np.int64)
     own[np.diff(sets.start) == 1] = node_of_label[sets.code]
     name = [None if some is None else str(some) for some in tree.name.tolist()]
@@ -124,8 +133,24 @@ def read_known_tree(data: Data, n_rows: int) -> tuple[KnownTree, tuple[str, ...]
             f"{len(dropped)} node(s) of the hierarchy have no labelled row, so that nothing shows "
             f"where they lie, and were left out: {listed(dropped)}.",
         )
-    _require_supervision(known)
-    return known, warnings
+    _require_supervision(known, has_new=bool(classes))
+    return known, classes, warnings
+
+
+def _without_new(sets: LabelSets, hierarchy: Tree) -> tuple[LabelSets, dict[str, Int]]:
+    """The labels that are nodes, and the rows of each other label, the most frequent first."""
+    nodes = NamedNodes(hierarchy)
+    is_new = np.array([nodes.find(name) == NONE for name in sets.names], dtype=bool)
+    has = np.diff(sets.start) == 1
+    code = np.full(sets.n_rows, -1, dtype=np.int64)
+    code[has] = sets.code
+    new = has & is_new[code]
+    kept = has & ~new
+    start = np.concatenate([[0], np.cumsum(kept)])
+    rest = LabelSets(start, code[kept], sets.names, sets.unlabelled | new)
+    times = np.bincount(code[new], minlength=len(sets.names))
+    order = np.argsort(-times, kind="stable")[: int((times > 0).sum())]
+    return rest, {sets.names[some]: np.flatnonzero(new & (code == some)) for some in order.tolist()}
 
 
 def _nodes(sets: LabelSets, hierarchy: object) -> tuple[Tree, Int, tuple[str, ...]]:
@@ -169,10 +194,10 @@ def _with_rows_alone(tree: KnownTree) -> tuple[KnownTree, Int]:
     return KnownTree(parent, names, number[tree.row_node]), number
 
 
-def _require_supervision(tree: KnownTree) -> None:
+def _require_supervision(tree: KnownTree, *, has_new: bool) -> None:
     if not tree.supervised.size:
         raise _too_little("no node of the hierarchy has two children with labelled rows")
-    if tree.row_node.all():
+    if tree.row_node.all() and not has_new:
         raise UsageError(
             "Input 'labels' labels every row, so that none is left to place; leave "
             "some rows unlabelled (null or -1).",

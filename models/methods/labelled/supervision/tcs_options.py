@@ -28,9 +28,8 @@ class TCSParams(DiscoveryParams):
     density: Literal["gaussian", "vmf", "gamma"] = Field(
         "gaussian",
         description="What a cluster's transformed rows follow: a Gaussian; a von Mises-Fisher "
-        "distribution of their directions ('vmf'; they are then clustered by directions); or a "
-        "gamma distribution of each column ('gamma', for features above 0; the logarithms are then "
-        "clustered).",
+        "distribution of directions ('vmf', by which they are clustered then); or a gamma "
+        "distribution of each column ('gamma', for features above 0; logarithms are clustered).",
     )
     kappa: float = Field(
         10.0,
@@ -42,8 +41,8 @@ class TCSParams(DiscoveryParams):
         "auto",
         description="What holds the transformation's square A: its distance from the identity or "
         "from 0 ('l2'), its trace ('nuclear'), trace - log det, or the entries of |A - I| ('l1'). "
-        "'auto': chosen by validation on known clusters, doing nothing included; with four to six "
-        "by agreement, with fewer nothing; with a density other than 'gaussian' the identity.",
+        "'auto': by validation on known clusters, or nothing; with four to six by agreement, with "
+        "fewer nothing; with another density than 'gaussian' the identity.",
     )
     gamma: Annotated[float, Field(gt=0, le=1e12)] | Literal["auto"] = Field(
         "auto",
@@ -60,9 +59,9 @@ class TCSParams(DiscoveryParams):
     )
     covariance: Literal["auto", "spherical", "tied", "full"] = Field(
         "auto",
-        description="The shape of the clusters of transformed rows: one spread for all "
-        "('spherical'), one covariance for all ('tied') or one for each ('full'). 'auto': chosen "
-        "as the regularizer, with fewer than four known clusters one spread. Clusters of "
+        description="Shape of the clusters of transformed rows: one spread for all "
+        "('spherical'), one covariance for all ('tied') or for each ('full'). 'auto': as the "
+        "regularizer, with fewer than four known clusters one spread. Clusters of "
         "directions always have one spread.",
     )
     use_unlabeled: bool = Field(

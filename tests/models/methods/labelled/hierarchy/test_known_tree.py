@@ -74,7 +74,7 @@ def test_paths_make_the_tree_and_unlabelled_rows_are_at_its_root() -> None:
     free = np.array([False] * 5 + [True])
     start = np.append(labels.start, labels.start[-1])
     sets = LabelSets(start, labels.code, labels.names, free)
-    tree, warnings = read_known_tree(Data({"labels": sets}), 6)
+    tree, _, warnings = read_known_tree(Data({"labels": sets}), 6)
     assert not warnings
     names = [[tree.name[node] for node in path(tree, int(node))] for node in tree.row_node]
     assert names == [

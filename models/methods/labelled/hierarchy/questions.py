@@ -1,0 +1,120 @@
+"""The questions whose answers would improve a completed tree most, and what it is unsure of.
+
+"Under which node does X hang?" offers the likeliest places and 'none of these'. With places of
+probability p_1 >= p_2 >= ... it is right with p_1 now. After the answer it is right with
+p_1 + ... + p_4, or, where none of these is right, in its likeliest other place, p_5: the expected
+gain is p_2 + ... + p_5 nodes more in the right place, by the probabilities that are served.
+
+Whether two new nodes are one is not asked: a logit learned from halves of known leaves said so of
+35 pairs with .9 or more, and none was. A person may still answer it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from models.errors import listed
+from models.methods.labelled.hierarchy.completion import CompletedTree
+from models.methods.labelled.hierarchy.hanging import Hung
+
+MOST = 5
+CHOICES = 4
+LEAST_GAIN = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """node : the new node, by its place. gain : expected nodes more in the right place.
+    answers : by choice the entries of `answers` that say so."""
+
+    node: int
+    text: str
+    gain: float
+    why: str
+    answers: dict[str, list[str]]
+
+
+def questions(hung: Sequence[Hung], names: Sequence[str]) -> list[Question]:
+    """At most `MOST`, the best first. names : of the new nodes."""
+    found = [
+        _of_place(place, own, names[place]) for place, own in enumerate(hung) if own.chance.size > 1
+    ]
+    useful = [own for own in found if own.gain >= LEAST_GAIN]
+    return sorted(useful, key=lambda own: (-own.gain, own.node))[:MOST]
+
+
+def _of_place(place: int, own: Hung, name: str) -> Question:
+    labels = own.label[:CHOICES]
+    answers = {label: [f"{own.row} under {label}"] for label in labels}
+    if len(own.label) > CHOICES:
+        refused = [f"{own.row} not under {label}" for label in labels]
+        answers.setdefault("none of these", refused)
+    chances = ", ".join(
+        f"{label} {chance:.2f}" for label, chance in zip(labels, own.chance, strict=False)
+    )
+    return Question(
+        place,
+        f"Under which node does {name!r} hang ({own.rows.size} rows, such as row {own.row})?",
+        float(own.chance[1 : CHOICES + 1].sum()),
+        f"Probabilities: {chances}.",
+        answers,
+    )
+
+
+def uncertain(hung: Sequence[Hung]) -> list[int]:
+    """New nodes whose place is no likelier than one half."""
+    return [place for place, own in enumerate(hung) if own.chance.size and own.chance[0] <= 0.5]
+
+
+def beside_nodes(
+    done: CompletedTree,
+) -> tuple[dict[str, npt.NDArray[np.object_]], list[str]]:
+    """Columns of the completed tree's nodes, None where they have no value, and warnings.
+
+    row : that stands for a new node, for `answers`. place_probability : of its place. places : the
+    likeliest ones and their probabilities. question : with its rank, gain and answers.
+    """
+    nodes = list(done.hung)
+    hung = [done.hung[node] for node in nodes]
+    names = [str(done.name[node]) for node in nodes]
+    row, chance, places, asked = (np.full(done.n_nodes, None, dtype=object) for _ in range(4))
+    for node, own in zip(nodes, hung, strict=True):
+        row[node] = own.row
+        if own.chance.size:
+            chance[node] = round(float(own.chance[0]), 4)
+            best = zip(own.label[:CHOICES], own.chance.tolist(), strict=False)
+            places[node] = {label: round(share, 4) for label, share in best}
+    found = questions(hung, names)
+    for rank, question in enumerate(found, 1):
+        node = nodes[question.node]
+        asked[node] = {
+            "rank": rank,
+            "text": question.text,
+            "gain": round(question.gain, 4),
+            "why": question.why,
+            "answers": question.answers,
+        }
+    warnings = []
+    unsure = [names[place] for place in uncertain(hung)]
+    if unsure:
+        warnings.append(
+            f"The places of {len(unsure)} of {len(hung)} new node(s) are no likelier than one "
+            f"half: {listed(unsure)}."
+        )
+    if done.placing is not None and not done.placing.n_examples:
+        warnings.append(
+            "The known tree has too few nodes to learn from where new ones hang, so that they hang "
+            "by the nearest means, and probabilities of places are no estimates."
+        )
+    warnings += [
+        f"Question {rank}: {question.text} {question.why} In 'answers': "
+        + "; ".join(f"{choice}: {entries}" for choice, entries in question.answers.items())
+        + "."
+        for rank, question in enumerate(found, 1)
+    ]
+    columns = {"row": row, "place_probability": chance, "places": places, "question": asked}
+    return columns, warnings
