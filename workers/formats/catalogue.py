@@ -410,17 +410,8 @@ def _member(
 
 def _no_features(columns: Sequence[Column], role: str, notes: Sequence[str]) -> UsageError:
     has = listed([f"{column.name} ({column.type})" for column in columns], 20)
-    return UsageError(
-        " ".join(
-            (
-                f"Input {role!r} must be a matrix of numbers; no column of the table is a feature. "
-                f"It has {has}.",
-                *notes,
-            )
-        ),
-        code="wrong-input",
-        role=role,
-    )
+    first = f"Input {role!r} must be a matrix of numbers; no column of the table is a feature."
+    return UsageError(" ".join((first, f"It has {has}.", *notes)), code="wrong-input", role=role)
 
 
 def texts(

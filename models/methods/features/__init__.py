@@ -2,11 +2,9 @@
 
 Start with `hac`.
 
-Bottom-up: `hac` (all linkages), `point-tree` (what walks and linkages agree on), `scc` (components
+Bottom-up: `hac` (all linkages), `point_tree` (what walks and linkages agree on), `scc` (components
 of nearest neighbours), `hdbscan` (density), `birch` and `perch` (point by point), `layers` (few
-nested clusterings). Top-down: `bisecting_kmeans`, `hkm`, `hsc`.
-
-What they are made of:
+nested clusterings). Top-down: `bisecting_kmeans`, `hkm`, `hsc`. What they are made of:
 
 - `walks`: walks among neighbours, and the consensus of trees, for `point-tree`.
 - `linkage`: agglomeration of matrices and of graphs, for `hac`.

@@ -14,7 +14,7 @@ An edge of the graphs weighs exp(-d^2 / (w w')), d its length and w, w' the dist
 their seventh neighbours, or their last (Zelnik-Manor and Perona, "Self-Tuning Spectral Clustering",
 2004); a walk may stay, along an edge of weight 1. Points that coincide are one place, which counts
 as often as it has points, and merge first.
-Places that no walk joins are told apart by their distance, and so are ties.
+Distance decides between places that no walk joins, and where there are ties.
 
 Above average and Ward's linkage in dendrogram purity on most sets that were tried; docs/points.md
 has the figures, and the sets on which it is not. Where groups are round, 'ward' of `hac` gives as

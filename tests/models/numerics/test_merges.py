@@ -22,6 +22,6 @@ def test_a_group_has_the_sum_of_its_keys() -> None:
 def test_agreement_at_the_top() -> None:
     other = np.array([[0.0, 1.0, 1.0, 2.0], [2.0, 4.0, 2.0, 3.0], [3.0, 5.0, 3.0, 4.0]])
     assert top_agreement(MERGES, [MERGES]) == 1.0
-    # Of {0, 2} or {1, 3} beside {0, 1, 2} and {3}: two of three, or one of two.
+    # {0, 2} or {1, 3} beside {0, 1, 2} and {3}: two of three, or one of two.
     assert top_agreement(MERGES, [other]) in (0.5, 2 / 3)
     assert np.isnan(top_agreement(MERGES, []))

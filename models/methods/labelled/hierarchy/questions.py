@@ -5,8 +5,8 @@ probability p_1 >= p_2 >= ... it is right with p_1 now. After the answer it is r
 p_1 + ... + p_4, or, where none of these is right, in its likeliest other place, p_5: the expected
 gain is p_2 + ... + p_5 nodes more in the right place, by the probabilities that are served.
 
-Whether two new nodes are one is not asked: a logit learned from halves of known leaves said so of
-35 pairs with .9 or more, and none was. A person may still answer it.
+There is no question whether two new nodes are one: a logit learned from halves of known leaves held
+35 pairs for one with .9 or more, and none was. A person may still answer it.
 """
 
 from __future__ import annotations
