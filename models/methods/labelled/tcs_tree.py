@@ -280,7 +280,7 @@ class TCSTree(Method[TCSTreeParams]):
         texts = texts_of(data.names("documents") or []) if "documents" in data else None
         given = Given(classes, texts, params.answers, with_chance=True)
         done = _completed(tree, points, spaces, params, within, given)
-        columns, asked = beside_nodes(done)
+        columns, open_places = beside_nodes(done)
         parent = np.array(done.parent, dtype=np.int64)
         fit = spaces.fit
         whole = Transformation.of(preparation, np.eye(points.shape[1]))
@@ -311,7 +311,7 @@ class TCSTree(Method[TCSTreeParams]):
                 *chosen_notes,
                 *(fit.warnings if fit is not None else ()),
                 *_of_completion(done),
-                *asked,
+                *open_places,
             ),
         )
 

@@ -8,7 +8,7 @@ Start at `completion`.
   which node each lies, as known siblings and levels show.
 - `placing`: under which node a cluster hangs, learned from known nodes hidden at random.
 - `hanging`: new nodes and new classes in their places.
-- `questions`, `answers`: what a person is asked about places, and what was answered.
+- `questions`, `answers`: the questions to a person about places, and the answers.
 - `completion`: new nodes, and all other rows at known leaves; new rows in the completed tree.
 - `validation`: metrics compared by known leaves that are held out.
 """

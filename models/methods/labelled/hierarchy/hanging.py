@@ -151,7 +151,7 @@ class Hanging:
         return Family(tree.parent, spaces, is_own & tree.is_leaf, words, rates)
 
     def _representatives(self) -> list[int]:
-        """Of each new node its row nearest to its mean, the leaves' first; none stands for two."""
+        """For each new node its row nearest to its mean, the leaves' first; none stands for two."""
         taken: set[int] = set()
         row = [-1] * len(self._nodes)
         for number in range(len(self._nodes) - 1, -1, -1):
@@ -197,7 +197,7 @@ class Hanging:
         return self._result(above, rows, gone, found)
 
     def _left_rows(self) -> list[Int]:
-        """Of each new node the rows that are in none below it."""
+        """For each new node the rows that are in none below it."""
         rows = [node.rows for node in self._nodes]
         for number, above in enumerate(self._above):
             if above < 0:

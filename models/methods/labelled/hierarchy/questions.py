@@ -81,7 +81,7 @@ def beside_nodes(
     nodes = list(done.hung)
     hung = [done.hung[node] for node in nodes]
     names = [str(done.name[node]) for node in nodes]
-    row, chance, places, asked = (np.full(done.n_nodes, None, dtype=object) for _ in range(4))
+    row, chance, places, question = (np.full(done.n_nodes, None, dtype=object) for _ in range(4))
     for node, own in zip(nodes, hung, strict=True):
         row[node] = own.row
         if own.chance.size:
@@ -91,7 +91,7 @@ def beside_nodes(
     found = questions(hung, names)
     for rank, question in enumerate(found, 1):
         node = nodes[question.node]
-        asked[node] = {
+        question[node] = {
             "rank": rank,
             "text": question.text,
             "gain": round(question.gain, 4),
@@ -116,5 +116,5 @@ def beside_nodes(
         + "."
         for rank, question in enumerate(found, 1)
     ]
-    columns = {"row": row, "place_probability": chance, "places": places, "question": asked}
+    columns = {"row": row, "place_probability": chance, "places": places, "question": question}
     return columns, warnings
