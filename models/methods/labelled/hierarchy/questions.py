@@ -81,7 +81,9 @@ def beside_nodes(
     nodes = list(done.hung)
     hung = [done.hung[node] for node in nodes]
     names = [str(done.name[node]) for node in nodes]
-    row, chance, places, question = (np.full(done.n_nodes, None, dtype=object) for _ in range(4))
+    row, chance, places, open_question = (
+        np.full(done.n_nodes, None, dtype=object) for _ in range(4)
+    )
     for node, own in zip(nodes, hung, strict=True):
         row[node] = own.row
         if own.chance.size:
@@ -91,7 +93,7 @@ def beside_nodes(
     found = questions(hung, names)
     for rank, question in enumerate(found, 1):
         node = nodes[question.node]
-        question[node] = {
+        open_question[node] = {
             "rank": rank,
             "text": question.text,
             "gain": round(question.gain, 4),
@@ -116,5 +118,5 @@ def beside_nodes(
         + "."
         for rank, question in enumerate(found, 1)
     ]
-    columns = {"row": row, "place_probability": chance, "places": places, "question": question}
+    columns = {"row": row, "place_probability": chance, "places": places, "question": open_question}
     return columns, warnings
