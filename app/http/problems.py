@@ -25,6 +25,7 @@ from app.http.addresses import address, path_of
 from app.http.pointers import HEADER, QUERY, located
 from app.http.problem_schemas import ProblemBody
 from models.errors import UsageError, shown
+from models.registry import known
 from workers.errors import (
     NO_DISK,
     NO_MEMORY,
@@ -321,7 +322,7 @@ def _part(part: str | int) -> str:
 
 def _sentence(error: Any) -> str:
     if error["type"] == "extra_forbidden":
-        return "There is no such field."
+        return f"There is no such field{error.get('hint', '')}."
     message = str(error["msg"])
     return message if message.endswith(".") else f"{message}."
 
@@ -331,9 +332,22 @@ def _problem_of_validation(error: RequestValidationError) -> Problem:
     if any(entry["loc"][:1] == ("path",) for entry in errors):
         detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
-    detail, entries = field_errors(list(errors), lambda entry: _place_of(entry, error.body))
+    hinted = [{**entry, "hint": _of_method(entry, error.body)} for entry in errors[:MOST_ERRORS]]
+    every = [*hinted, *errors[MOST_ERRORS:]]
+    detail, entries = field_errors(every, lambda entry: _place_of(entry, error.body))
     status, title, _ = KINDS["invalid-request"]
     return problem("invalid-request", title, status, detail, errors=entries)
+
+
+def _of_method(entry: Any, body: Any) -> str:
+    """What is wrong with a field that is a parameter of the body's method."""
+    name, method_id = str(entry["loc"][-1]), body.get("method") if isinstance(body, dict) else None
+    if len(entry["loc"]) != 2 or not isinstance(method_id, str):
+        return ""
+    found = known(method_id)
+    if found is None or name not in found.Params.model_fields:
+        return ""
+    return f": it is a parameter of {method_id!r}, give it in 'params'"
 
 
 def _place_of(entry: Any, body: Any) -> tuple[str | int, ...]:

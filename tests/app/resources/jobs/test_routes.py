@@ -347,6 +347,15 @@ def test_unknown_fields_are_refused(api: Api, extra: dict[str, object]) -> None:
     assert body["errors"][0]["pointer"].split("/")[1] == next(iter(extra))
 
 
+def test_a_parameter_beside_params_is_named_as_one(api: Api) -> None:
+    body = problem_of(
+        api.client.post("/v1/jobs", json=new_job(temperature=2.0)), 422, "invalid-request"
+    )
+    assert body["detail"] == (
+        "temperature: There is no such field: it is a parameter of 'l2h', give it in 'params'."
+    )
+
+
 def test_polling_with_an_etag(api: Api) -> None:
     job_id = api.client.post("/v1/jobs", json=new_job()).json()["id"]
     first = api.client.get(f"/v1/jobs/{job_id}")
