@@ -493,7 +493,8 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, bound
             return number
     elif not NOT_FINITE.fullmatch(cell):
         raise UsageError(
-            f"The CSV file has the text {shown(cell, 40)} at {at}; a matrix holds numbers only.",
+            f"The CSV file has the text {shown(cell, 40)} at {at}; a matrix holds numbers only. "
+            "Leave the cell empty where a value is missing.",
             code="wrong-input",
             row=row,
             column=column,
