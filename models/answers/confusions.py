@@ -305,8 +305,8 @@ def _hull(tree: Tree, gain: Float, lost: Float) -> tuple[Int, Float, Int]:
         own = _ratio(more[node], price[node], least)
         while steps:
             lowest, step = steps[0]
-            # At the same ratio what loses less is first, and the node above where neither does; what
-            # changes nothing by itself comes with the lowest step under it.
+            # At the same ratio what loses less is first, and the node above where neither does.
+            # What changes nothing by itself comes with the lowest step under it.
             if own >= 0 and (lowest > own or (lowest == own and price[node] > 0)):
                 break
             heappop(steps)
