@@ -47,7 +47,9 @@ again its pieces of work in threads, all together, ..."""
 PIECE_GIVES_WAY_S = 0.05
 """... each for so long at most, ..."""
 _LOOK_S = 0.01
-"""... looking so often."""
+"""... looking so often, ..."""
+_AT_ONCE = 8
+"""... and where more wait, as much less often: looking takes time of the loop."""
 _COUNTED_S = 0.01
 _KEPT = 10_000
 
@@ -73,6 +75,7 @@ class Pace:
         self._presence = presence or Presence(clock)
         self._sleep = sleep
         self._buckets: dict[Taker | str, _Bucket] = {}
+        self._n_looking = 0
 
     async def admit(self, who: Taker | str) -> None:
         """Wait until a request of `who` is due.
@@ -108,18 +111,23 @@ class Pace:
 
         Returns the seconds waited. O(tenants with short requests) before it waits.
         """
-        began = self._clock()
-        looks = 0
-        while looks < round(longest_s / _LOOK_S) and self._clock() - began < longest_s:
+        began, waited = self._clock(), 0.0
+        while max(waited, self._clock() - began) < longest_s - _LOOK_S / 2:
             _, bucket = self._of(who, seen=False)
             if bucket.left > BURST - FEW or held_up():
                 break
             mine = bucket.left
             if not any(self._left(each) > mine for each in self._presence.served(who.tenant)):
                 break
-            await self._sleep(_LOOK_S)
-            looks += 1
-        return max(looks * _LOOK_S, self._clock() - began) if looks else 0.0
+            self._n_looking += 1
+            try:
+                seldom = _LOOK_S * (1 + self._n_looking // _AT_ONCE)
+                pause = min(seldom, longest_s - waited)
+                await self._sleep(pause)
+            finally:
+                self._n_looking -= 1
+            waited += pause
+        return max(waited, self._clock() - began) if waited else 0.0
 
     def _left(self, tenant: str) -> float:
         bucket = self._buckets.get(Taker(tenant))

@@ -290,6 +290,32 @@ def test_of_two_one_gives_way_at_most() -> None:
     run(work())
 
 
+def test_many_that_give_way_look_seldom() -> None:
+    """Each for as long as one alone; but to look every 10 ms, 200 took a quarter of the loop."""
+
+    async def work() -> None:
+        clock = Clock()
+        presence = Presence(clock)
+        woken = asyncio.Event()
+
+        async def sleep(seconds: float) -> None:
+            await clock.sleep(seconds)
+            await woken.wait()
+
+        pace = Pace(clock, sleep, presence)
+        await pace.admit(B)
+        pace.spend(A, MOST_WORK_S)
+        presence.begin("b")
+        async with asyncio.TaskGroup() as group:
+            waits = [group.create_task(pace.give_way(A, GIVES_WAY_S)) for _ in range(200)]
+            await asyncio.sleep(0)
+            woken.set()
+        assert {round(wait.result(), 9) for wait in waits} == {GIVES_WAY_S}
+        assert len(clock.waited) < 1600
+
+    run(work())
+
+
 def test_all_pieces_of_a_request_wait_no_longer_than_one_request() -> None:
     clock = Clock()
     presence = Presence(clock)
