@@ -39,6 +39,8 @@ WORK_S = 0.003
 """So many seconds of the event loop or of a thread count as one request more."""
 MOST_WORK_S = 0.6
 """No more than this counts for one request, so that nobody waits for long behind one large tree."""
+UNPACKED_S = 8e-9
+"""Seconds that a byte takes which a client need not send: to be unpacked, hashed and stored."""
 FEW = 20.0
 """Whoever has so much less than a whole burst has sent more than is due, and gives way."""
 GIVES_WAY_S = 0.25
@@ -146,6 +148,13 @@ class Pace:
         whose, bucket = self._of(who)
         left = bucket.left - seconds / WORK_S
         bucket.left = left if self._held(whose) else min(bucket.left, max(left, -1.0))
+
+    async def unpack(self, who: Taker, n_bytes: int) -> None:
+        """Count content that was unpacked, and wait until it is due."""
+        self.spend(who, n_bytes * UNPACKED_S)
+        whose, bucket = self._of(who)
+        if self._held(whose) and bucket.left < 0:
+            await self._sleep(min(-bucket.left / PER_S, LONGEST_S))
 
     def _of(self, who: Taker | str, *, seen: bool = True) -> tuple[Taker | str, _Bucket]:
         now = self._clock()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import time
 import weakref
 from collections.abc import Coroutine
@@ -22,6 +23,7 @@ from app.http.pacing import (
     MOST_WORK_S,
     PER_S,
     PIECE_GIVES_WAY_S,
+    UNPACKED_S,
     WORK_S,
     Pace,
     metered,
@@ -288,6 +290,39 @@ def test_of_two_one_gives_way_at_most() -> None:
         assert await pace.give_way(A, GIVES_WAY_S, lambda: True) == 0.0
 
     run(work())
+
+
+def test_content_that_grows_by_unpacking_waits_until_it_is_due(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(pace: Pace, clock: Clock) -> float:
+        for _ in range(1200):
+            await pace.unpack(A, 256 << 10)
+        return sum(clock.waited)
+
+    clock = Clock()
+    assert asyncio.run(work(clock.pace(), clock)) == 0.0
+    presence = Presence(clock)
+    presence.note("b")
+    took_s = 1200 * (256 << 10) * UNPACKED_S
+    waited = asyncio.run(work(Pace(clock, clock.sleep, presence), clock))
+    # The time of this clock stands still, so each piece waits for all before it.
+    assert waited >= (took_s / WORK_S - BURST) / PER_S
+
+    grown: list[int] = []
+
+    async def unpack(_: Pace, who: Taker, n_bytes: int) -> None:
+        grown.append(n_bytes)
+
+    monkeypatch.setattr(Pace, "unpack", unpack)
+    content = b"0.5\n" * 100_000
+    client = start().client
+    for headers in ({"Content-Encoding": "gzip", "Content-Type": "text/csv"},
+                    {"Content-Type": "text/csv"}):  # fmt: skip
+        grown.clear()
+        sent = client.post("/v1/datasets", content=gzip.compress(content), headers=headers)
+        assert sent.status_code == 201
+        assert sum(grown) == len(content)
 
 
 def test_many_that_give_way_look_seldom() -> None:
