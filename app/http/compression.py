@@ -29,7 +29,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.http.pacing import pace
 from app.http.problems import Refused, respond
+from app.http.turns import taker
 from models.errors import UsageError, shown
 from workers.formats.packed import Coding, Unpacker, zstd_module
 
@@ -162,6 +164,7 @@ def _unpacked(receive: Receive, coding: Coding) -> Receive:
         while not done:
             piece = await to_thread.run_sync(following)
             if piece is not None:
+                await pace().unpack(taker.get(), len(piece))
                 return {"type": "http.request", "body": piece, "more_body": True}
             if ended:
                 done = True

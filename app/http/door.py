@@ -31,7 +31,9 @@ LEAST_S = 0.001
 MOST_S = 0.15
 """And at most, so that nobody waits for longer than a second behind one."""
 PROBE_S = 0.15
-"""A probe waits no longer."""
+"""A probe waits no longer, ..."""
+PROBES = 8
+"""... where no more of its address wait; others stand in line: they would fill the loop."""
 _KEPT = 10_000
 _SITE_BITS = 64
 """One client has all addresses of IPv6 that begin with the same bits, so many."""
@@ -39,10 +41,12 @@ _SITE_BITS = 64
 
 @dataclass(slots=True)
 class _Line:
-    """left : seconds of the loop that wait for nothing. at : when that was. turn : of its first."""
+    """left : seconds of the loop that wait for nothing. at : when that was. turn : of its first.
+    n_short : requests that wait for `PROBE_S` at most."""
 
     left: float
     at: float
+    n_short: int = 0
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -65,15 +69,21 @@ class Door:
     ) -> None:
         """Await `answer()` once it is its turn, and count the loop's time that it takes.
 
-        probe : whether it waits `PROBE_S` at most, in a line with other probes alone.
+        probe : whether it waits in a line with other probes alone, for `PROBE_S` at most where it
+            is one of the first `PROBES`.
 
         Raises ClientDisconnect where the client has left meanwhile.
         """
         line = self._of(f"probe {site_of(peer)}" if probe else site_of(peer))
         if self._full(line):
-            with suppress(TimeoutError):
-                async with asyncio.timeout(PROBE_S if probe else None), line.turn:
-                    await self._wait(line)
+            short = probe and line.n_short < PROBES
+            line.n_short += short
+            try:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PROBE_S if short else None), line.turn:
+                        await self._wait(line)
+            finally:
+                line.n_short -= short
         line.left -= LEAST_S
 
         def count(seconds: float) -> None:

@@ -39,6 +39,8 @@ WORK_S = 0.003
 """So many seconds of the event loop or of a thread count as one request more."""
 MOST_WORK_S = 0.6
 """No more than this counts for one request, so that nobody waits for long behind one large tree."""
+UNPACKED_S = 8e-9
+"""Seconds that a byte takes which a client need not send: to be unpacked, hashed and stored."""
 FEW = 20.0
 """Whoever has so much less than a whole burst has sent more than is due, and gives way."""
 GIVES_WAY_S = 0.25
@@ -47,7 +49,9 @@ again its pieces of work in threads, all together, ..."""
 PIECE_GIVES_WAY_S = 0.05
 """... each for so long at most, ..."""
 _LOOK_S = 0.01
-"""... looking so often."""
+"""... looking so often, ..."""
+_AT_ONCE = 8
+"""... and where more wait, as much less often: looking takes time of the loop."""
 _COUNTED_S = 0.01
 _KEPT = 10_000
 
@@ -73,6 +77,7 @@ class Pace:
         self._presence = presence or Presence(clock)
         self._sleep = sleep
         self._buckets: dict[Taker | str, _Bucket] = {}
+        self._n_looking = 0
 
     async def admit(self, who: Taker | str) -> None:
         """Wait until a request of `who` is due.
@@ -108,18 +113,23 @@ class Pace:
 
         Returns the seconds waited. O(tenants with short requests) before it waits.
         """
-        began = self._clock()
-        looks = 0
-        while looks < round(longest_s / _LOOK_S) and self._clock() - began < longest_s:
+        began, waited = self._clock(), 0.0
+        while max(waited, self._clock() - began) < longest_s - _LOOK_S / 2:
             _, bucket = self._of(who, seen=False)
             if bucket.left > BURST - FEW or held_up():
                 break
             mine = bucket.left
             if not any(self._left(each) > mine for each in self._presence.served(who.tenant)):
                 break
-            await self._sleep(_LOOK_S)
-            looks += 1
-        return max(looks * _LOOK_S, self._clock() - began) if looks else 0.0
+            self._n_looking += 1
+            try:
+                seldom = _LOOK_S * (1 + self._n_looking // _AT_ONCE)
+                pause = min(seldom, longest_s - waited)
+                await self._sleep(pause)
+            finally:
+                self._n_looking -= 1
+            waited += pause
+        return max(waited, self._clock() - began) if waited else 0.0
 
     def _left(self, tenant: str) -> float:
         bucket = self._buckets.get(Taker(tenant))
@@ -138,6 +148,13 @@ class Pace:
         whose, bucket = self._of(who)
         left = bucket.left - seconds / WORK_S
         bucket.left = left if self._held(whose) else min(bucket.left, max(left, -1.0))
+
+    async def unpack(self, who: Taker, n_bytes: int) -> None:
+        """Count content that was unpacked, and wait until it is due."""
+        self.spend(who, n_bytes * UNPACKED_S)
+        whose, bucket = self._of(who)
+        if self._held(whose) and bucket.left < 0:
+            await self._sleep(min(-bucket.left / PER_S, LONGEST_S))
 
     def _of(self, who: Taker | str, *, seen: bool = True) -> tuple[Taker | str, _Bucket]:
         now = self._clock()

@@ -114,7 +114,7 @@ class ApiProcesses:
         """
         pauses = [self._kept_prefork.keep()] if self._prefork.usable else []
         for process in self.kept[: 1 if one else None]:
-            if process.process is None and self._prefork.loading:
+            if process.process is None and self._prefork.soon:
                 pauses.append(_AWAITED_S)
             else:
                 pauses.append(process.keep())

@@ -306,7 +306,8 @@ def _hull(tree: Tree, gain: Float, lost: Float) -> tuple[Int, Float, Int]:
         while steps:
             lowest, step = steps[0]
             # At the same ratio what loses less is first, and the node above where neither does.
-            if lowest > own or (lowest == own and own >= 0 and price[node] > 0):
+            # What changes nothing by itself comes with the lowest step under it.
+            if own >= 0 and (lowest > own or (lowest == own and price[node] > 0)):
                 break
             heappop(steps)
             ratio[step] = np.nan

@@ -200,7 +200,7 @@ class Simulation:
         last = assembly()
         if "pieces" in also:
             for _ in range(4):
-                world.leap(10.0)
+                world.leap(20.0)
                 # A process that died may hold the rebuild for a while.
                 with suppress(TransientError):
                     last.ledger.sweep()

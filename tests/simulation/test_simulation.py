@@ -54,6 +54,7 @@ def test_every_schedule_keeps_what_it_accepted(
         ("uploads", 2327),
         ("pieces", 2406),
         ("pieces", 20001772),
+        ("pieces", 30000282),
         ("uploads", 1001759),
         ("uploads removals", 1184),
         ("", 243),
@@ -63,9 +64,9 @@ def test_what_a_search_has_found(also: str, seed: int, url: str, tmp_path: Path)
     """Two requests that complete an upload, one of which fails between its steps; files of an
     attempt whose job was cancelled; a removal that ended half-way; an attempt that stores after the
     end of its job, and dies; what a helper stores after the attempt has closed its board, and
-    cannot remove; facts that a completion, whose write gets no answer, brings back after the
-    removal of their dataset, where it is repeated and where it is not; files of a second attempt,
-    which dies while the first one, whose lease had run out, ends the job."""
+    cannot remove, or dies before it could; facts that a completion, whose write gets no answer,
+    brings back after the removal of their dataset, where it is repeated and where it is not; files
+    of a second attempt, which dies while the first one, whose lease had run out, ends the job."""
     failure = Simulation(url, results_in(tmp_path), also=also.split()).run(seed)
     assert failure is None, str(failure)
 

@@ -66,6 +66,18 @@ def test_a_password_is_required_and_no_command_line_contains_it(
     assert client.config_get("maxmemory-policy")["maxmemory-policy"] == "noeviction"
 
 
+def test_it_gets_no_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process was started with is open to every process of the same user."""
+    monkeypatch.setenv("UMBEL_METRICS_TOKEN", "secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    server = EmbeddedServer(tmp_path / "redis")
+    server.start()
+    try:
+        assert "secret" not in psutil.Process(server.pid).environ().values()
+    finally:
+        server.stop()
+
+
 def test_a_long_path_gets_a_port_of_its_own(tmp_path: Path) -> None:
     server = EmbeddedServer(tmp_path / ("long" * 25) / "redis")
     server.start()

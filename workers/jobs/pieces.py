@@ -30,6 +30,9 @@ from workers.stores.redis.client import Scripts, translated
 from workers.stores.redis.records import Records
 
 _LEASE_S = 5.0
+_LATE = 10
+"""So many leases after the end of an attempt a sweeper removes what a helper that has not reported
+may have stored since, and left."""
 _AT_ONCE = 100
 _log = logging.getLogger(__name__)
 
@@ -90,6 +93,7 @@ class Pieces:
         self._prefix = settings.key_prefix
         self._scripts = Scripts(records.client, settings.key_prefix)
         self._lease_ms = _ms(piece_lease_s(settings))
+        self._late_ms = _LATE * self._lease_ms
         self._clean_again_ms = _ms(settings.resend_s)
         self._most_takes = settings.max_attempts
         self._carrier = carrier
@@ -166,7 +170,7 @@ class Pieces:
     def close(self, claim: Claim) -> None:
         """Remove the board and what helpers have stored."""
         attempt = _attempt(claim)
-        no_helper_left = self._scripts("board_close", *attempt)
+        no_helper_left = self._scripts("board_close", *attempt, self._late_ms)
         self._erase(attempt)
         if no_helper_left:
             self._forget(attempt)
@@ -254,11 +258,15 @@ class Pieces:
 
     def sweep(self) -> None:
         """Remove what is left of finished attempts."""
-        rows = self._scripts("board_sweep", _AT_ONCE, self._lease_ms, self._clean_again_ms)
+        rows = self._scripts(
+            "board_sweep", _AT_ONCE, self._lease_ms, self._clean_again_ms, self._late_ms
+        )
         for row in rows:
-            attempt = _AttemptId(*row.split(" "))
+            job, fence, tenant, *late = row.split(" ")
+            attempt = _AttemptId(job, fence, tenant)
             self._erase(attempt)
-            self._forget(attempt)
+            if not late:
+                self._forget(attempt)
 
     def restore(self) -> None:
         """Remove every stored piece whose attempt does not run: Redis may have lost the boards."""
@@ -306,7 +314,8 @@ class Pieces:
         """Record that the store may have something of this attempt, for a sweeper to check."""
         with translated():
             due = self._now_ms() + self._lease_ms
-            self._redis.zadd(f"{self._prefix}boards", {" ".join(attempt): due})
+            # A later check of what helpers may still store stays.
+            self._redis.zadd(f"{self._prefix}boards", {" ".join(attempt): due}, gt=True)
 
     def _now_ms(self) -> int:
         seconds, micros = self._redis.time()

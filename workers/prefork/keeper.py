@@ -24,8 +24,8 @@ _ANSWER_S = 10.0
 """How long a fork may take; a process that has loaded all and takes longer is replaced."""
 
 _SOON_S = 60.0
-"""A process that is not ready after so long is not waited for by the first worker: importing takes
-three seconds of computing."""
+"""A process that is not ready after so long is waited for by neither the first worker nor the API:
+importing takes three to five seconds of computing."""
 
 _TRIES = 3
 _POLL_S = 0.02
@@ -142,10 +142,7 @@ class Prefork:
     @property
     def ready(self) -> bool:
         """Whether it can fork now."""
-        if not self._lives or READY not in self._received():
-            return False
-        self._n_starts = 0
-        return True
+        return self._lives and READY in self._received()
 
     @property
     def _lives(self) -> bool:
@@ -156,6 +153,9 @@ class Prefork:
         if self._link is not None and COMPLETE not in self._news:
             with contextlib.suppress(OSError):
                 self._news += self._link.recv(3, socket.MSG_DONTWAIT)
+            if (COMPLETE if self._rest_requested else READY) in self._news:
+                # It may have failed, and be started again, before that only.
+                self._n_starts = 0
         return self._news
 
     def fork(self, arguments: Sequence[str], environment: Mapping[str, str]) -> Adopted | None:

@@ -158,16 +158,17 @@ def _work(threads: int, orders: socket.socket, *, complete: bool) -> NoReturn:
 def ordered(orders: socket.socket) -> tuple[list[str], dict[str, str]]:
     """The arguments and the environment that the keeper wants, once this process belongs to it: see
     `workers.prefork.keeper.Prefork.fork` for the other end."""
-    with orders, orders.makefile("rwb") as file:
-        order = json.loads(file.readline())
-        _await_parent(order["keeper"])
-        die_with_parent(order["keeper"])
-        file.write(b"%d\n" % os.getpid())
-        file.flush()
-        if not file.readline():
-            # The keeper does not wait for it any more.
-            os._exit(1)
-    return order["arguments"], order["environment"]
+    with orders, orders.makefile("rb") as file:
+        order = json.loads(file.readline() or b"null")
+        if order is not None:
+            _await_parent(order["keeper"])
+            die_with_parent(order["keeper"])
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                orders.sendall(b"%d\n" % os.getpid())
+                if file.readline():
+                    return order["arguments"], order["environment"]
+    # The keeper does not wait for it any more, or has gone.
+    os._exit(1)
 
 
 def _await_parent(keeper: int) -> None:

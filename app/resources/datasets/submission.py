@@ -11,8 +11,10 @@ from fastapi import Request
 from app.creation.allowances import Allowance
 from app.http.bodies import content_length
 from app.http.dependencies import Service
+from app.http.pacing import pace
 from app.http.problems import Refused
 from app.http.streaming import Turn, in_turn
+from app.http.turns import taker
 from models.roles import role_of
 from workers.artifacts.datasets import Dataset
 from workers.child.json_facts import facts_apart
@@ -275,6 +277,7 @@ async def _unpacked(
             if size - checked >= CHECK_ROOM_EVERY:
                 checked = size
                 await to_thread.run_sync(require_room, service, 0)
+            await pace().unpack(taker.get(), len(piece))
             yield piece
     unpacker.end()
 

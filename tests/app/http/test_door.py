@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect
 
 from app.http import door as doors
 from app.http import security
-from app.http.door import BURST_S, LEAST_S, PROBE_S, SHARE, Door, site_of
+from app.http.door import BURST_S, LEAST_S, PROBE_S, PROBES, SHARE, Door, site_of
 from app.http.presence import NEAR_S, Presence
 from app.http.turns import gone
 from tests.app.conftest import Start
@@ -113,6 +113,30 @@ def test_a_probe_waits_for_a_moment_at_most() -> None:
         await clock.door.serve(clock.answer, PEER, probe=True)
         assert clock.served == 1
         assert asyncio.get_running_loop().time() - began >= 0.9 * PROBE_S
+
+    run(work())
+
+
+def test_many_probes_of_an_address_do_not_fill_the_loop() -> None:
+    async def work() -> None:
+        clock = Clock()
+        clock.presence.note("b")
+        clock.door._of(f"probe {PEER}").left = -1000.0
+        due = asyncio.Event()
+
+        async def blocked(seconds: float) -> None:
+            clock.presence.note("b")
+            await due.wait()
+            clock.now += seconds
+
+        clock.door._sleep = blocked
+        probes = [clock.door.serve(clock.answer, PEER, probe=True) for _ in range(5 * PROBES)]
+        waiting = [asyncio.create_task(probe) for probe in probes]
+        await asyncio.wait(waiting, timeout=2 * PROBE_S)
+        assert clock.served == PROBES
+        due.set()
+        await asyncio.gather(*waiting)
+        assert clock.served == 5 * PROBES
 
     run(work())
 

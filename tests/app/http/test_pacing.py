@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import gzip
 import time
 import weakref
 from collections.abc import Coroutine
@@ -22,6 +23,7 @@ from app.http.pacing import (
     MOST_WORK_S,
     PER_S,
     PIECE_GIVES_WAY_S,
+    UNPACKED_S,
     WORK_S,
     Pace,
     metered,
@@ -286,6 +288,65 @@ def test_of_two_one_gives_way_at_most() -> None:
         assert await pace.give_way(A, GIVES_WAY_S) == pytest.approx(GIVES_WAY_S)
         # Nor does it while the other one waits for what it holds.
         assert await pace.give_way(A, GIVES_WAY_S, lambda: True) == 0.0
+
+    run(work())
+
+
+def test_content_that_grows_by_unpacking_waits_until_it_is_due(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work(pace: Pace, clock: Clock) -> float:
+        for _ in range(1200):
+            await pace.unpack(A, 256 << 10)
+        return sum(clock.waited)
+
+    clock = Clock()
+    assert asyncio.run(work(clock.pace(), clock)) == 0.0
+    presence = Presence(clock)
+    presence.note("b")
+    took_s = 1200 * (256 << 10) * UNPACKED_S
+    waited = asyncio.run(work(Pace(clock, clock.sleep, presence), clock))
+    # The time of this clock stands still, so each piece waits for all before it.
+    assert waited >= (took_s / WORK_S - BURST) / PER_S
+
+    grown: list[int] = []
+
+    async def unpack(_: Pace, who: Taker, n_bytes: int) -> None:
+        grown.append(n_bytes)
+
+    monkeypatch.setattr(Pace, "unpack", unpack)
+    content = b"0.5\n" * 100_000
+    client = start().client
+    for headers in ({"Content-Encoding": "gzip", "Content-Type": "text/csv"},
+                    {"Content-Type": "text/csv"}):  # fmt: skip
+        grown.clear()
+        sent = client.post("/v1/datasets", content=gzip.compress(content), headers=headers)
+        assert sent.status_code == 201
+        assert sum(grown) == len(content)
+
+
+def test_many_that_give_way_look_seldom() -> None:
+    """Each for as long as one alone; but to look every 10 ms, 200 took a quarter of the loop."""
+
+    async def work() -> None:
+        clock = Clock()
+        presence = Presence(clock)
+        woken = asyncio.Event()
+
+        async def sleep(seconds: float) -> None:
+            await clock.sleep(seconds)
+            await woken.wait()
+
+        pace = Pace(clock, sleep, presence)
+        await pace.admit(B)
+        pace.spend(A, MOST_WORK_S)
+        presence.begin("b")
+        async with asyncio.TaskGroup() as group:
+            waits = [group.create_task(pace.give_way(A, GIVES_WAY_S)) for _ in range(200)]
+            await asyncio.sleep(0)
+            woken.set()
+        assert {round(wait.result(), 9) for wait in waits} == {GIVES_WAY_S}
+        assert len(clock.waited) < 1600
 
     run(work())
 

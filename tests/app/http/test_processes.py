@@ -19,7 +19,7 @@ import httpx
 import psutil
 import pytest
 
-from app.http.processes import KeptProcess, WorkerProcesses
+from app.http.processes import ApiProcesses, KeptProcess, WorkerProcesses, listen
 from tests.app.http.server_kit import free_port
 from tests.workers.ports_kit import serving
 from tests.workers.waiting_kit import until
@@ -159,7 +159,7 @@ class Runs:
 
 @dataclass
 class Forks:
-    """What workers are forked from, in a state that a test gives."""
+    """What processes are forked from, in a state that a test gives."""
 
     usable = True
     loading: bool = True
@@ -174,7 +174,7 @@ class Forks:
     def start(self) -> Runs:
         return Runs()
 
-    def worker(self, *_: object) -> Runs | None:
+    def fork(self, *_: object) -> Runs | None:
         self.n_forks += not self.loading
         return None if self.loading else Runs()
 
@@ -182,7 +182,7 @@ class Forks:
 @pytest.fixture
 def forks(monkeypatch: pytest.MonkeyPatch) -> Forks:
     forks = Forks()
-    monkeypatch.setattr("app.http.processes.Prefork", lambda _: forks)
+    monkeypatch.setattr("app.http.processes.Prefork", lambda *_: forks)
     monkeypatch.setattr(processes, "spawn", lambda *_, **__: Runs())
     return forks
 
@@ -210,3 +210,14 @@ def test_the_first_worker_does_not_wait_for_what_compiles(forks: Forks) -> None:
     workers.keep(one=True)
     assert [kept.process is None for kept in workers.kept] == [False, True]
     assert forks.n_forks == 0
+
+
+def test_the_api_does_not_wait_for_what_hangs(forks: Forks) -> None:
+    with listen("127.0.0.1", 0) as listener:
+        apis = ApiProcesses(1, listener, dict)
+        assert apis.keep() < 1
+        assert apis.kept[0].process is None
+        forks.soon = False
+        apis.keep()
+        assert apis.kept[0].process is not None
+        assert forks.n_forks == 0

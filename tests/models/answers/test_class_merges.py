@@ -126,6 +126,20 @@ def test_a_chain_of_many_classes_takes_no_longer_than_a_wide_tree() -> None:
     assert np.all(np.diff(curve.ratio[1:]) <= 1e-9)
 
 
+def test_classes_without_rows_come_with_the_step_beside_them() -> None:
+    #      /\
+    #     /\ c
+    #    a  b      of 4 rows of `a` and of `b` one is taken for the other; `c` has none
+    tree = newick.read("((a,b),c);")
+    leaf, taken_for = tree.leaves[:2], tree.leaves[1::-1]
+    total = np.zeros(tree.n_nodes)
+    total[leaf] = 4.0
+    curve = merges(tree, ordered(leaf, taken_for, np.ones(2), total * 0.75, total))
+    assert curve.node.tolist() == [-1, 0]
+    assert curve.accuracy.tolist() == [0.75, 1.0]
+    assert curve.ratio[1] == 0.25
+
+
 def test_nothing_confused_gains_nothing() -> None:
     tree = newick.read("((a,b),c);")
     none = np.empty(0, dtype=np.int64)

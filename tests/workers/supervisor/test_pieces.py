@@ -345,7 +345,8 @@ def test_without_redis_the_child_continues_alone(
     assert piece_claims[1] is not None
     assert not pieces.beat(piece_claims[1])
     link.pieces.close()
-    assert boards(assembly, settings) == []
+    # The helper may still store it, and die: a sweep looks once more.
+    assert boards(assembly, settings) == ["umbel:boards"]
 
 
 def test_redis_unreachable_when_pieces_are_posted(

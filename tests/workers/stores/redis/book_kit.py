@@ -629,7 +629,8 @@ class Book(Uses):
             return "on"
         numbered = {str(first + i): text for i, text in enumerate(pieces)}
         left = {k: float(k) for k in numbered}
-        self.board[id, fence] = Board(str(first), numbered, left=left, done=board.done)
+        kept = Board(str(first), numbered, left=left, done=board.done, out=board.out)
+        self.board[id, fence] = kept
         self.boards[f"{id} {fence} {tenant}"] = self.now + check
         return "on"
 
@@ -666,6 +667,7 @@ class Book(Uses):
             board.n_takes[k] = board.n_takes.get(k, 0) + 1
             if board.n_takes[k] <= most:
                 board.holders[k], board.left[k] = token, self.now + lease
+                board.out += 1
                 return [job.fence, k, board.pieces[k]]
             board.left[k] = math.inf
             board.own.add(k)
@@ -677,6 +679,7 @@ class Book(Uses):
             return "lost"
         if k not in board.left:
             return "on" if what == "done" else "lost"
+        board.out -= what != "beat"
         if what == "beat":
             board.left[k] = self.now + lease
         elif what == "done":
@@ -692,29 +695,30 @@ class Book(Uses):
             board.n_takes[k] -= what == "forgiven"
         return "on"
 
-    def board_close(self, id: str, fence: str, tenant: str) -> Reply:
-        until = self.drop_board(id, fence)
-        self.boards[f"{id} {fence} {tenant}"] = until
-        return int(until <= self.now)
+    def board_close(self, id: str, fence: str, tenant: str, late: int) -> Reply:
+        row = f"{id} {fence} {tenant}"
+        there = (id, fence) in self.board and self.board[id, fence].fields()
+        if not there and self.boards.get(row, 0) > self.now:
+            return 0
+        out = self.drop_board(id, fence)
+        self.boards[row] = self.now + late * out
+        return int(not out)
 
-    def board_sweep(self, most: int, check: int, again: int) -> Reply:
+    def board_sweep(self, most: int, check: int, again: int, late: int) -> Reply:
         over = []
         for row in lowest(self.boards, self.now)[:most]:
             id, fence, _ = row.split(" ")
             if self.goes_on(id, fence):
                 self.boards[row] = self.now + check
                 continue
-            until = self.drop_board(id, fence)
-            self.boards[row] = until
-            if until <= self.now:
-                over.append(row)
-                self.boards[row] = self.now + again
+            out = self.drop_board(id, fence)
+            over.append(f"{row} late" if out else row)
+            self.boards[row] = self.now + (late if out else again)
         return over
 
-    def drop_board(self, id: str, fence: str) -> float:
-        """Returns the time until which a helper may be at work."""
-        left = self.board.pop((id, fence), Board()).left.values()
-        return max((at for at in left if self.now < at < math.inf), default=self.now)
+    def drop_board(self, id: str, fence: str) -> bool:
+        """Returns whether a helper may still store a piece."""
+        return self.board.pop((id, fence), Board()).out > 0
 
     # The right to rebuild.
 

@@ -111,15 +111,15 @@ class PieceRules(Calls):
             else:
                 self.book.now += data.draw(leases)
 
-    @rule(data=st.data(), holds=usual)
+    @rule(data=st.data(), holds=usual, late=leases)
     @precondition(lambda self: self.book.board)
-    def board_close(self, data: st.DataObject, holds: bool) -> None:
+    def board_close(self, data: st.DataObject, holds: bool, late: int) -> None:
         id = self.with_board(data)
-        row = (id, self.fence_of(id, holds), "ada")
+        row = (id, self.fence_of(id, holds), "ada", late)
         self.call("board_close", self.book.board_close(*row), *row)
 
-    @rule(most=few, check=leases, again=leases)
+    @rule(most=few, check=leases, again=leases, late=leases)
     @precondition(lambda self: self.book.boards)
-    def board_sweep(self, most: int, check: int, again: int) -> None:
-        row = (most, check, again)
+    def board_sweep(self, most: int, check: int, again: int, late: int) -> None:
+        row = (most, check, again, late)
         self.call("board_sweep", self.book.board_sweep(*row), *row)

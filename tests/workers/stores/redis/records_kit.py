@@ -107,6 +107,7 @@ class Board:
     holders: dict[str, str] = field(default_factory=dict)
     n_takes: dict[str, int] = field(default_factory=dict)
     mine: str | None = None
+    out: int = 0
     left: Scored = field(default_factory=dict)
     own: set[str] = field(default_factory=set)
     done: list[str] = field(default_factory=list)
@@ -115,7 +116,7 @@ class Board:
         texts = {f"p{k}": text for k, text in self.pieces.items()}
         texts |= {f"t{k}": holder for k, holder in self.holders.items()}
         texts |= {f"c{k}": str(n) for k, n in self.n_takes.items()}
-        texts |= {} if self.first is None else {"first": self.first}
+        texts |= {} if self.first is None else {"first": self.first, "out": str(self.out)}
         return texts | ({} if self.mine is None else {"mine": self.mine})
 
 

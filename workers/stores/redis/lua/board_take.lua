@@ -10,6 +10,7 @@ while true do
   if not k then return {} end
   if redis.call('HINCRBY', key, 'c' .. k, 1) <= tonumber(ARGV[5]) then
     redis.call('HSET', key, 't' .. k, ARGV[3])
+    redis.call('HINCRBY', key, 'out', 1)
     redis.call('ZADD', key .. ':left', int(now + ARGV[4]), k)
     return { fence, k, redis.call('HGET', key, 'p' .. k) }
   end

@@ -9,6 +9,7 @@ if not redis.call('ZSCORE', key .. ':left', k) then
   -- Finished and still the helper's: it has reported 'done' before, and the reply got lost.
   return what == 'done' and 'on' or 'lost'
 end
+if what ~= 'beat' then redis.call('HINCRBY', key, 'out', -1) end
 if what == 'beat' then
   redis.call('ZADD', key .. ':left', int(now + ARGV[6]), k)
 elseif what == 'done' then

@@ -456,8 +456,8 @@ local function refs_drop(id, refs)
 end
 
 -- The board of an attempt whose fit is split into pieces. The hash `board:<job>:<fence>` has piece
--- k as `p<k>`, the token of its holder as `t<k>`, how often helpers took it as `c<k>`, and as
--- `mine` the piece that the attempt itself holds. `...:left` has the unfinished pieces, scored by
+-- k as `p<k>`, the token of its holder as `t<k>`, how often helpers took it as `c<k>`, as `mine` the
+-- piece that the attempt itself holds, and as `out` how many takes were not reported on. `...:left` has the unfinished pieces, scored by
 -- the time in ms from which they may be taken (free pieces by their number, which is far in the
 -- past), `...:own` those that only the attempt may take, `...:done` those finished by helpers.
 -- `boards` is scored by the time at which a sweeper must check them.
@@ -469,12 +469,12 @@ local function goes_on(id, fence)
   return h[1] == 'running' and h[2] == fence and tonumber(h[3]) > now
 end
 
--- Remove a board; returns the time in ms until which a helper may be at work on one of its pieces.
+-- Remove a board; returns whether a helper has taken a piece and not reported on it: it may still
+-- store that piece, and die before it removes it.
 local function board_drop(key)
-  local last = redis.call('ZREVRANGEBYSCORE', key .. ':left', '(inf', int(now), 'WITHSCORES',
-    'LIMIT', 0, 1)
+  local out = redis.call('HGET', key, 'out')
   redis.call('DEL', key, key .. ':left', key .. ':own', key .. ':done')
-  return tonumber(last[2]) or now
+  return (tonumber(out) or 0) > 0
 end
 
 -- Webhooks of jobs that have ended. A job's `hook_to` is the receiver of its webhook, '<tenant>
