@@ -135,7 +135,7 @@ def missed(start: Int, score: Float, share: Float) -> tuple[Float, Float]:
 def least_threshold(start: Int, score: Float, share: Float, level: float) -> float:
     """The smallest score at which at most `level` is missed; infinite where none is.
 
-    Of up to 1,000 regions it is exact, level being the decimal as written; of more a score that
+    It is exact for up to 1,000 regions, level being the decimal as written; with more a score that
     just keeps the level may be passed over. O(n log n).
     """
     threshold, bound = missed(start, score, share)

@@ -81,7 +81,7 @@ def test_answers_widen_after_misses_and_every_row_is_counted_once() -> None:
 
 
 def test_the_level_begins_at_the_threshold_that_answered() -> None:
-    """Of 19 rows a score just keeps alpha 0.1: the first group of rows moves it no further."""
+    """With 19 rows a score just keeps alpha 0.1: the first group of rows moves it no further."""
     rng = np.random.default_rng(5)
     tree = random_tree(rng, 5)
     node = tree.leaves.astype(np.int64)

@@ -62,7 +62,7 @@ def test_new_rows_are_missed_as_often_as_promised_over_every_choice_of_them(seed
 
 def test_without_moves_it_is_the_threshold_of_all_rows() -> None:
     score = np.sort(np.random.default_rng(0).normal(size=200))
-    # Of 199, 19 and 9 rows some scores just keep the promise.
+    # With 199, 19 and 9 rows some scores just keep the promise.
     for n_rows in (200, 199, 19, 9):
         for alpha in (0.005, 0.05, 0.1, 0.37):
             if n_rows < fewest_rows(alpha):
