@@ -34,6 +34,8 @@ from models.tree import parents
 MOST_WORDS = 2000
 PASSES = 2
 TOP = "the root"
+LONGEST = 1000
+"""Characters of a node's path: answers have to name it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,13 +354,15 @@ def _present(texts: Texts | None, rows: Int) -> Float:
 
 
 def labels_of(tree: KnownTree) -> list[str]:
-    """The path of each node, with its number where it has no name or another node has that path."""
+    """The path of each node, from a number on where a node has no name or it would be longer than
+    `LONGEST`, and with its number where another node has that path."""
     path = [TOP]
     labels, taken = [TOP], {TOP}
     for node in range(1, tree.n_nodes):
         above, name = int(tree.parent[node]), tree.name[node]
         own = f"node {node}" if name is None else name
-        path.append(f"{path[above]}/{own}" if above else own)
+        whole = f"{path[above]}/{own}" if above else own
+        path.append(whole if len(whole) <= LONGEST else f"node {node}")
         labels.append(path[node] if path[node] not in taken else f"{path[node]} (node {node})")
         taken.add(labels[node])
     return labels

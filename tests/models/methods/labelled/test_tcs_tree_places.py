@@ -211,6 +211,12 @@ def test_nodes_without_a_name_or_with_that_of_another_have_numbers() -> None:
         *("the root", "a", "a (node 2)", "node 3"),
         *("the root (node 4)", "a/b/c"),
     ]
+    # A chain: its paths end where answers could not name them.
+    chain = KnownTree(np.arange(-1, 400), ["level"] * 401, np.zeros(1, dtype=np.int64))
+    labels = labels_of(chain)
+    assert labels[2] == "level/level"
+    assert max(map(len, labels)) <= 1000
+    assert len(set(labels)) == 401
 
 
 def test_of_large_trees_fewer_hidden_nodes_are_learned_from(
