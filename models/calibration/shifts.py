@@ -52,8 +52,15 @@ class Regions:
     @classmethod
     def of_moves(cls, parent: Int, moved: Mask, n_after: Int) -> Regions:
         """parent : (n_nodes,) of the tree. moved : (n_nodes,) whose share of mass moved. n_after :
-        (n_nodes,) rows of the batch under each. O(n_nodes).
+        (n_nodes,) rows of the batch under each. Raises UsageError for a drift of a tree with other
+        nodes. O(n_nodes).
         """
+        if len(moved) != len(parent):
+            raise UsageError(
+                f"The drift is of a tree with {len(moved)} nodes; this one has {len(parent)}.",
+                code="wrong-input",
+                role="drift",
+            )
         of = np.zeros(len(parent), dtype=np.int64)
         top = np.flatnonzero(moved & (parent >= 0))
         n_batch = np.append(n_after[:1], n_after[top]).astype(np.int64)

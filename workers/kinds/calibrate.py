@@ -11,7 +11,6 @@ from pydantic import ConfigDict
 
 from models.arrays import Array, Int
 from models.calibration.calibration import CalibrationTerms, fewest_rows
-from models.errors import UsageError
 from models.inputs.data import Data, Value
 from models.inputs.label_sets import label_sets
 from models.preprocess.inputs import Preparation
@@ -205,12 +204,6 @@ def _regions(tree: Tree, path: Path) -> Regions:
         found = pa.ipc.open_file(file).read_all()
         moved = np.asarray(found["share_moved"].to_pylist(), dtype=np.bool_)
         n_after = np.asarray(found["n_after"].to_pylist(), dtype=np.int64)
-    if moved.size != tree.n_nodes:
-        raise UsageError(
-            f"The drift is of a tree with {moved.size} nodes; this one has {tree.n_nodes}.",
-            code="wrong-input",
-            role="drift",
-        )
     return Regions.of_moves(tree.parent.astype(np.int64), moved, n_after)
 
 

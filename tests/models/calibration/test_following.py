@@ -93,7 +93,7 @@ def test_the_level_begins_at_the_threshold_that_answered() -> None:
     assert begun.thresholds(0.1) == plain.thresholds(0.1)
 
 
-def test_what_cannot_be_followed_is_refused() -> None:
+def test_what_cannot_be_followed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     tree = random_tree(rng, 4)
     node = tree.leaves.astype(np.int64)
@@ -105,3 +105,7 @@ def test_what_cannot_be_followed_is_refused() -> None:
     plain = fitted_calibration(tree, scores, label, CalibrationTerms()).calibration
     with pytest.raises(UsageError, match="No row is labelled"):
         followed_calibration(plain, tree, scores, np.full(200, -1))
+    monkeypatch.setattr("models.running.budget.available", lambda: 100)
+    with pytest.raises(UsageError) as caught:
+        followed_calibration(plain, tree, scores, label)
+    assert caught.value.code == "too-large"

@@ -89,6 +89,8 @@ def test_regions_are_parted_by_the_nodes_that_moved() -> None:
         regions = Regions.of_moves(parent, moved, under)
         assert regions.node[regions.of[at]].tolist() == tops
         assert regions.n_batch.tolist() == [tops.count(node) for node in regions.node.tolist()]
+    with pytest.raises(UsageError, match="a tree with 3 nodes"):
+        Regions.of_moves(parent, np.zeros(3, dtype=bool), np.zeros(3, dtype=np.int64))
 
 
 def test_shares_of_classes_are_found_where_rows_are_mistaken_as_before() -> None:
