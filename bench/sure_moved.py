@@ -15,7 +15,7 @@ torchcp, as far as they are installed: over all rows, and by class.
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+from importlib import import_module
 
 import numpy as np
 
@@ -161,10 +161,10 @@ def _following(report: Report, name: str, known: LabelledLogits, tree: Tree, n_d
 
 
 def _peers(report: Report, name: str, known: LabelledLogits, n_draws: int) -> None:
-    there = [each for each in ("mapie", "crepes", "torchcp") if find_spec(each) is not None]
-    gone = sorted({"mapie", "crepes", "torchcp"} - set(there))
+    there = [each for each in _SETS_OF if each != "this" and _imports(each)]
+    gone = sorted(_SETS_OF.keys() - {"this", *there})
     if gone:
-        report.note("sure", f"Not installed, so not beside it: {', '.join(gone)}.")
+        report.note("sure", f"Not installed, or not whole: {', '.join(gone)}.")
     count = np.bincount(known.label, minlength=known.logits.shape[1])
     used = np.flatnonzero(count >= 45)
     kept = np.isin(known.label, used)
@@ -200,6 +200,15 @@ def _peers(report: Report, name: str, known: LabelledLogits, n_draws: int) -> No
             se=float(values[:, 0].std(ddof=1) / np.sqrt(len(each))),
             classes=float(values[:, 1].mean()),
         )
+
+
+def _imports(package: str) -> bool:
+    """A package may be there without all that it needs."""
+    try:
+        import_module(_MODULE_OF[package])
+    except ImportError:
+        return False
+    return True
 
 
 def _of_this(own: Float, label: Int, rest: Float, per: str) -> Array:
@@ -278,3 +287,8 @@ def _of_torchcp(own: Float, label: Int, rest: Float, per: str) -> Array:
 
 
 _SETS_OF = {"this": _of_this, "mapie": _of_mapie, "crepes": _of_crepes, "torchcp": _of_torchcp}
+_MODULE_OF = {
+    "mapie": "mapie.classification",
+    "crepes": "crepes",
+    "torchcp": "torchcp.classification.predictor",
+}

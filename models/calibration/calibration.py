@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from math import ceil, floor
 from typing import Literal
@@ -60,7 +61,7 @@ from models.calibration.pricing import CONFIDENCE, Prices, cheapest
 from models.calibration.probabilities import probability_blocks
 from models.calibration.relearning import Relearning
 from models.calibration.sharing import ClassGroups
-from models.calibration.shifts import Shift, missed, shifted_threshold
+from models.calibration.shifts import Shift, least_threshold, missed, shifted_threshold
 from models.errors import UsageError
 from models.parameters import Exact
 from models.running.progress import Progress, silent
@@ -279,6 +280,11 @@ def _written(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
+def _rounded_up(value: float) -> str:
+    """Four digits, never below the value: a bound that is rounded down is none."""
+    return f"{Context(prec=4, rounding=ROUND_CEILING).create_decimal_from_float(value):g}"
+
+
 def fewest_rows(alpha: float) -> int:
     """The fewest calibration rows with which a threshold is finite: ceil(1 / alpha) - 1."""
     return ceil(1 / exact_alpha(alpha)) - 1
@@ -426,7 +432,7 @@ class Calibration:
             mean, most = self.cost
             return (
                 f"Costs {mean:.4g} a row on average over {self.score.size} rows, at most "
-                f"{most:.4g} over all rows like them (confidence {CONFIDENCE})."
+                f"{_rounded_up(most)} over all rows like them (confidence {CONFIDENCE})."
             )
         if terms.loss != "miss":
             what = "edges up to the class" if terms.loss == "distance" else "cost"
@@ -436,8 +442,9 @@ class Calibration:
             own = self.following
             return (
                 f"In the long run holds {kept} of the rows whose classes are given afterwards, "
-                f"whatever they are: misses at most {own.surplus:.0f} more. So far "
-                f"{own.n_missed} of {own.n_rows} missed. No promise for a single row."
+                f"whatever they are: misses at most {ceil(own.surplus)} more, while no more are "
+                f"given at once than so far. So far {own.n_missed} of {own.n_rows} missed. No "
+                "promise for a single row."
             )
         text = f"Holds the class with probability at least {kept}"
         if terms.shift is not None:
@@ -515,9 +522,7 @@ class Calibration:
         if level >= self.cap:
             return float(self.score.min())
         share = self.share if self.share.size else np.ones(1)
-        threshold, bound = missed(self.start, self.score, share)
-        kept = np.flatnonzero(bound <= level)
-        return float(threshold[kept[0]]) if kept.size else float("inf")
+        return least_threshold(self.start, self.score, share, level)
 
     def answers(
         self, tree: Tree, scores: ClassScores, alpha: float, progress: Progress = silent

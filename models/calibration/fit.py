@@ -45,7 +45,7 @@ from models.calibration.pricing import Prices, cheapest, cost_bound
 from models.calibration.pricing import costs as row_costs
 from models.calibration.probabilities import BLOCK, probability_blocks
 from models.calibration.relearning import Relearning
-from models.calibration.shifts import Regions, Shift, class_shares
+from models.calibration.shifts import Regions, Shift, class_shares, left_out
 from models.calibration.temperature import Temperature, fitted_temperature
 from models.errors import UsageError, listed
 from models.running import budget
@@ -209,6 +209,7 @@ def fitted_calibration(
             yield TreeProbabilities.of(classes, probability), own
 
     curve = selective_curve(row_blocks(0.3, "measuring"), classes)
+    unknown: tuple[str, ...] = ()
     if loss is not None:
         risk = RiskCurve.of(row_blocks(0.6, "scoring"), classes, loss)
         none = np.zeros(0)
@@ -221,7 +222,7 @@ def fitted_calibration(
         if terms.shift is not None:
             assert regions is not None
             assert placed is not None
-            groups, share = _moved(terms.shift, regions, placed, scores.node, label)
+            groups, share, unknown = _moved(terms.shift, regions, placed, scores.node, label)
             groups, cut = groups[setting], regions.node
         calibration = replace(
             _scored(terms, value, scores, blocks(0.6, "scoring"), classes, cut, groups, share.size),
@@ -250,7 +251,7 @@ def fitted_calibration(
         n_rows,
         n_temperature,
         scores.n_rows - labelled.shape[0],
-        tuple(_warnings(tree, calibration, temperature, label, setting)),
+        (*_warnings(tree, calibration, temperature, label, setting), *unknown),
     )
 
 
@@ -260,7 +261,8 @@ def followed_calibration(
     """The calibration after rows that it answered, whose classes became known (`following`).
 
     label : (n_rows,) the class of each row, -1 where it is unknown. Raises UsageError for
-    calibrations of another promise than that of `miss` over all rows, and without labelled rows.
+    calibrations of another promise than that of `miss` over all rows, without labelled rows, and
+    `too-large`.
     O(n (n_classes + depth log(n depth))), of sets O(n n_nodes).
     """
     terms, known = earlier.terms, label >= 0
@@ -271,6 +273,7 @@ def followed_calibration(
             role="after",
         )
     classes = ClassTree.of(tree, scores.node)
+    _require_memory(tree, scores.n_classes, int(known.sum()), 0, terms)
     place = np.argsort(classes.order)
     used, at = earlier.scored(scores)
     thresholds = earlier.thresholds(terms.alpha)
@@ -353,14 +356,17 @@ def _scored(
     )
 
 
-def _moved(shift: Shift, regions: Regions, placed: Int, node: Int, label: Int) -> tuple[Int, Float]:
-    """The region of each row, and the regions' shares of new rows."""
+def _moved(
+    shift: Shift, regions: Regions, placed: Int, node: Int, label: Int
+) -> tuple[Int, Float, tuple[str, ...]]:
+    """The region of each row, the regions' shares of new rows, and what these leave out."""
     at = regions.of[placed]
     if shift == "rows":
-        return at, regions.n_batch / regions.n_batch.sum()
+        return at, regions.n_batch / regions.n_batch.sum(), ()
     known = label >= 0
     true = np.where(known, regions.of[node[np.maximum(label, 0)]], 0)
-    return true, class_shares(at[known], true[known], regions.n_batch)
+    share = class_shares(at[known], true[known], regions.n_batch)
+    return true, share, left_out(at[known], true[known], regions, regions.of[node])
 
 
 @dataclass(frozen=True, slots=True)

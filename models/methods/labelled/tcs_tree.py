@@ -12,8 +12,8 @@ In the root's space, a row that has few labelled ones among those nearest to it,
 labelled rows (`novelty`), is of no known leaf: a fair share of the known leaves' rows must be
 labelled. Such rows are clustered by Ward's criterion, and of the nested clusters those become new
 nodes that are as large and as wide as known nodes of some level: subtrees from the top down, and
-leaves below them. They are kept if they are more than are found by chance, among labelled rows
-alone. With `new_classes`, each label that is no node of the hierarchy is a new leaf as well.
+leaves below them. They are kept if they hold more rows than in five draws by chance, among labelled
+rows alone. With `new_classes`, each label that is no node of the hierarchy is a new leaf as well.
 
 A new node hangs under the inner node to which a multinomial logit gives the highest probability:
 it is learned from known nodes hidden at random, by the nearness of means (with `documents`, also of
@@ -35,9 +35,9 @@ Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.1, where this is 
 are of the kind proposed there, the discovery is this project's; places learned from hidden nodes:
 Shen et al., "TaxoExpan" (2020). Cost: a step of learning takes the labelled rows of all nodes times
 their children, and O(D^3) for each node, tens to hundreds of times; then the distances of all rows
-from each other, O(N^2 D), twice at most, and Ward's tree of new ones; places take new nodes times
-all nodes times columns; 'auto' does all this for five candidates on three splits of at most 2,000
-rows. Memory: the labelled rows once for each level, and 16 bytes for each row and leaf.
+from each other, O(N^2 D), five times of labelled ones, and Ward's tree of new ones; places take
+new nodes times all nodes times columns; 'auto' does all this for five candidates on three splits of
+at most 2,000 rows. Memory: the labelled rows once for each level, 16 bytes for each row and leaf.
 
 Measured: CPU time as N^1.4 D^0.2 K^2.1, from 1,000 x 8 and 8 classes to four times each, iterations
 bounded (`python -m bench costs`).

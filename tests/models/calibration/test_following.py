@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -70,11 +72,28 @@ def test_answers_widen_after_misses_and_every_row_is_counted_once() -> None:
         assert np.mean(rates[20:]) == pytest.approx(0.1, abs=0.03)
         assert np.mean(width[20:]) > width[0]
         assert f"{n_missed} of 1200" in calibration.promise(0.1)
+        # The words promise no more than the number.
+        most = int(calibration.promise(0.1).split("at most ")[1].split()[0])
+        assert state.surplus <= most < state.surplus + 1
+        assert "while no more are given at once" in calibration.promise(0.1)
         with pytest.raises(UsageError, match="follows rows at alpha"):
             calibration.thresholds(0.2)
 
 
-def test_what_cannot_be_followed_is_refused() -> None:
+def test_the_level_begins_at_the_threshold_that_answered() -> None:
+    """With 19 rows a score just keeps alpha 0.1: the first group of rows moves it no further."""
+    rng = np.random.default_rng(5)
+    tree = random_tree(rng, 5)
+    node = tree.leaves.astype(np.int64)
+    logits, label = 2.0 * rng.normal(size=(19, 5)), rng.integers(0, 5, 19)
+    scores = ClassScores(node, 19, lambda start, stop: logits[start:stop])
+    terms = CalibrationTerms(answer="set", temperature=1.0)
+    plain = fitted_calibration(tree, scores, label, terms).calibration
+    begun = replace(plain, following=Following.begun(0.1, plain.cap))
+    assert begun.thresholds(0.1) == plain.thresholds(0.1)
+
+
+def test_what_cannot_be_followed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     tree = random_tree(rng, 4)
     node = tree.leaves.astype(np.int64)
@@ -86,3 +105,7 @@ def test_what_cannot_be_followed_is_refused() -> None:
     plain = fitted_calibration(tree, scores, label, CalibrationTerms()).calibration
     with pytest.raises(UsageError, match="No row is labelled"):
         followed_calibration(plain, tree, scores, np.full(200, -1))
+    monkeypatch.setattr("models.running.budget.available", lambda: 100)
+    with pytest.raises(UsageError) as caught:
+        followed_calibration(plain, tree, scores, label)
+    assert caught.value.code == "too-large"

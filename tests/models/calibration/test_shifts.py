@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from models.answers.beside_tree import ClassScores
-from models.calibration.calibration import CalibrationTerms, quantile
+from models.calibration.calibration import CalibrationTerms, fewest_rows, quantile
 from models.calibration.climbing import LEAF
 from models.calibration.fit import fitted_calibration
-from models.calibration.shifts import Regions, class_shares, shifted_threshold
+from models.calibration.shifts import Regions, class_shares, left_out, shifted_threshold
 from models.errors import UsageError
 from tests.models.consensus.sets_kit import random_tree
 
@@ -62,9 +62,13 @@ def test_new_rows_are_missed_as_often_as_promised_over_every_choice_of_them(seed
 
 def test_without_moves_it_is_the_threshold_of_all_rows() -> None:
     score = np.sort(np.random.default_rng(0).normal(size=200))
-    for alpha in (0.005, 0.05, 0.1, 0.37):
-        one = shifted_threshold(np.array([0, 200]), score, np.ones(1), alpha)
-        assert one == quantile(score, alpha)
+    # With 199, 19 and 9 rows some scores just keep the promise.
+    for n_rows in (200, 199, 19, 9):
+        for alpha in (0.005, 0.05, 0.1, 0.37):
+            if n_rows < fewest_rows(alpha):
+                continue
+            one = shifted_threshold(np.array([0, n_rows]), score[:n_rows], np.ones(1), alpha)
+            assert one == quantile(score[:n_rows], alpha)
 
 
 def test_regions_are_parted_by_the_nodes_that_moved() -> None:
@@ -85,6 +89,8 @@ def test_regions_are_parted_by_the_nodes_that_moved() -> None:
         regions = Regions.of_moves(parent, moved, under)
         assert regions.node[regions.of[at]].tolist() == tops
         assert regions.n_batch.tolist() == [tops.count(node) for node in regions.node.tolist()]
+    with pytest.raises(UsageError, match="a tree with 3 nodes"):
+        Regions.of_moves(parent, np.zeros(3, dtype=bool), np.zeros(3, dtype=np.int64))
 
 
 def test_shares_of_classes_are_found_where_rows_are_mistaken_as_before() -> None:
@@ -96,6 +102,25 @@ def test_shares_of_classes_are_found_where_rows_are_mistaken_as_before() -> None
     np.testing.assert_allclose(found, share, atol=1e-3)
     # A region where no labelled row was ever placed tells nothing.
     assert class_shares(np.zeros(4, int), np.zeros(4, int), np.array([0, 7])).tolist() == [1.0, 0.0]
+
+
+def test_shares_of_thousands_of_regions_take_no_square_of_them() -> None:
+    """A table of 60,000 x 60,000 regions would take 29 GB."""
+    n_regions = 60_000
+    every = np.arange(n_regions)
+    found = class_shares(every, every, np.where(every < 3, 1, 0))
+    np.testing.assert_allclose(found[:3], 1 / 3)
+    assert found[3:].max() < 1e-9
+
+
+def test_what_the_estimate_of_shares_leaves_out_is_named() -> None:
+    regions = Regions(np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([5, 7, 0]))
+    zero = np.zeros(4, dtype=np.int64)
+    placed, empty = left_out(zero, zero, regions, np.array([0, 1, 2, 2]))
+    assert placed.startswith("7 of the 12 rows of the batch")
+    assert empty.startswith("2 region(s)")
+    every = np.arange(3)
+    assert left_out(every, every, regions, every) == ()
 
 
 def test_rows_that_moved_to_a_hard_region_are_held_all_the_same() -> None:

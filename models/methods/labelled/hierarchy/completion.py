@@ -19,7 +19,7 @@ from models.arrays import Array, Arrays, Float, Int
 from models.clusters.placing import normalize
 from models.method import Predictions
 from models.methods.labelled.discovery.mixture import Mixture
-from models.methods.labelled.hierarchy.answers import read_answers
+from models.methods.labelled.hierarchy.answers import Places, read_answers
 from models.methods.labelled.hierarchy.hanging import Hanging, Hung, Texts
 from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes, novel
@@ -28,14 +28,17 @@ from models.running.progress import Progress
 from models.tree.tree import Tree
 from models.tree.walk import paths
 
+N_BY_CHANCE = 5
+"""Draws of new nodes where there are none, of which real ones hold more rows than any."""
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
     """What is known beside labelled rows.
 
     classes : by name the rows of a class that the known tree does not have. texts : of the rows.
-    answers : of a person, see `answers`. with_chance : whether new nodes must be more than are
-    found by chance.
+    answers : of a person, see `answers`. with_chance : whether new nodes must hold more rows
+    than in any of `N_BY_CHANCE` draws by chance.
     """
 
     classes: Mapping[str, Int] = field(default_factory=dict)
@@ -59,6 +62,7 @@ class CompletedTree:
     placing : how new nodes were placed; None where there are none.
     by_chance : new leaves that are to be expected where there are none. n_as_chance : new nodes
         that were dropped as no more than that.
+    not_kept_to : new nodes that could not hang as was answered.
     """
 
     leaf: Int
@@ -71,6 +75,7 @@ class CompletedTree:
     placing: Placing | None = None
     by_chance: float = 0.0
     n_as_chance: int = 0
+    not_kept_to: list[int] = field(default_factory=list)
 
     @property
     def n_nodes(self) -> int:
@@ -123,9 +128,12 @@ def complete(
         new_nodes = NewNodes(tree, top, is_new, least_size, max_depth).chosen()
     if new_nodes and given.with_chance:
         share = float((tree.row_node > 0).sum() / (free & ~is_new).sum())
-        chance = new_by_chance(tree, top, share, least_share, least_size, rng)
-        done.by_chance = _n_leaves(chance) / share
-        if _n_rows(new_nodes) <= _n_rows(chance) / share:
+        chance = [
+            new_by_chance(tree, top, share, least_share, least_size, own)
+            for own in (rng, *rng.spawn(N_BY_CHANCE - 1))
+        ]
+        done.by_chance = float(np.mean([_n_leaves(own) for own in chance])) / share
+        if _n_rows(new_nodes) <= max(_n_rows(own) for own in chance) / share:
             done.n_as_chance = len(new_nodes)
             new_nodes = []
     names = [*[None] * len(new_nodes), *given.classes]
@@ -134,10 +142,12 @@ def complete(
     if new_nodes:
         hanging = Hanging(tree, points, new_nodes, given.texts, rng, max_depth, least_size, names)
         answers = hanging.answers(given.answers)
-        _add_new(done, hanging.hung(answers))
+        hung = hanging.hung(answers)
+        done.not_kept_to = [done.n_nodes + own for own in hanging.not_kept_to(hung, answers)]
+        _add_new(done, hung)
         done.placing = hanging.placing
     elif given.answers:
-        read_answers(given.answers, {}, set())
+        read_answers(given.answers, Places())
     progress(0.8, "placing rows")
     _place(done, tree, points, factors)
     return done

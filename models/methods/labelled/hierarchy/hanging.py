@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Float, Int, Mask
-from models.methods.labelled.hierarchy.answers import Answers, read_answers
+from models.methods.labelled.hierarchy.answers import Answers, Places, read_answers
 from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.new_nodes import NewNode
 from models.methods.labelled.hierarchy.placing import (
@@ -29,10 +29,13 @@ from models.methods.labelled.hierarchy.placing import (
     learned,
 )
 from models.preprocess.documents import numbered, tokens, vocabulary, word_counts
+from models.tree import parents
 
 MOST_WORDS = 2000
 PASSES = 2
 TOP = "the root"
+LONGEST = 1000
+"""Characters of a node's path: answers have to name it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +119,7 @@ class Hanging:
         self._known = self._family_of_known()
         self.placing: Placing = learned(self._known, rng)
         self.row = self._representatives()
-        self._label_of_known = [_path(tree, node) for node in range(tree.n_nodes)]
+        self._label_of_known = labels_of(tree)
 
     def _vectors(self, rows: Int) -> tuple[list[Float], Float]:
         means = [self._points[rows].mean(axis=0, dtype=np.float64) - self._center]
@@ -166,11 +169,31 @@ class Hanging:
 
     def answers(self, texts: Sequence[str]) -> Answers:
         """Raises UsageError as `read_answers`."""
-        labels = {self._label_of_known[node] for node in range(self._tree.n_nodes)}
-        inner = {_label_of_new(self.row[n]) for n in range(len(self._nodes)) if self._is_inner(n)}
-        leaves = {self._label_of_known[node] for node in np.flatnonzero(self._tree.is_leaf)}
+        leaf = self._tree.is_leaf.tolist()
+        inner = [number for number in range(len(self._nodes)) if self._is_inner(number)]
+        places = Places(
+            {own: number for number, own in enumerate(self.row)},
+            frozenset(
+                own for own, ends in zip(self._label_of_known, leaf, strict=True) if not ends
+            ),
+            frozenset(inner),
+            frozenset(_label_of_new(self.row[number]) for number in inner),
+            frozenset(number for number in inner if self._above[number] < 0),
+        )
+        return read_answers(texts, places)
+
+    def not_kept_to(self, hung: Sequence[Hung], answers: Answers) -> list[int]:
+        """Places of new nodes that do not hang as was answered, since nothing was left there."""
         node_of_row = {own: number for number, own in enumerate(self.row)}
-        return read_answers(texts, node_of_row, (labels - leaves) | inner)
+        found = []
+        for place, own in enumerate(hung):
+            number = node_of_row[own.row]
+            up = own.above
+            label = self._label_of_known[up] if up >= 0 else _label_of_new(hung[-1 - up].row)
+            wanted = answers.under.get(number, label)
+            if wanted != label or label in answers.not_under.get(number, set()):
+                found.append(place)
+        return found
 
     def _is_inner(self, number: int) -> bool:
         return -1 - number in self._above
@@ -205,17 +228,10 @@ class Hanging:
         return rows
 
     def _merged(self, answers: Answers, above: list[int], rows: list[Int]) -> set[int]:
-        gone: set[int] = set()
-        stands_for = list(range(len(above)))
         for first, second in answers.same:
-            first, second = _end(stands_for, first), _end(stands_for, second)
-            if first == second or -1 - first in above or -1 - second in above:
-                continue
             rows[first] = np.union1d(rows[first], rows[second])
-            stands_for[second] = first
             above[second] = 0
-            gone.add(second)
-        return gone
+        return set(answers.stands_for)
 
     def _family(self, above: list[int], rows: list[Int], gone: set[int]) -> Family:
         """The known tree with the new nodes, of which number n is node n_known + n; nodes that are
@@ -249,8 +265,7 @@ class Hanging:
         first = self._tree.n_nodes
         node = first + number
         live = ~family.below(node)
-        live[first:] &= [family.mean[0][own].any() for own in range(first, family.n_nodes)]
-        live[first:] |= ~family.is_leaf[first:] & ~family.below(node)[first:]
+        live[first:] &= family.mean[0][first:].any(axis=1) | ~family.is_leaf[first:]
         nodes, values = features(family, live, [Cluster.of(family, node)])
         label = [
             self._label_of_known[own] if own < first else _label_of_new(self.row[own - first])
@@ -275,9 +290,8 @@ class Hanging:
         if is_inner:
             allowed &= nodes < self._tree.n_nodes
         if self._max_depth is not None:
-            depth = np.zeros(family.n_nodes, dtype=np.int64)
-            for some in range(1, family.n_nodes):
-                depth[some] = depth[family.parent[some]] + 1
+            above = family.parent.astype(np.int32)
+            depth = parents.along(above, np.ones(above.size, dtype=np.int64)) - 1
             allowed &= depth[nodes] + 1 + int(family.levels[node]) <= self._max_depth
         return allowed
 
@@ -330,12 +344,6 @@ def _inner_first(new_nodes: Sequence[NewNode]) -> list[int]:
     return sorted(range(len(new_nodes)), key=lambda number: (number not in inner, number))
 
 
-def _end(stands_for: list[int], number: int) -> int:
-    while stands_for[number] != number:
-        number = stands_for[number]
-    return number
-
-
 def _present(texts: Texts | None, rows: Int) -> Float:
     """(n_words,) the share of rows that have each word."""
     if texts is None:
@@ -345,12 +353,19 @@ def _present(texts: Texts | None, rows: Int) -> Float:
     return np.asarray(times / max(rows.size, 1))
 
 
-def _path(tree: KnownTree, node: int) -> str:
-    names: list[str] = []
-    while node > 0:
-        names.append(str(tree.name[node]))
-        node = int(tree.parent[node])
-    return "/".join(reversed(names)) or TOP
+def labels_of(tree: KnownTree) -> list[str]:
+    """The path of each node, from a number on where a node has no name or it would be longer than
+    `LONGEST`, and with its number where another node has that path."""
+    path = [TOP]
+    labels, taken = [TOP], {TOP}
+    for node in range(1, tree.n_nodes):
+        above, name = int(tree.parent[node]), tree.name[node]
+        own = f"node {node}" if name is None else name
+        whole = f"{path[above]}/{own}" if above else own
+        path.append(whole if len(whole) <= LONGEST else f"node {node}")
+        labels.append(path[node] if path[node] not in taken else f"{path[node]} (node {node})")
+        taken.add(labels[node])
+    return labels
 
 
 def _label_of_new(row: int) -> str:

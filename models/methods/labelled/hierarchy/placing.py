@@ -20,10 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from models.arrays import Float, Int, Mask
+from models.tree import parents
+from models.tree.build import levels_below
+from models.tree.walk import ranks
 
 HIDDEN = 1 / 5
 N_DRAWS = 20
@@ -33,6 +38,9 @@ FEWEST_EXAMPLES = 10
 
 PRIOR = (6.0, 2.0)
 """Weights of the first space's cosines where too little is known to learn any."""
+
+MOST_OF_DRAW, MOST_CANDIDATES = 1_000_000, 4_000_000
+"""Candidates of all hidden nodes of a draw, and of all draws: of larger trees fewer are taken."""
 
 LARGEST = 0.25
 """Share of the leaves above which a node is not hidden."""
@@ -59,33 +67,33 @@ class Family:
     def n_nodes(self) -> int:
         return int(self.parent.size)
 
-    @property
+    @cached_property
     def is_leaf(self) -> Mask:
         return np.asarray(np.bincount(self.parent[1:], minlength=self.n_nodes) == 0)
 
-    @property
+    @cached_property
     def levels(self) -> Int:
         """(n,) the most edges from a node down to a leaf."""
-        levels = np.zeros(self.n_nodes, dtype=np.int64)
-        for node in range(self.n_nodes - 1, 0, -1):
-            above = self.parent[node]
-            levels[above] = max(levels[above], levels[node] + 1)
-        return levels
+        return levels_below(self.parent.astype(np.int32)).astype(np.int64)
+
+    @cached_property
+    def _ranks(self) -> tuple[Int, Int]:
+        return ranks(self.parent.astype(np.int32))
 
     def above_sum(self, values: Float) -> Float:
         """Values of leaves summed over each node, (n,) or (n, d)."""
-        sums = values.copy()
-        for node in range(self.n_nodes - 1, 0, -1):
-            sums[self.parent[node]] += sums[node]
-        return sums
+        return parents.under(self.parent.astype(np.int32), values, _gathered)
 
     def below(self, node: int) -> Mask:
         """(n,) the node and all below it."""
-        inside = np.zeros(self.n_nodes, dtype=bool)
-        inside[node] = True
-        for some in range(node + 1, self.n_nodes):
-            inside[some] |= inside[self.parent[some]]
-        return inside
+        rank, weight = self._ranks
+        return np.asarray((rank >= rank[node]) & (rank < rank[node] + weight[node]))
+
+
+def _gathered(into: Float, at: Int, values: Float) -> None:
+    """As `np.add.at`, of rows."""
+    shape = (into.shape[0], at.size)
+    into += sp.csc_array((np.ones(at.size), at, np.arange(at.size + 1)), shape=shape) @ values
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,16 +190,21 @@ class Placing:
 def learned(family: Family, rng: np.random.Generator) -> Placing:
     """The weights under which hidden nodes of the tree hang where they are known to.
 
-    O(draws x hidden nodes x nodes x columns).
+    O(draws x hidden nodes x nodes x columns), of draws until `MOST_CANDIDATES`.
     """
     examples: list[tuple[Float, int]] = []
     of_node: list[int] = []
+    n_seen = 0
     for _ in range(N_DRAWS):
+        if n_seen >= MOST_CANDIDATES:
+            break
         hidden, live = _hidden(family, rng)
         if not hidden:
             continue
+        hidden = hidden[:: 1 + len(hidden) * candidates(family, live).size // MOST_OF_DRAW]
         clusters = [Cluster.of(family, node) for node in hidden]
         nodes, values = features(family, live, clusters)
+        n_seen += values.shape[0] * values.shape[1]
         right = np.searchsorted(nodes, family.parent[hidden])
         if nodes.size > 1:
             examples += list(zip(values, right.tolist(), strict=True))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import floor
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,11 @@ def _of_place(place: int, own: Hung, name: str) -> Question:
     )
 
 
+def _rounded_down(chance: float) -> float:
+    """Four digits, so that no chance is shown larger than it is and they sum to at most 1."""
+    return floor(chance * 1e4) / 1e4
+
+
 def uncertain(hung: Sequence[Hung]) -> list[int]:
     """New nodes whose place is no likelier than one half."""
     return [place for place, own in enumerate(hung) if own.chance.size and own.chance[0] <= 0.5]
@@ -87,9 +93,9 @@ def beside_nodes(
     for node, own in zip(nodes, hung, strict=True):
         row[node] = own.row
         if own.chance.size:
-            chance[node] = round(float(own.chance[0]), 4)
+            chance[node] = _rounded_down(float(own.chance[0]))
             best = zip(own.label[:CHOICES], own.chance.tolist(), strict=False)
-            places[node] = {label: round(share, 4) for label, share in best}
+            places[node] = {label: _rounded_down(share) for label, share in best}
     found = questions(hung, names)
     for rank, question in enumerate(found, 1):
         node = nodes[question.node]
@@ -106,6 +112,12 @@ def beside_nodes(
         warnings.append(
             f"The places of {len(unsure)} of {len(hung)} new node(s) are no likelier than one "
             f"half: {listed(unsure)}."
+        )
+    if done.not_kept_to:
+        found_names = listed([str(done.name[node]) for node in done.not_kept_to])
+        warnings.append(
+            f"{len(done.not_kept_to)} new node(s) do not hang as answered, since no place is left "
+            f"there: {found_names}."
         )
     if done.placing is not None and not done.placing.n_examples:
         warnings.append(

@@ -17,7 +17,13 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Fitted
+from models.methods.labelled.hierarchy import placing
+from models.methods.labelled.hierarchy.answers import Places, read_answers
+from models.methods.labelled.hierarchy.completion import CompletedTree
+from models.methods.labelled.hierarchy.hanging import Hung, labels_of
+from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.placing import Cluster, Family, features, fitted
+from models.methods.labelled.hierarchy.questions import beside_nodes
 from models.methods.labelled.tcs_tree import TCSTree, TCSTreeParams
 from models.tree import class_paths
 from models.tree.tree import Tree
@@ -117,8 +123,119 @@ def test_answers_that_do_not_fit_are_refused(answer: str, message: str) -> None:
 def test_answers_that_contradict_each_other_are_refused() -> None:
     values, _ = data_of()
     row = column(fit(values, new_classes=True).tree, "a3", "row")
-    with pytest.raises(UsageError, match="contradicts an earlier one"):
+    with pytest.raises(UsageError, match="contradicts earlier ones"):
         fit(values, new_classes=True, answers=[f"{row} under b", f"{row} under c"])
+
+
+def subtrees_of() -> dict[str, Any]:
+    """Tops d and e, with their leaves, and a/a3 are not in the hierarchy; no label is of them."""
+    values, path_of = data_of(20)
+    known = sorted({path for path in path_of if path[0] in "abc"} - {"a/a3"})
+    drawn = np.random.default_rng(0).random(len(path_of)) < 0.4
+    free = np.array([path not in known for path in path_of]) | drawn
+    whole = LabelSets.of(np.array(path_of, dtype=object)[~free])
+    start = np.concatenate([[0], np.cumsum(~free)])
+    labels = LabelSets(start, whole.code, whole.names, free)
+    return {**values, "hierarchy": class_paths.read("\n".join(known)), "labels": labels}
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        (
+            ["10 under the new node of row 10"],
+            "which holds others, may hang under: 'a', 'the root'",
+        ),
+        (["10 under the new node of row 11"], "which holds others, may hang under"),
+        (["12 under a"], "hangs where that does"),
+        (["10 same as 11"], "only new leaves can be one"),
+        (["20 same as 10"], "only new leaves can be one"),
+        (["20 under the new node of row 20"], "names no node that a new one may hang under"),
+        (["10 not under the root", "10 not under a"], "refuses its last place"),
+        (["20 not under a", "20 under a"], "contradicts"),
+        (["20 under a", "20 same as 21", "21 under the root"], "contradicts"),
+        (["20 under a", "21 under the root", "20 same as 21"], "contradicts"),
+    ],
+)
+def test_what_no_answer_can_mean_is_refused(answers: list[str], message: str) -> None:
+    """Rows 10 to 12 stand for new nodes with others below, 12 in another one; 20 and 21 do not."""
+    places = Places(
+        {10: 0, 11: 1, 12: 2, 20: 3, 21: 4},
+        frozenset(["the root", "a"]),
+        frozenset([0, 1, 2]),
+        frozenset(f"the new node of row {row}" for row in (10, 11, 12)),
+        frozenset([2]),
+    )
+    with pytest.raises(UsageError, match=message):
+        read_answers(answers, places)
+
+
+def test_answers_that_nothing_is_left_for_are_named() -> None:
+    values = subtrees_of()
+    tree = fit(values).tree
+    row = {name: str(own) for name, own in zip(tree.name.tolist(), tree.extra["row"], strict=True)}
+    inner = row["new 1"]
+    # Nothing is left at 'new 1' for the last answer but one node, which takes its place.
+    moved = [f"{row[f'new 1.{number}']} under a" for number in (1, 2, 3)]
+    last = f"{row['new 1.4']} under the new node of row {inner}"
+    done = fit(values, answers=[*moved, last])
+    assert any("do not hang as answered" in warning for warning in done.warnings)
+
+
+def test_what_is_answered_of_a_node_holds_for_the_one_that_it_is_the_same_as() -> None:
+    values, _ = data_of()
+    tree = fit(values, new_classes=True).tree
+    first, second = (column(tree, name, "row") for name in ("a3", "c0"))
+    for order in (1, -1):
+        answers = [f"{second} under d", f"{first} same as {second}"][::order]
+        assert above(fit(values, new_classes=True, answers=answers).tree)["a3"] == "d"
+    both = [f"{first} under b", f"{second} under d", f"{first} same as {second}"]
+    with pytest.raises(UsageError, match="contradicts"):
+        fit(values, new_classes=True, answers=both)
+
+
+def test_probabilities_are_shown_no_larger_than_they_are() -> None:
+    done = CompletedTree(np.zeros(1, dtype=np.int64), [-1, 0], [None, "new 1"], [0, -1])
+    chance = np.array([0.33336, 0.33336, 0.33328])
+    done.hung[1] = Hung(np.zeros(1, dtype=np.int64), 0, None, 0, ["a", "b", "c"], chance)
+    columns, _ = beside_nodes(done)
+    assert columns["place_probability"][1] == 0.3333
+    assert sum(columns["places"][1].values()) <= 1.0
+
+
+def test_nodes_without_a_name_or_with_that_of_another_have_numbers() -> None:
+    parent = np.array([-1, 0, 0, 0, 0, 1])
+    names: list[str | None] = [None, "a", "a", None, "the root", "b/c"]
+    known = KnownTree(parent, names, np.zeros(1, dtype=np.int64))
+    assert labels_of(known) == [
+        *("the root", "a", "a (node 2)", "node 3"),
+        *("the root (node 4)", "a/b/c"),
+    ]
+    # A chain: its paths end where answers could not name them.
+    chain = KnownTree(np.arange(-1, 400), ["level"] * 401, np.zeros(1, dtype=np.int64))
+    labels = labels_of(chain)
+    assert labels[2] == "level/level"
+    assert max(map(len, labels)) <= 1000
+    assert len(set(labels)) == 401
+
+
+def test_of_large_trees_fewer_hidden_nodes_are_learned_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    parent = np.concatenate([[-1], np.zeros(12, dtype=np.int64), np.repeat(np.arange(1, 13), 4)])
+    means = [rng.normal(size=(parent.size, 3))]
+    own = np.zeros(parent.size, dtype=bool)
+    none = [np.zeros(0, dtype=np.int64)] * parent.size
+    family = Family(parent, means, own, none, np.zeros((parent.size, 0)))
+    # Nodes below another, as by its definition.
+    inside = [node for node in range(parent.size) if 3 in (node, parent[node])]
+    assert np.flatnonzero(family.below(3)).tolist() == inside
+    whole = placing.learned(family, np.random.default_rng(0)).n_examples
+    monkeypatch.setattr(placing, "MOST_OF_DRAW", 30)
+    monkeypatch.setattr(placing, "MOST_CANDIDATES", 200)
+    few = placing.learned(family, np.random.default_rng(0)).n_examples
+    assert 0 < few <= 30 < whole
 
 
 def test_texts_place_a_class_whose_columns_say_nothing() -> None:
