@@ -86,7 +86,7 @@ class PointTree(PlacesNearest[PointTreeParams]):
     title = "Tree of points by walks and linkages"
     paper = Paper("Umbel: docs/points.md", 2026)
     Params = PointTreeParams
-    cost = Cost(2e-10, rows=3, columns=0, start=0.1)
+    cost = Cost(3e-10, rows=3, columns=0, start=0.1)
     inputs = {
         "features": Input(description="One row per point."),
         "names": Input(required=False, one_per="row", description="One name per point."),
