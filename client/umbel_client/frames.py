@@ -170,6 +170,21 @@ def in_order_of(role: str, column: Any, frame: Any) -> Any:
     return column.reindex(wanted)
 
 
+def warn_shuffled(role: str, column: Any) -> None:
+    """An UmbelWarning for a Series or a data frame of pandas whose index counts the rows in another
+    order, where nothing beside it has an index."""
+    if not is_of(column, "pandas", "Series", "DataFrame") or column.index.dtype.kind not in "iu":
+        return
+    own = column.index.to_numpy()
+    if not _counts(column.index) and np.array_equal(np.sort(own), np.arange(len(own))):
+        warnings.warn(
+            f"The index of {shown(role)} counts its rows in another order: rows are taken in the "
+            "order in which they stand, not by the index.",
+            UmbelWarning,
+            stacklevel=3,
+        )
+
+
 def _counts(index: Any) -> bool:
     return bool(np.array_equal(index.to_numpy(), np.arange(len(index))))
 

@@ -175,6 +175,10 @@ def converted_inputs(
     """
     others = values if rows is None else rows
     beside = next((own for own in others.values() if frames.is_frame(own)), None)
+    indexed = [own for own in others.values() if columns.is_of(own, "pandas", "DataFrame")]
+    for role in COLUMNS & values.keys():
+        if all(own is values[role] for own in indexed):
+            frames.warn_shuffled(role, values[role])
     return {
         f"{within}{role}": converted(
             role, frames.in_order_of(role, value, beside), many=role in several

@@ -11,14 +11,18 @@ from typing import Any
 from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.quoting import path_shown
 
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_WIDE = {
+    # Before UTF-16, with whose mark that of UTF-32 begins.
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 
 
 def lines(role: str, path: Path, texts: Collection[str]) -> list[Any]:
     """One value for each line; whole numbers where every line is one and `role` is not of `texts`.
 
-    UTF-8, UTF-16 with its mark, or else Windows-1252, with an UmbelWarning, as the service reads
-    CSV. Raises InputError where the file is no text or holds no line.
+    UTF-8, UTF-16 or UTF-32 with its mark, or else Windows-1252, with an UmbelWarning, as the
+    service reads CSV. Raises InputError where the file is no text or holds no line.
     """
     try:
         values = _text(path).splitlines()
@@ -36,13 +40,15 @@ def lines(role: str, path: Path, texts: Collection[str]) -> list[Any]:
 
 def _text(path: Path) -> str:
     content = path.read_bytes()
-    if content.startswith(_WIDE):
-        return content.decode("utf-16")
+    for encoding, marks in _WIDE.items():
+        if content.startswith(marks):
+            return content.decode(encoding)
+    if (at := content.find(0)) >= 0:
+        why = "zeros, as in UTF-16 without its mark"
+        raise UnicodeDecodeError("utf-8", content, at, at + 1, why)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as wrong:
-        if b"\0" in content:
-            raise
         try:
             text = content.decode("cp1252")
         except UnicodeDecodeError:

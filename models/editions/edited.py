@@ -15,6 +15,7 @@ from models.arrays import Int
 from models.editions.state import EditionState
 from models.errors import UsageError
 from models.tree.build import from_parents
+from models.tree.cluster_names import DISTINCTIVE
 from models.tree.tree import Tree
 from models.tree.walk import path, relabelled, require_node
 
@@ -152,6 +153,11 @@ def reshaped(state: EditionState) -> EditedTree:
     height = np.concatenate([tree.height, np.array(state.heights, dtype=np.float64)])
     name = np.concatenate([tree.name, np.full(n_new, None, dtype=object)])
     extra = {key: _lengthened(np.asarray(column), n_new) for key, column in tree.extra.items()}
+    if DISTINCTIVE in extra:
+        # Words that compare a node with siblings hold no longer beside others.
+        words = extra[DISTINCTIVE].copy()
+        words[_beside_others(state)] = None
+        extra[DISTINCTIVE] = words
     shaped = from_parents(
         over,
         height[given],
@@ -182,6 +188,17 @@ def _lengthened(column: npt.NDArray[Any], n_new: int) -> npt.NDArray[Any]:
     longer = np.full(len(column) + n_new, None, dtype=object)
     longer[: len(column)] = column if column.ndim == 1 else list(column)
     return longer
+
+
+def _beside_others(state: EditionState) -> list[int]:
+    """The ids of all nodes that have other siblings than in the tree."""
+    start, child = state.tree.children
+    found: list[int] = []
+    for node, below in state.children.items():
+        before = child[start[node] : start[node + 1]] if node < state.tree.n_nodes else ()
+        if sorted(before) != sorted(below):
+            found += below
+    return found
 
 
 _RESERVED = re.compile(r'[\x00-\x1f%\[\]"]')

@@ -21,6 +21,8 @@ LEAST_EFFECT = 0.5
 """Standard deviations by which a feature must differ to be named."""
 _BLOCK = 1 << 21
 """Values that are read at a time."""
+_MOST_SUMS = 1 << 23
+"""Features times clusters that are summed unasked, after a fit: of wide rows fewer clusters."""
 
 
 def distinctive_features(
@@ -67,14 +69,15 @@ def described(tree: Tree, features: Matrix | Rows | None, names: Sequence[str] |
     of rows, and what its nodes are called by; unchanged if a leaf has a name.
 
     features, names : of the rows of the tree and of their columns; None: nodes have no features.
-    O(n_points D + clusters D).
+    Only the cut into so many clusters has some that `_MOST_SUMS` numbers suffice. O(n_points D).
     """
     leaves = np.setdiff1d(tree.leaves, noise_leaves(tree))
     if tree.n_leaves >= tree.n_points or not all(map(is_number, tree.name[leaves].tolist())):
         return tree
     column = np.full(tree.n_nodes, None, dtype=object)
     if features is not None and names is not None and len(names) == features.shape[1]:
-        for node, found in distinctive_features(tree, features).items():
+        n_clusters = max(1, min(MOST_CLUSTERS, _MOST_SUMS // max(len(names), 1)))
+        for node, found in distinctive_features(tree, features, n_clusters).items():
             column[node] = [
                 {"feature": names[at], "side": side_of(effect), "difference": effect}
                 for at, effect in found

@@ -426,6 +426,20 @@ def test_labels_whose_numbers_are_not_those_of_the_rows_are_named() -> None:
         converted_inputs({"features": features[2:], "labels": rest})
 
 
+def test_labels_alone_whose_index_is_shuffled_are_named() -> None:
+    frames = pandas()
+    labels = frames.Series(["a", "b", "c", "d"])
+    for others in ({}, {"features": np.eye(4)}):
+        for turned in (labels[::-1], labels[::-1].to_frame("y")):
+            with pytest.warns(UmbelWarning, match="'labels' counts its rows in another order"):
+                made = converted_inputs({**others, "labels": turned})["labels"]
+            assert made == converted("labels", turned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for own in (labels, labels[2:], labels[[3, 1]], labels.set_axis([*"dcba"])):
+            converted_inputs({"labels": own})
+
+
 def test_a_data_frame_of_indicators_is_labels() -> None:
     frames = pandas()
     frame = frames.get_dummies(frames.Series(["b", "a", "c", "a"]))

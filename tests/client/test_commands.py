@@ -259,8 +259,12 @@ def test_a_text_file_is_one_value_a_line(tmp_path: Path) -> None:
     assert values.input_of("labels", str(path)) == [3, 1]
     assert values.input_of("names", str(path)) == ["3", "1"]
     assert converted("names", path) == converted("names", ["3", "1"]), "the same in Python"
-    path.write_text("Öl\nTür\n", encoding="utf-16")
-    assert values.input_of("names", str(path)) == ["Öl", "Tür"]
+    for encoding in ("utf-16", "utf-32"):
+        path.write_text("Öl\nTür\n", encoding=encoding)
+        assert values.input_of("names", str(path)) == ["Öl", "Tür"]
+    path.write_text("ab\ncd\n", encoding="utf-16-le")
+    with pytest.raises(InputError, match="UTF-16 without its mark"):
+        values.input_of("names", str(path))
     path.write_text("Öl\nTür\n", encoding="latin-1")
     with pytest.warns(UmbelWarning, match="read as Windows-1252"):
         assert values.input_of("names", str(path)) == ["Öl", "Tür"]

@@ -17,7 +17,7 @@ from models.inputs.data import Value
 from models.method import PredictionOptions, Predictions
 from models.preprocess.inputs import Preparation
 from models.registry import method
-from models.running.progress import Piece, Progress, silent, subprogress
+from models.running.progress import Piece, Progress, never_back, silent, subprogress
 from models.tree.cluster_names import has_names
 from models.tree.cut import CUTS, clusters
 from workers.artifacts import results
@@ -91,7 +91,7 @@ class _Predict(Kind[PredictionTerms]):
         if job.spec.piece is not None:
             results.save_arrays(predicted.piece(job.spec.piece), job.folder)
             return Outcome()
-        job.at(0.1, "predicting")
+        job.progress(0.1, "predicting")
         warnings = predicted.written()
         return Outcome(
             result={"tree": options.tree, "predictions": {"n_rows": predicted.n_rows}},
@@ -120,13 +120,14 @@ class _Predicted:
         )
         self.n_rows = 0
         self._reading_s = time.process_time() - began_s
+        # Rows that shares cannot place are placed once more, together.
+        _, self._within = never_back(subprogress(job.progress, 0.1, 0.9))
 
     def piece(self, piece: Piece) -> Arrays:
         """One piece, for an attempt on another worker."""
         if SHARES not in piece:
             return placed_piece(self._tree, self._model, self._values, piece)
-        cut = placing_shares(self._tree, self._model, self._values)
-        return piece_of_shares(cut, lambda share: arrays_of(*self._share(share)), piece, silent)
+        return piece_of_shares(lambda share: arrays_of(*self._share(share)), piece, silent)
 
     def written(self) -> tuple[str, ...]:
         """Write all predictions; returns their warnings."""
@@ -146,8 +147,7 @@ class _Predicted:
                 shares.all_as(predictions, answers)
                 return arrays_of(predictions, answers)
 
-            within = subprogress(self._job.progress, 0.1, 0.9)
-            division = Division(within, self._job.coordinator, self._reading_s)
+            division = Division(self._within, self._job.coordinator, self._reading_s)
             for number, arrays in in_shares(cut, of_share, division):
                 shares.add(number, arrays)
             filled = Preparation(self._model.prepared).filled(self._values)
@@ -158,10 +158,8 @@ class _Predicted:
         return predictions, self._answers(rows_of(self._values, share))
 
     def _together(self) -> tuple[str, ...]:
-        within, coordinator = subprogress(self._job.progress, 0.1, 0.9), self._job.coordinator
-
         def crew_of(piece: Callable[[Piece, Progress], Arrays]) -> Crew:
-            return Crew(piece, within, coordinator=coordinator)
+            return Crew(piece, self._within, coordinator=self._job.coordinator)
 
         predictions = placed(self._tree, self._model, self._values, self._options, crew_of)
         answers = self._answers(self._values)

@@ -209,7 +209,7 @@ def leaves_piece(
 ) -> Arrays:
     """One piece of `leaves`, for an attempt on another worker."""
     of_share = partial(_share_of_leaves, tree, model, values)
-    return piece_of_shares(placing_shares(tree, model, values), of_share, piece, silent)
+    return piece_of_shares(of_share, piece, silent)
 
 
 def _share_of_leaves(

@@ -36,7 +36,8 @@ MOST_AT_ONCE = 64
 """Pieces of one call, at most; more would only be shorter."""
 
 SHARES = "shares"
-"""The member of a piece with its first share and the one after its last."""
+"""The member of a piece with its shares: rows, not numbers, so that a helper of a version that cuts
+elsewhere answers for the same ones."""
 
 Share: TypeAlias = tuple[int, int]
 """Where a share of the rows begins and ends."""
@@ -110,33 +111,31 @@ def in_shares(
     if n_pieces < 2:
         n_pieces, coordinator = rest, None
     edges = [1 + rest * number // n_pieces for number in range(n_pieces + 1)] if rest else []
-    pieces: list[Piece] = [{**division.given, SHARES: [a, b]} for a, b in pairwise(edges)]
+    pieces: list[Piece] = [{**division.given, SHARES: cut[a:b]} for a, b in pairwise(edges)]
 
     def compute(piece: Piece, within: Progress) -> Arrays:
-        return piece_of_shares(cut, of_share, piece, within)
+        return piece_of_shares(of_share, piece, within)
 
     within = subprogress(progress, 1 / len(cut), 1.0)
     for number, found in Crew(compute, within, coordinator=coordinator).compute(pieces):
-        yield from _apart(found, *pieces[number][SHARES])
+        yield from enumerate(_apart(found, len(pieces[number][SHARES])), edges[number])
 
 
-def piece_of_shares(
-    cut: Sequence[Share], of_share: OfShare, piece: Piece, progress: Progress
-) -> Arrays:
+def piece_of_shares(of_share: OfShare, piece: Piece, progress: Progress) -> Arrays:
     """The arrays of all shares of a piece."""
-    start, stop = piece[SHARES]
     found: dict[str, Array] = {}
-    for number in range(start, stop):
-        first, last = cut[number]
-        done = (number - start) / (stop - start)
-        progress(done, "predicting", f"rows {first:,} to {last:,}")
-        found |= {f"{number}.{name}": array for name, array in of_share(cut[number]).items()}
+    own = piece[SHARES]
+    for place, (first, last) in enumerate(own):
+        rows = f"rows {first:,} to {last:,}"
+        progress(place / len(own), "predicting", rows)
+        found |= {f"{place}.{name}": array for name, array in of_share((first, last)).items()}
+        progress((place + 1) / len(own), "predicting", rows)
     return found
 
 
-def _apart(found: Arrays, start: int, stop: int) -> Iterator[tuple[int, Arrays]]:
-    parts: dict[int, dict[str, Array]] = {number: {} for number in range(start, stop)}
+def _apart(found: Arrays, n_shares: int) -> list[Arrays]:
+    parts: list[dict[str, Array]] = [{} for _ in range(n_shares)]
     for name, array in found.items():
-        number, _, own = name.partition(".")
-        parts[int(number)][own] = np.asarray(array)
-    yield from parts.items()
+        place, _, own = name.partition(".")
+        parts[int(place)][own] = np.asarray(array)
+    return list(parts)

@@ -13,6 +13,7 @@ from models.editions.state import MOST_NODES, EditionState, Operation
 from models.errors import UsageError
 from models.tree import newick, nexus
 from models.tree.build import from_parents
+from models.tree.cluster_names import DISTINCTIVE
 from models.tree.tree import Tree
 from models.tree.window import fold
 
@@ -150,3 +151,22 @@ def test_collapsed_nodes_stay_folded(tree: Tree) -> None:
     chain = from_parents([-1, 0, 1, 2, 2], [3.0, 2, 1, 0, 0], [None] * 5)
     assert fold(chain, 0, closed=np.array([2])).node.tolist() == [0, 1, 2]
     assert fold(chain, 0, closed=np.array([1, 2])).node.tolist() == [0, 1]
+
+
+def test_words_that_compare_siblings_go_where_siblings_are_others() -> None:
+    parent = [-1, 0, 0, 1, 1, 1]
+    words = [None, *([{"feature": str(node), "side": "high"}] for node in range(1, 6))]
+    column = np.empty(6, dtype=object)
+    column[:] = words
+    tree = from_parents(parent, [2, 1, 0, 0, 0, 0], [None] * 6, extra={DISTINCTIVE: column})
+
+    def kept(*operations: dict[str, Any]) -> set[int]:
+        found = edited(applied(tree, *operations))
+        given = found.tree.extra[DISTINCTIVE]
+        rows = range(6) if found.rows is None else found.rows[:6].tolist()
+        return {node for node, row in enumerate(rows) if row >= 0 and given[row]}
+
+    assert kept({"op": "reorder", "node": 1, "children": [5, 4, 3]}) == {1, 2, 3, 4, 5}
+    assert kept({"op": "merge", "nodes": [3, 4]}) == {1, 2}
+    assert kept({"op": "dissolve", "node": 1}) == set()
+    assert tree.extra[DISTINCTIVE].tolist() == words

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from models.inputs.rows import ArrayRows
+from models.node_names import differences
 from models.node_names.differences import described, distinctive_features
 from models.tree.build import from_parents, from_partition
 from models.tree.cluster_names import called, cluster_names
@@ -70,6 +71,16 @@ def test_without_names_of_features_numbers_say_what_they_are() -> None:
     named = described(tree, None, None)
     assert cluster_names(named, [1, 2]) == ["Clusters 1, 0", "Clusters 3, 2"]
     assert cluster_names(named, [6]) == ["Cluster 3"]
+
+
+def test_of_wide_rows_fewer_clusters_are_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    leaf = np.repeat([3, 4, 5, 6], 4)
+    tree = from_parents([-1, 0, 0, 1, 1, 2, 2], [2, 1, 1, 0, 0, 0, 0], [None] * 3 + [*"0123"], leaf)
+    features = np.repeat([[0.0], [5.0], [8.0], [13.0]], 4, axis=0)
+    for most, nodes in ((4, [1, 2, 3, 4, 5, 6]), (2, [1, 2]), (0, [])):
+        monkeypatch.setattr(differences, "_MOST_SUMS", most)
+        column = described(tree, features, ["x"]).extra["distinctive"]
+        assert [node for node in range(7) if column[node]] == nodes
 
 
 def test_siblings_alike_have_their_points_in_brackets() -> None:

@@ -124,6 +124,38 @@ def test_shares_of_rows_give_the_file_of_all_together(
     assert shared.result == alone.result == whole.result
 
 
+class OtherVersion(Helped):
+    """Helpers that would cut the rows elsewhere."""
+
+    def next(self, finished: int | None) -> Assignment:
+        with pytest.MonkeyPatch.context() as own:
+            own.setattr(row_shares, "SHARE_ROWS", 128)
+            return super().next(finished)
+
+
+def test_shares_go_to_helpers_as_rows_and_progress_grows(tmp_path: Path, in_crumbs: None) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    points, rows = rng.normal(size=(60, 3)), rng.normal(size=(425, 3))
+    outcome, fit = jobs.run("fit", {"features": points}, method="kmeans", params={"n_clusters": 3})
+    assert outcome.error is None, outcome.error
+    inputs = {"tree": tree_of(fit), "features": rows}
+    helped = OtherVersion(tmp_path, inputs, method="kmeans")
+    _, of_all = jobs.run(
+        "predict", inputs, method="kmeans", options={"tree": "tr_0"}, coordinator=helped
+    )
+    assert helped.own == [0, 3]
+    _, of_one = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
+    assert (of_all / PREDICTIONS).read_bytes() == (of_one / PREDICTIONS).read_bytes()
+    fractions = [each.fraction for each in jobs.progress]
+    assert fractions == sorted(fractions)
+    assert len({fraction for fraction in fractions if 0.2 < fraction < 0.85}) >= 4
+    rows[-1] = 1e30
+    again, _ = jobs.run("predict", inputs | {"features": rows}, options={"tree": "tr_0"})
+    assert any("Row 424 lies" in sentence for sentence in again.warnings)
+    fractions = [each.fraction for each in jobs.progress]
+    assert fractions == sorted(fractions)
+
+
 def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None:
     rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
     rows = rng.normal(size=(425, 3))

@@ -28,8 +28,9 @@ def affinities(near: Neighbours, n_neighbors: int, size: Float) -> csr_array:
     index, distance = near.index[:, :n_neighbors], near.distance[:, :n_neighbors]
     n, k = index.shape
     width = distance[:, min(WIDTH, k) - 1].astype(np.float64)
-    # Rows that differ may round to one place.
-    width = np.maximum(width, 1e-6 * width.mean() or 1.0)
+    # Rows that differ may round to one place. The median, since one far row widens the mean.
+    apart = width[width > 0.0]
+    width = np.maximum(width, 1e-6 * np.median(apart) if apart.size else 1.0)
     row, column = np.repeat(np.arange(n), k), index.ravel()
     # Each quotient by itself: products of small distances vanish.
     far = (distance.ravel() / width[row]) * (distance.ravel() / width[column])
@@ -56,7 +57,10 @@ def walked(affinity: csr_array, steps: int, progress: Progress) -> Float:
         if table is None and _is_sparse(walk):
             walk = walk @ walk @ step if bit == "1" else walk @ walk
         else:
-            table = squared(walk.toarray() if table is None else table, within)
+            if table is None:
+                # The sparse matrix, which may hold most places, is let go first.
+                table, walk = walk.toarray(), step
+            table = squared(table, within)
             table = step @ table if bit == "1" else table
     whole: Float = walk.toarray() if table is None else table
     whole *= root[:, None]
@@ -69,17 +73,18 @@ def longer(table: Float, affinity: csr_array, progress: Progress) -> Float:
     _, root = _step(affinity)
     table /= root[:, None]
     table /= root
-    for half in range(2):
-        table = squared(table, subprogress(progress, half / 2, (half + 1) / 2))
+    twice = squared(table, subprogress(progress, 0.0, 0.5))
+    squared(twice, subprogress(progress, 0.5, 1.0), table)
     table *= root[:, None]
     table *= root
     return table
 
 
-def squared(table: Float, progress: Progress) -> Float:
-    """A symmetric matrix times itself. n^3 operations: one half is the other."""
+def squared(table: Float, progress: Progress, out: Float | None = None) -> Float:
+    """A symmetric matrix times itself, in `out` if it is given. n^3 operations: one half is the
+    other."""
     n = len(table)
-    twice = np.empty_like(table)
+    twice = np.empty_like(table) if out is None else out
     for block in row_blocks(n, n, 1 << 22):
         progress(block.start / n, "walking")
         part = table[block] @ table[:, block.start :]

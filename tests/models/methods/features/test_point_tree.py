@@ -11,11 +11,14 @@ from scipy.spatial.distance import pdist, squareform
 
 from models import registry
 from models.errors import UsageError
+from models.graphs.neighbours import nearest
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.features import point_tree
 from models.methods.features.hac import HACParams
+from models.methods.features.walks.similarities import affinities
 from models.metrics.catalogue import evaluate
+from models.running.progress import silent
 from models.tree.linkage import to_scipy
 
 METHOD = registry.method("point-tree")
@@ -110,6 +113,16 @@ def test_what_is_long_and_bent_stays_whole() -> None:
     ]
     assert purity[0] == 1.0
     assert purity[1] < 0.8
+
+
+def test_one_far_row_leaves_the_edges_of_others() -> None:
+    points = np.random.default_rng(6).normal(size=(80, 2))
+    rows = np.append(points, [[1e8, 0.0]], axis=0)
+    alone, beside = (
+        affinities(nearest(each, 5, "euclidean", 1, silent), 5, np.ones(len(each))).toarray()
+        for each in (points, rows)
+    )
+    assert np.allclose(alone, beside[:-1, :-1])
 
 
 def test_points_that_coincide_are_as_many_as_they_are() -> None:
