@@ -23,7 +23,7 @@ much for far less. Columns count by their scale, as in `hac`.
 A new row, of which this says nothing, goes to the leaf of the nearest point of the fit by `metric`.
 
 Cost: O(N^2 D + N^3) time: two products of matrices, for 'walk' at most one, and three more where
-walks reach many of all points. Memory: 30 N^2 bytes. More than `MOST_POINTS` points are refused.
+walks reach many of all points. Memory: 24 N^2 bytes. More than `MOST_POINTS` points are refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from models.running.progress import subprogress
 from models.tree.build import from_merges
 
 MOST_POINTS = 20_000
-"""So many points take 12 GB, and tens of minutes."""
+"""So many points take 9.6 GB, and tens of minutes."""
 
 _ALIKE = 0.6
 """Trees whose parts at the top share less of their points, on average, disagree."""
@@ -101,7 +101,7 @@ class PointTree(PlacesNearest[PointTreeParams]):
         if len(shapes.get("features", ())) != 2:
             return 0
         n_points, n_features = shapes["features"]
-        return 30 * n_points**2 + n_points * (24 * n_features + 400 * params.n_neighbors)
+        return 24 * n_points**2 + n_points * (24 * n_features + 400 * params.n_neighbors)
 
     def _check(self, data: Data, params: PointTreeParams) -> None:
         features = require_points(data)
