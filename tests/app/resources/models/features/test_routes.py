@@ -54,7 +54,15 @@ def test_the_table_agrees_with_the_tree(working: Working, tree: str) -> None:
     keys = ("node", "column", "rank", "feature", "child", "value")
     weights = [tuple(item[key] for key in keys) for item in items if item["quantity"] == "weight"]
     assert sorted(weights, key=str) == sorted(expected, key=str)
-    assert {item["quantity"] for item in items} == {"weight", "penalty"}
+    assert {item["quantity"] for item in items} == {"weight", "penalty", "difference"}
+    distinctive = [
+        (node["id"], rank, each["feature"], each["difference"])
+        for node in nodes
+        for rank, each in enumerate(node["distinctive"] or [], 1)
+    ]
+    keys = ("node", "rank", "feature", "value")
+    own = [tuple(item[key] for key in keys) for item in items if item["quantity"] == "difference"]
+    assert sorted(own) == sorted(distinctive)
     first = next(item for item in items if item["column"] == "split_features")
     assert (first["node"], first["rank"], first["feature"]) == (0, 1, "engine")
 

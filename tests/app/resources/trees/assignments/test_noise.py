@@ -189,7 +189,7 @@ def test_pictures_and_views(working: Working) -> None:
     assert [(node["name"], node["category"]) for node in marked] == [("noise", None)]
     assert view["n_categories"] == 3
     svg = working.client.get(f"{base}.svg", params={"color_by": "cluster:3"}).text
-    for text in ("0", "1", "2", "noise"):
+    for text in ("Cluster 0", "Cluster 1", "Cluster 2", "noise"):
         assert svg.count(f">{text}<") == 2, text
     levels = working.client.get(f"{base}/levels").json()["levels"]
     assert all(cluster["name"] != "noise" for level in levels for cluster in level["clusters"])
