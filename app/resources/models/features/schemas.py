@@ -14,7 +14,7 @@ class NodeFeature(BaseModel):
     rank: int = Field(description="Rank of the feature in that field, from 1.")
     feature: str | int = Field(description="The feature's name, or its number if it has none.")
     quantity: str = Field(
-        description="The meaning of the value: `weight`, `penalty` or `probability`."
+        description="The meaning of the value: `weight`, `penalty`, `probability`, `difference`."
     )
     child: int | None = Field(description="The child that the feature draws points to, if any.")
     value: float
