@@ -185,7 +185,7 @@ class _Pipeline(Pipeline):
         commands = [*self.command_stack]
 
         def run() -> Any:
-            replies = self.wire.ask(*(args for args, _ in commands))
+            replies = self.wire.ask(*(_SHORT.get(args, args) for args, _ in commands))
             return [
                 _answer(self.response_callbacks, args, dict(options), reply)
                 for (args, options), reply in zip(commands, replies, strict=True)
@@ -194,16 +194,17 @@ class _Pipeline(Pipeline):
         return self.world.call("redis pipeline", run, _refusal) if commands else []
 
 
+_SHORT: dict[Any, tuple[str, ...]] = {("INFO", "server"): ("ECHO", "run_id:simulated\r\n")}
+"""What is sent in place of a command. The server is never another one here, and its description
+has two hundred lines of which one is read."""
+
+
 def _answer(callbacks: Any, args: Sequence[Any], options: dict[str, Any], reply: Any) -> Any:
     """What redis-py makes of a reply."""
     if isinstance(reply, Exception):
         if EMPTY_RESPONSE in options:
             return options[EMPTY_RESPONSE]
         raise reply
-    if args[0] == "INFO":
-        # Its run id is all that is read, and it has two hundred lines.
-        place = reply.index("run_id:")
-        reply = reply[place : reply.index("\n", place)]
     options.pop(EMPTY_RESPONSE, None)
     options.pop("keys", None)
     callback = callbacks.get(args[0])
