@@ -185,6 +185,25 @@ def warn_shuffled(role: str, column: Any) -> None:
         )
 
 
+def warn_unaligned(column: Any, frame: Any) -> None:
+    """An UmbelWarning for targets whose index has the labels of the data frame beside them in
+    another order, which scikit-learn does not look at."""
+    if not is_of(column, "pandas", "Series", "DataFrame") or not is_of(
+        frame, "pandas", "DataFrame"
+    ):
+        return
+    own, wanted = column.index, frame.index
+    if len(own) != len(wanted) or own.equals(wanted) or not (own.is_unique and wanted.is_unique):
+        return
+    if own.isin(wanted).all():
+        warnings.warn(
+            "The index of y is that of X in another order: rows are taken in the order in which "
+            "they stand, as scikit-learn does; y.loc[X.index] is in that of X.",
+            UmbelWarning,
+            stacklevel=4,
+        )
+
+
 def _counts(index: Any) -> bool:
     return bool(np.array_equal(index.to_numpy(), np.arange(len(index))))
 

@@ -35,6 +35,7 @@ from models.tree.walk import ranks
 
 Labels = Literal["name", "id"]
 
+_HYBRID = re.compile(r"#(H|LGT|R)\d+$")
 _PLAIN = re.compile(r"[A-Za-z0-9.\-]+")
 _CHUNK = 8192
 PIECE = 1 << 20
@@ -196,7 +197,7 @@ def read(text: str, begin: int = 0) -> Tree:
 
     Raises InvalidTree, naming the character counted from 1, for an empty text, brackets that do not
     match, a missing `;`, text after it, two labels in a row, an apostrophe within a label that has
-    no quotes, and a length that is negative or not a finite number. O(len(text)).
+    no quotes, a length that is negative or not a finite number, and a network. O(len(text)).
     """
     return _read(_Source(text), begin)
 
@@ -306,8 +307,9 @@ class _Rows:
     def tree(self) -> Tree:
         """The tree, once: what it is made from is let go on the way.
 
-        Raises InvalidTree for a negative length and for lengths too large together.
+        Raises InvalidTree for a negative length, for lengths too large together, and for a network.
         """
+        self._refuse_network()
         warnings = self._lengths()
         height = self._distances()
         farthest = height.max()
@@ -322,6 +324,22 @@ class _Rows:
             extra={} if support is None else {"support": support},
             warnings=(*decided, *self.comments.left_out(), *warnings),
         )
+
+    def _refuse_network(self) -> None:
+        """Raises InvalidTree for a node with two parents, which stands in the text twice, as
+        extended Newick (Cardona et al. 2008) writes it."""
+        seen: set[str] = set()
+        for node, name in enumerate(self.name):
+            hybrid = _HYBRID.search(name) if name is not None and "#" in name else None
+            if hybrid is None or self.quoted[node]:
+                continue
+            if hybrid.group() in seen:
+                raise InvalidTree(
+                    f"The label {shown(hybrid.group())} stands at two nodes: it marks a hybrid "
+                    "node of a network (extended Newick), which has two parents; a tree is "
+                    "accepted. Put the labels in single quotes if they are plain names."
+                )
+            seen.add(hybrid.group())
 
     def _distances(self) -> Float:
         """(n_nodes,) from the root; the lengths go."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import warnings
 from copy import copy, deepcopy
 from typing import Any
 
+import numpy as np
 import pytest
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.utils import get_tags
@@ -130,3 +132,28 @@ except umbel_client.MissingPackage as error:
     )
     assert found.returncode == 0, found.stderr
     assert ("pip install scikit-learn" in found.stdout) is absent
+
+
+@pytest.mark.needs("pandas")
+@pytest.mark.parametrize("index", [[2, 0, 1, 3], [0, 1, 2, 3], [4, 5, 6, 7]])
+def test_targets_whose_index_is_in_another_order_are_noted(index: list[int]) -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": [0.0, 1, 2, 3]})
+    targets = pd.Series(list("aabb"), index=index)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        UmbelClassifier()._rows(frame, targets, reset=True)
+    assert ["another order" in str(own.message) for own in caught] == [True] * (index[0] == 2)
+
+
+def test_no_clusters_are_refused() -> None:
+    with pytest.raises(InputError, match="it is 0; at least 1"):
+        UmbelClusterer("hac", n_clusters=0).fit([[0.0], [1.0], [2.0]])
+
+
+def test_an_empty_class_and_its_stand_in_are_two() -> None:
+    classifier = UmbelClassifier()
+    classifier.classes_ = np.array(["", "''", "x"])
+    assert sorted(classifier._names().values()) == [0, 1, 2]
+    assert "" not in classifier._names()

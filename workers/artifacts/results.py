@@ -133,7 +133,8 @@ class FittedModel:
         rows in the tree; a method that ran last may not, while the first transforms rows.
     columns : the names of the columns of its matrices (`workers.work.named_columns`). bare : the
         rows of the fit that have no value, in whose place the tree has leaves behind its first
-        n_nodes (`workers.work.bare_rows`).
+        n_nodes (`workers.work.bare_rows`). given_names : by the role of a matrix without such
+        names, those that the fit was given for its columns.
     """
 
     stages: list[Stage]
@@ -143,6 +144,7 @@ class FittedModel:
     columns: Mapping[str, list[list[str]]] = field(default_factory=dict)
     bare: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     n_nodes: int = 0
+    given_names: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def save_tree(tree: Tree, folder: Path) -> None:
@@ -206,6 +208,7 @@ def save_model(model: FittedModel, folder: Path) -> None:
         "preprocess": preprocess,
         "columns": dict(model.columns),
         "n_nodes": model.n_nodes,
+        "given_names": dict(model.given_names),
     }
     if model.bare.size:
         arrays[_BARE] = model.bare
@@ -232,6 +235,7 @@ def load_model(path: Path) -> FittedModel:
         described.get("columns", {}),
         arrays.get(_BARE, np.zeros(0, dtype=np.int64)),
         described.get("n_nodes", 0),
+        described.get("given_names", {}),
     )
 
 

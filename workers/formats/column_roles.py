@@ -149,6 +149,8 @@ class Seen:
     decimals. counts : whether they are 0, 1, 2, ... or 1, 2, 3, ... from row to row. twice : the
     first two rows of one value. beside : whether it stands beside a matrix of features, and is none
     unless it is chosen. padded : the first of its integers that is written with zeros before it.
+    shuffled : whether they are these in another order. day : the first of its integers, if all are
+    days written as 20200131.
     """
 
     name: str
@@ -162,6 +164,8 @@ class Seen:
     twice: tuple[int, int] | None = None
     beside: bool = False
     padded: str | None = None
+    shuffled: bool = False
+    day: str | None = None
 
 
 def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ...]:
@@ -233,12 +237,21 @@ def warnings(
 
 def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
     own = set(features(columns))
-    counters = [each.name for each in seen[:1] if each.counts and each.name in own and len(own) > 1]
-    if counters:
-        yield (
-            f"Column {shown(counters[0])} counts the rows and is among the features; if it is an "
-            "index, choose it with ?id_column=, or the features with ?columns=."
-        )
+    for each in seen:
+        if (each.counts or each.shuffled) and each.name in own and len(own) > 1:
+            how = (
+                "counts the rows" if each.counts else "has the numbers of the rows in another order"
+            )
+            yield (
+                f"Column {shown(each.name)} {how} and is among the features; if it is an index, "
+                "choose it with ?id_column=, or the features with ?columns=."
+            )
+        elif each.day is not None and each.name in own:
+            yield (
+                f"Column {shown(each.name)} has days as integers, such as {shown(each.day)}, and "
+                "is among the features: the difference of two is no number of days. Choose the "
+                "features with ?columns=."
+            )
     for each in seen:
         if each.twice is not None and is_id_name(each.name):
             yield (

@@ -5,7 +5,7 @@ It is found in the first lines, or given.
 What is found: the separator (tab, comma, semicolon, bar or space); lines of comment before the
 table; the encoding, UTF-8 or else Windows-1252; whether the first line is a header; and of each
 column how its numbers are written: with a decimal comma, in groups of thousands, as percentages, as
-yes and no.
+money or with a typographic minus, as yes and no.
 
 The first line is a header where none of its cells is a number. It is one too where its numbers are
 integers that follow each other, such as 0, 1, 2 or years, and the first cell is blank or text, or
@@ -40,9 +40,9 @@ MAX_LINE = 16 << 20
 """The largest length of a line in bytes."""
 MAX_COLUMNS = 100_000
 
-Style: TypeAlias = Literal["plain", "grouped", "percent", "truth"]
-"""How the numbers of a column are written: as such, in groups of thousands, with a percent sign, as
-yes and no."""
+Style: TypeAlias = Literal["plain", "grouped", "percent", "money", "signed", "truth"]
+"""How the numbers of a column are written: as such, in groups of thousands, with a percent sign,
+with the sign of one currency, with U+2212 for the minus, as yes and no."""
 
 Delimiter: TypeAlias = Literal["\t", ",", ";", "|"]
 Decimal: TypeAlias = Literal[".", ","]
@@ -52,7 +52,11 @@ TRUTHS = {"true": "1", "yes": "1", "false": "0", "no": "0"}
 _MARKS = "\t;,|"
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 500
-_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'"})
+_SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
+_CURRENCY = "$€£¥₹₩₽₺₫₪฿"
+_MONEY = re.compile(
+    rf"([+-]?)(?:([{_CURRENCY}])[ ]?)?([+-]?[\d.,' ]*\d[.,]?)[ ]?([{_CURRENCY}])?", re.ASCII
+)
 _COMMA = re.compile(r"[ \t]*[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?[ \t]*%?[ \t]*", re.ASCII)
 _GROUPS = {
     mark: re.compile(rf"[+-]?\d{{1,3}}({re.escape(mark)}\d{{3}})+([.,]\d+)?[ \t]*%?", re.ASCII)
@@ -133,6 +137,8 @@ class Dialect:
         notes = []
         if "percent" in own:
             notes.append(f"Percentages were divided by 100 in {listed(own['percent'], 20)}.")
+        if "money" in own:
+            notes.append(f"Signs of currencies were left out in {listed(own['money'], 20)}.")
         if "truth" in own:
             notes.append(
                 f"True and yes were read as 1, false and no as 0 in {listed(own['truth'], 20)}."
@@ -157,6 +163,10 @@ def standard(text: str, style: Style, decimal: str, thousands: str) -> str | Non
         if not bare.endswith("%"):
             return None
         bare = bare[:-1].rstrip()
+    if style == "money":
+        currency, bare = _amount(bare)
+        if not currency:
+            return None
     if thousands and thousands in bare:
         if not _GROUPS[thousands].fullmatch(bare):
             return None
@@ -168,6 +178,14 @@ def standard(text: str, style: Style, decimal: str, thousands: str) -> str | Non
     if not is_number(bare):
         return None
     return str(float(bare) / 100.0) if percent and NUMBER.fullmatch(bare) else bare
+
+
+def _amount(bare: str) -> tuple[str, str]:
+    """The sign of currency of an amount, "" if it has none, and the amount without it."""
+    found = _MONEY.fullmatch(bare)
+    if found is None or (found[2] and found[4]):
+        return "", bare
+    return found[2] or found[4] or "", found[1] + found[3]
 
 
 def dialect_of(path: Path, written: Written) -> Dialect:
@@ -415,7 +433,7 @@ def _numeric_cells(rows: Sequence[Sequence[str]]) -> list[str]:
     cells: list[str] = []
     for at in range(max((len(row) for row in rows), default=0)):
         column = [row[at].translate(_SPACES).strip() for row in rows if len(row) > at]
-        own = [cell for cell in column if not is_empty(cell)]
+        own = [_amount(cell)[1] for cell in column if not is_empty(cell)]
         if not any(re.search("[^-+0-9.,' %eE]", cell) for cell in own):
             cells += own
     return cells
@@ -498,15 +516,21 @@ def _follow(row: Sequence[str]) -> bool:
 def _styles(n_columns: int, rows: Sequence[Sequence[str]], numbers: _Numbers) -> tuple[Style, ...]:
     styles: list[Style] = []
     for at in range(n_columns):
-        cells = [row[at].translate(_SPACES).strip() for row in rows if len(row) > at]
-        present = [cell for cell in cells if not is_empty(cell)]
-        styles.append(_style(present, numbers))
+        written = [row[at] for row in rows if len(row) > at]
+        cells = [cell.translate(_SPACES).strip() for cell in written]
+        style = _style([cell for cell in cells if not is_empty(cell)], numbers)
+        if style == "plain" and any("\u2212" in cell for cell in written):
+            style = "signed"
+        styles.append(style)
     return tuple(styles)
 
 
 def _style(present: Sequence[str], numbers: _Numbers) -> Style:
     if not present:
         return "plain"
+    currencies = {currency for currency, _ in map(_amount, present)}
+    if len(currencies) == 1 and "" not in currencies:
+        return "money"
     if {cell.lower() for cell in present} <= TRUTHS.keys():
         return "truth"
     if all(_PERCENT.fullmatch(cell) for cell in present):

@@ -4,7 +4,8 @@ A matrix has a row and a column for each point. A vector of n (n - 1) / 2 values
 of one column, is what SciPy's `pdist` gives, the upper triangle row by row, and is taken as the
 square matrix. A value that rounding made negative is 0: one of at most the square root
 of its type's precision times the largest distance, which is how far a matrix may also be from
-symmetric. Both are noted. Similarities have no condensed form, since their diagonal counts.
+symmetric. Both are noted. Similarities have no condensed form, since their diagonal counts; those
+that look like distances are noted.
 """
 
 from __future__ import annotations
@@ -50,7 +51,22 @@ def matrix(
         values = of_rows(table, role)
     if role == "distances" and isinstance(values, np.ndarray) and values.dtype.kind == "f":
         return _not_negative(values)
+    if role == "similarity" and isinstance(values, np.ndarray):
+        _note_distances(values)
     return values
+
+
+def _note_distances(values: npt.NDArray[Any]) -> None:
+    """Note similarities that are 0 on the diagonal and greater everywhere else, as distances."""
+    n = len(values)
+    if values.ndim != 2 or values.shape != (n, n) or n < 3 or np.diagonal(values).any():
+        return
+    if all(np.count_nonzero(row > 0) == n - 1 for row in values):
+        note(
+            "All values of input 'similarity' are above 0 but those on the diagonal, which are 0, "
+            "as of distances: the rows that are farthest apart would count as the most alike. If "
+            "they are distances, give them as the input 'distances'."
+        )
 
 
 def n_points(shape: tuple[int, ...]) -> int | None:

@@ -7,7 +7,9 @@ place (rows and columns counted from 0) and what is accepted.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -346,17 +348,21 @@ def _texts(texts: Sequence[str], role: str) -> npt.NDArray[Any] | list[str]:
 
 
 def _note_doubtful(texts: Sequence[str]) -> None:
-    """Note labels that differ by case or blanks alone, and those written as a missing value."""
+    """Note labels that differ by case, blanks or their Unicode form alone, and those written as a
+    missing value."""
     known: dict[str, str] = {}
     alike = [
         (first, name)
         for name in dict.fromkeys(texts)
-        if (first := known.setdefault(" ".join(name.casefold().split()), name)) != name
+        if (first := known.setdefault(_seen_as(name), name)) != name
     ]
     if alike:
-        some = "; ".join(f"{shown(one, 40)} and {shown(other, 40)}" for one, other in alike[:5])
+        some = "; ".join(_beside(one, other) for one, other in alike[:5])
         more = f"; and {len(alike) - 5} more" if len(alike) > 5 else ""
-        note(f"Labels that differ by case or blanks alone are different classes: {some}{more}.")
+        note(
+            "Labels that differ by case, blanks or Unicode form alone are different classes: "
+            f"{some}{more}."
+        )
     rows = [row for row, text in enumerate(texts) if is_empty(text)]
     if rows:
         note(
@@ -364,6 +370,23 @@ def _note_doubtful(texts: Sequence[str]) -> None:
             f"{shown(texts[rows[0]], 40)} at row {rows[0]} (counted from 0) first, and are a class "
             "of this name; rows whose labels are unknown are null in JSON, Arrow and Parquet."
         )
+
+
+def _seen_as(name: str) -> str:
+    """What a reader takes for the same name: without case, signs that are not seen, and the ways in
+    which Unicode writes one letter."""
+    if not name.isascii():
+        name = unicodedata.normalize("NFKC", name)
+        name = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")
+        name = unicodedata.normalize("NFKC", name.casefold())
+    return " ".join(name.casefold().split())
+
+
+def _beside(one: str, other: str) -> str:
+    """Two names for a message; by their code points where they look the same."""
+    same = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+    show = ascii if same else partial(shown, limit=40)
+    return f"{show(one)} and {show(other)}"
 
 
 def _note_blank(texts: Sequence[str], role: str) -> None:

@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 MOST_SEEN = 2000
 """Rows that are looked at."""
 _FEWEST_COUNTED = 5
+_FEWEST_SHUFFLED = 8
+_FIRST_DAY, _LAST_DAY = 19000101, 21001231
+_DAY = re.compile(r"\d{4}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", re.ASCII)
 
 _BY_BATCHES = frozenset({*excel.MEDIA_TYPES, "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
@@ -332,6 +335,8 @@ def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> See
         counts=counts,
         twice=twice,
         padded=padded,
+        shuffled=whole and len(values) == len(cells) and _are_shuffled(values),
+        day=_day(values) if whole else None,
     )
 
 
@@ -353,6 +358,26 @@ def _counts(values: Sequence[float]) -> bool:
         and first in (0.0, 1.0)
         and all(value == first + row for row, value in enumerate(values))
     )
+
+
+def _are_shuffled(values: Sequence[float]) -> bool:
+    """Whether they are 0, 1, 2, ... or 1, 2, 3, ... in another order, of enough rows that it is no
+    chance."""
+    first = min(values)
+    return (
+        len(values) >= _FEWEST_SHUFFLED
+        and first in (0.0, 1.0)
+        and max(values) == first + len(values) - 1
+        and len(set(values)) == len(values)
+        and not _counts(values)
+    )
+
+
+def _day(values: Sequence[float]) -> str | None:
+    """The first of some integers, if all are days such as 20200131 and some differ."""
+    if min(values) < _FIRST_DAY or max(values) > _LAST_DAY or len(set(values)) < 2:
+        return None
+    return str(int(values[0])) if all(_DAY.fullmatch(str(int(each))) for each in values) else None
 
 
 def _kind_of_cells(name: str, present: Sequence[str], numbers: Sequence[str | None]) -> Kind:
@@ -382,13 +407,29 @@ def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: boo
     length = 0.0
     if kind == "text" and len(plain) > plain.null_count:
         length = float(pc.mean(pc.utf8_length(plain.cast("large_string"))).as_py())
-    whole = counts = False
+    whole = counts = shuffled = False
+    day = None
     if kind in ("number", "integer") and len(plain) > plain.null_count:
         values = plain.drop_null().cast("float64", safe=False).to_numpy()
         whole = bool((values == np.trunc(values)).all())
-        counts = whole and not plain.null_count and _counts(values.tolist())
+        numbers = values.tolist() if whole else []
+        counts = whole and not plain.null_count and _counts(numbers)
+        shuffled = whole and not plain.null_count and _are_shuffled(numbers)
+        day = _day(numbers) if whole else None
     twice = None if differ or kind == "date" else _twice(plain.to_pylist())
-    return Seen(name, kind, differ, length, index, examples, whole, counts, twice)
+    return Seen(
+        name,
+        kind,
+        differ,
+        length,
+        index,
+        examples,
+        whole,
+        counts,
+        twice,
+        shuffled=shuffled,
+        day=day,
+    )
 
 
 def _written(value: object) -> str:

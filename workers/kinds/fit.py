@@ -34,6 +34,7 @@ from workers.work.named_columns import (
     Names,
     RowIds,
     columns_of,
+    given_names,
     implied,
     implied_weights,
     matched,
@@ -165,6 +166,7 @@ def write_fit(
             columns_of(spec.sources),
             result.bare.rows,
             result.bare.n_nodes,
+            given_names(spec.sources, given, request.method, request.preprocess),
         )
         results.save_model(model, spec.folder)
     curves = curves_of(result)
@@ -247,11 +249,11 @@ def _require_names(by: str | None, values: Mapping[str, Value]) -> None:
         )
 
 
-def _columns_of_base(spec: Spec) -> Names:
-    """The names of the columns of the job that this one grows from."""
+def _columns_of_base(spec: Spec) -> Names | None:
+    """The names of the columns of the job that this one grows from, if it has a model."""
     base = next((source for source in spec.sources if source.kind == "job"), None)
     if base is None or results.MODEL not in base.files:
-        return {}
+        return None
     return results.load_columns(base.files[results.MODEL])
 
 

@@ -71,5 +71,6 @@ def _as_read(sources: Sequence[Source]) -> Sequence[Source]:
         path = source.file if source.kind == "model" else source.files.get(results.MODEL)
         if path is not None:
             plain = [each.model_copy(update={"role": each.role}) for each in sources]
-            return matched(plain, results.load_model(path).columns)
+            model = results.load_model(path)
+            return matched(plain, model.columns, model.given_names)
     return sources

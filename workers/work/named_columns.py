@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from models.clusters.row_weights import ROLE as WEIGHTS
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
@@ -37,12 +39,44 @@ def columns_of(sources: Sequence[Source]) -> dict[str, list[list[str]]]:
     return {role: lists for role, lists in found.items() if any(lists)}
 
 
-def matched(sources: Sequence[Source], fitted: Names) -> list[Source]:
-    """The inputs with the columns of their matrices as in the fit.
+def given_names(
+    sources: Sequence[Source],
+    values: Mapping[str, Value],
+    method_id: str,
+    steps: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, list[str]]:
+    """The names that the inputs `names` and `feature_names` of a fit give to the columns of a
+    matrix whose table has none, by its role; none where they are of the columns that `steps` make,
+    or are not distinct."""
+    found: dict[str, list[str]] = {}
+    kept = all(step.keeps_columns for step in parsed(steps))
+    plain = [source.role for source in sources if _matched(source.role)]
+    named = columns_of(sources)
+    for role, of in names_taken(method(method_id)).items():
+        matrix = "logits" if role == "names" else "features"
+        alone = plain.count(matrix) == 1 and matrix not in named
+        own = values.get(role) if of == "column" and alone else None
+        names = [str(name) for name in own] if isinstance(own, (list, np.ndarray)) else []
+        if names and len(set(names)) == len(names) and (matrix == "logits" or kept):
+            found[matrix] = names
+    return found
+
+
+def matched(
+    sources: Sequence[Source],
+    fitted: Names | None,
+    given: Mapping[str, Sequence[str]] | None = None,
+) -> list[Source]:
+    """The inputs with the columns of their matrices as in the fit; unchanged where it is None.
+
+    given : as of `given_names`; a table with just these columns is matched by them. A note says
+    which names were not compared, since the fit or the new rows have none.
 
     Raises UsageError `wrong-input`, naming the columns that are missing and those that the fit did
     not have.
     """
+    if fitted is None:
+        return list(sources)
     number: dict[str, int] = {}
     result = []
     for source in sources:
@@ -50,8 +84,18 @@ def matched(sources: Sequence[Source], fitted: Names) -> list[Source]:
         number[source.role] = place + 1
         lists = fitted.get(source.role, ())
         wanted = lists[place] if place < len(lists) else ()
+        own = _names_of_columns(source) if _matched(source.role) else []
+        titles = (given or {}).get(source.role, ())
+        if own and not wanted and set(own) == set(titles):
+            wanted = titles
         if source.columns and wanted:
             source = source.model_copy(update={"columns": _ordered(source, list(wanted))})
+        elif own and len(own) > 1:
+            had = f"the fit had {listed(titles, 5)}" if titles else "the fit had none"
+            note(
+                f"The columns of input {source.role!r} have names, {listed(own, 5)}, and {had}: "
+                "they are taken in the order in which they stand."
+            )
         result.append(source)
     return result
 

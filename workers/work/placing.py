@@ -72,7 +72,11 @@ def new_rows(
 
     Raises UsageError as `matched` and `values_of`.
     """
-    return values_of(matched(sources, model.columns), but, many_of(model.stages[0].method))
+    return values_of(
+        matched(sources, model.columns, model.given_names),
+        but,
+        many_of(model.stages[0].method),
+    )
 
 
 def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Data:

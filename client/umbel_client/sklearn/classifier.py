@@ -114,5 +114,7 @@ class UmbelClassifier(ClassifierMixin, MethodEstimator):  # type: ignore[misc]
         return found
 
     def _names(self) -> dict[str, int]:
-        """The number of each class by its name at the service."""
-        return {str(own) or "''": number for number, own in enumerate(self.classes_)}
+        """The number of each class by its name at the service, which takes no empty one."""
+        names = [str(own) for own in self.classes_]
+        empty = next(quotes for n in range(1, len(names) + 2) if (quotes := "''" * n) not in names)
+        return {name or empty: number for number, name in enumerate(names)}

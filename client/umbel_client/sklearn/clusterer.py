@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 from sklearn.utils.validation import check_is_fitted
 
 from umbel_client.client import Umbel
+from umbel_client.errors import InputError
 from umbel_client.inputs import Input
 from umbel_client.problems import NotBinary, WrongCut
 from umbel_client.quoting import shown
@@ -88,6 +89,8 @@ class UmbelClusterer(ClusterMixin, MethodEstimator):  # type: ignore[misc]
         facts = self._facts()
         own = facts is not None and "n_clusters" in facts.defaults
         given = {"n_clusters": self.n_clusters} if own and self.n_clusters is not None else {}
+        if not own and self.n_clusters is not None and self.n_clusters < 1:
+            raise InputError("n_clusters", f"it is {self.n_clusters}; at least 1 is needed.")
         tree = self._run(rows, given)
         over_rows = tree.n_leaves == tree.n_points == rows.shape[0]
         self._k = self.n_clusters or (_DEFAULT_CLUSTERS if over_rows else None)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from umbel_client import frames
 from umbel_client.client import Umbel
 from umbel_client.core.requests import keeps_columns
 from umbel_client.errors import InputError
@@ -120,6 +121,8 @@ class MethodEstimator(BaseEstimator):  # type: ignore[misc]
 
         Raises ValueError, of which InputError for masked values is one.
         """
+        if reset:
+            frames.warn_unaligned(y, X)
         if isinstance(X, np.ma.MaskedArray):
             X = unmasked("features", X)
         if isinstance(y, np.ma.MaskedArray):

@@ -205,6 +205,14 @@ def test_invalid_texts_are_refused(text: str, says: str, position: int) -> None:
     assert caught.value.where == {"position": position}
 
 
+def test_a_network_is_refused_and_its_labels_in_quotes_are_names() -> None:
+    """Extended Newick: #H1 has two parents, and stands in the text at each."""
+    with pytest.raises(InvalidTree, match=r"'#H1' stands at two nodes: .* a network"):
+        newick.read("((a,(b)x#H1),(#H1,c));")
+    tree = newick.read("((a,(b)'#H1'),('#H1',c),Sample#1,Sample#1,d#H2);")
+    assert [name for name in tree.name if name].count("#H1") == 2
+
+
 def test_lengths_that_add_up_past_any_number_are_refused() -> None:
     with pytest.raises(InvalidTree, match="branch lengths from the root to a leaf overflows"):
         newick.read("((a:1e308):1e308);")

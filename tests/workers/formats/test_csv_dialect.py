@@ -60,6 +60,9 @@ def test_marks_within_numbers(text: str, tmp_path: Path) -> None:
         ("x,y\ntrue,2\nFalse,3\n", [[1, 2], [0, 3]]),
         ("x,y\nyes,2\nno,3\nYes,4\n", [[1, 2], [0, 3], [1, 4]]),
         ("x,y\n-1e3,2\n+.5,3\n", [[-1000, 2], [0.5, 3]]),
+        ('x,y\n$10.00,2\n"-$1,200.50",3\n', [[10, 2], [-1200.5, 3]]),
+        ("x;y\n10,50 €;2\n1.200,50\u00a0€;3\n", [[10.5, 2], [1200.5, 3]]),
+        ("x,y\n\u22121.5,2\n2.5,3\n", [[-1.5, 2], [2.5, 3]]),
     ],
 )
 def test_numbers_as_people_write_them(
@@ -76,6 +79,7 @@ def test_numbers_as_people_write_them(
         ("x;y\n1,234;2\n5,678;3\n", [1.234, 5.678], "thousands=,"),
         ("x,y\n12%,2\n3%,3\n", [0.12, 0.03], "divided by 100 in 'x'"),
         ("x,y\nyes,2\nno,3\n", [1, 0], "read as 1, false and no as 0 in 'x'"),
+        ("x,y\n$1,2\n$2,3\n", [1, 2], "Signs of currencies were left out in 'x'"),
     ],
 )
 def test_what_could_be_read_otherwise_is_noted(
@@ -164,6 +168,7 @@ def test_windows_text_is_read_and_noted(tmp_path: Path) -> None:
         ('x,y\n"1,234.5",2\n"12,34.5",3\n8,9\n', 1, 0),
         ("x,y\n12%,2\n3%,3\n" + "5%,1\n" * 600 + "4,4\n", 602, 0),
         ("x,y\n$5,1\n6,2\n7,3\n", 0, 0),
+        ("x,y\n$5,1\n" + "$6,2\n" * 600 + "€7,3\n8,9\n", 602, 0),
     ],
 )
 def test_a_number_in_another_way_is_refused(

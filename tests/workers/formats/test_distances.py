@@ -118,6 +118,20 @@ def test_other_values_are_left_for_the_method(worst: float) -> None:
     assert notes == []
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ([[0, 1, 4], [1, 0, 3], [4, 3, 0]], ["as of distances"]),
+        ([[9, 1, 4], [1, 9, 3], [4, 3, 9]], []),
+        ([[0, 1, 0], [1, 0, 1], [0, 1, 0]], []),
+    ],
+)
+def test_distances_as_similarities_are_noted(given: list[list[int]], words: list[str]) -> None:
+    """A graph of neighbours has zeros beside the diagonal, too."""
+    _, notes = read(np.array(given), "similarity")
+    assert [word for note in notes for word in words if word in note] == words
+
+
 def test_similarities_may_be_negative() -> None:
     given = np.array([[1.0, -2e-16], [-2e-16, 1.0]])
     taken, notes = read(given, "similarity")

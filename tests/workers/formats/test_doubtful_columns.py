@@ -85,6 +85,8 @@ def test_two_columns_of_one_name_are_refused_by_name_and_column(tmp_path: Path) 
     [
         (["a", "b", "a "], "'a' and 'a '"),
         (["Cat", "cat", "dog"], "'Cat' and 'cat'"),
+        (["é", "e\u0301", "b"], r"'\xe9' and 'e\u0301'"),
+        (["a\u200b", "a", "b"], r"'a\u200b' and 'a'"),
         (["a", "NA", "b"], "'NA' at row 1"),
         (["a", "b", "a"], ""),
     ],
@@ -95,3 +97,28 @@ def test_labels_that_may_be_mistakes(labels: list[str], words: str, tmp_path: Pa
         catalogue.load("csv", path, None, "labels")
     assert words in " ".join(notes)
     assert bool(words) == bool(notes)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ([3, 1, 0, 2, 7, 6, 5, 4], "has the numbers of the rows in another order"),
+        ([1, 2, 3, 4, 5, 6, 7, 8], "counts the rows"),
+        ([20200130, 20200131, 20200201, 20200229] * 2, "days as integers, such as '20200130'"),
+        ([20200130, 20200132, 20200201, 20200229] * 2, ""),
+        ([3, 1, 0, 2, 7, 6, 5, 9], ""),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_column_behind_the_features(
+    column: list[int], words: str, form: str, tmp_path: Path
+) -> None:
+    x = [0.5, 0.25, 3.0, 1.5, 2.0, 9.0, 8.5, 0.0]
+    lines = ["x,extra", *(f"{one},{other}" for one, other in zip(x, column, strict=True)), ""]
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"x": x, "extra": column}), sink)
+    content = "\n".join(lines).encode() if form == "csv" else sink.getvalue()
+    facts = catalogue.inspect(form, put(tmp_path / "x", content))
+    assert [own.role for own in facts.columns] == ["feature", "feature"]
+    assert words in " ".join(facts.warnings)
+    assert bool(words) == bool(facts.warnings)

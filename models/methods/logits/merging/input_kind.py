@@ -74,9 +74,10 @@ def note_kind(matrix: LogitMatrix, *, best_only: bool = False, log_probs_too: bo
         )
     elif found == "shares":
         note(
-            "All values of input 'logits' are from 0 to 1, as a sigmoid gives them, and are read "
-            "as logits: softmax is applied to them, which makes the classes of each row nearly "
-            "equal. Send the values from before the sigmoid."
+            "All values of input 'logits' are from 0 to 1, as a sigmoid gives them, or "
+            "probabilities without the small ones, and are read as logits: softmax is applied to "
+            "them, which makes the classes of each row nearly equal. Send the values from before "
+            "the sigmoid, or whole probabilities with the parameter `input: probs`."
         )
 
 
@@ -101,7 +102,7 @@ def looks_like(rows: Rows, best_only: bool = False) -> Look:
     likely = [kind for kind in kinds if not best_only or mass[kind] >= _LEAST * n_rows]
     if likely in (["probs", "shares"], ["costs", "shares"]):
         return likely[0]
-    if likely == ["shares"] and (n_rows < _FIRST or mass["shares"] <= n_rows):
+    if likely == ["shares"] and (n_rows < _FIRST or mass["shares"] < _LEAST * n_rows):
         # A few small numbers show nothing.
         return "logits"
     return likely[0] if len(likely) == 1 else "logits"

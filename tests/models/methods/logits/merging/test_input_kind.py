@@ -45,6 +45,7 @@ def test_each_kind_is_known(dtype: str) -> None:
         (100.0 * PROBS, "percent"),
         (1.0 / (1.0 + np.exp(-LOGITS)), "shares"),
         (1.0 / (1.0 + np.exp(-LOGITS[:20])), "logits"),
+        (np.where(PROBS < 0.1, 0.0, PROBS), "shares"),
         (np.full((3, 4), np.nan), "logits"),
     ],
 )
@@ -72,7 +73,7 @@ def test_a_single_other_row_settles_it(row: int) -> None:
 
 def test_the_best_classes_alone_sum_to_less() -> None:
     best = np.take_along_axis(PROBS, BEST, axis=1)
-    assert looks_like(ArrayRows(best)) == "logits"
+    assert looks_like(ArrayRows(best)) == "shares"
     assert looks_like(ArrayRows(best), best_only=True) == "probs"
     assert looks_like(ArrayRows(np.log(best)), best_only=True) == "log_probs"
     logits = np.take_along_axis(LOGITS, BEST, axis=1)
