@@ -23,8 +23,7 @@ NamesOf = Annotated[
     str | None,
     Query(
         max_length=100,
-        description="A naming (`nm_...`): nodes have its names; leaves only where they have none "
-        "but a number.",
+        description="A naming (`nm_...`): nodes have its names; leaves where they have numbers.",
         examples=["nm_01kamjx5w0n5zr4v8cqe2t7h3f"],
     ),
 ]

@@ -13,8 +13,8 @@ from umbel_client.packages import package
 class Naming(Artifact):
     """Names of nodes; `tree.newick(names=...)` and the other forms show them.
 
-    names : by node. nodes : the same with `size`, `by` and the `evidence` of each. Both are empty
-    until it has succeeded.
+    names : by node. nodes : the same with `size`, `by`, the `evidence` of each and the `question`
+    that tells it from its siblings. Both are empty until it has succeeded.
     """
 
     _collection = "namings"

@@ -5,6 +5,7 @@ Start with `evidence`: what there is to say of nodes, by labels, terms, central 
 - `by_input`: the request; nodes named in the same job, by an input.
 - `differences`: the features in which nodes differ from their siblings; clusters called by them.
 - `evidence`: what is found for each node, and the name that it makes.
+- `questions`: what to ask of a row at each split, and how often the answer is right.
 - `terms`: the terms that tell a node from its siblings and from all other rows.
 - `routing`: whether names tell siblings apart, by rows that are routed by names alone.
 """

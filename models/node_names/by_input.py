@@ -120,10 +120,9 @@ class NamingTerms(Exact):
     """What nodes are named by, and how many."""
 
     by: By | Literal["model"] = Field(
-        description="`labels`: the largest class. `terms`: words or counted features that siblings "
-        "and other rows lack. `items`: names of the rows nearest to the mean. `features`: those in "
-        "which it differs most from siblings. `model`: a language model, where the operator has "
-        "set one, phrases the `evidence`, which is sent to it.",
+        description="`labels`: the largest class. `terms`: words or counted features that others "
+        "lack. `items`: rows nearest to the mean. `features`: those in which siblings differ. "
+        "`model`: the operator's language model phrases the `evidence`, which is sent to it.",
     )
     evidence: By | None = Field(
         None, description="For `model`: what it receives about each node; `terms` by default."
@@ -132,7 +131,7 @@ class NamingTerms(Exact):
         256,
         ge=2,
         le=4096,
-        description="The clusters of the cut into this many are named, and all nodes above them.",
+        description="The clusters of the cut into so many are named, and all nodes above.",
     )
 
     @model_validator(mode="after")

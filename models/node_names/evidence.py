@@ -6,7 +6,7 @@ The nodes are the clusters of a cut into `n_clusters`, and all above them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from models.inputs.rows import Rows
 from models.metrics.nodes import report_on_nodes
 from models.node_names.by_input import NEEDED, By, by_labels
 from models.node_names.differences import distinctive_features, side_of
-from models.node_names.routing import Routed, by_terms, routed
-from models.node_names.terms import distinctive_terms, presence, require_points
+from models.node_names.questions import Question, of_features, of_terms, questions
+from models.node_names.routing import Routed, by_terms, routed, terms_of
+from models.node_names.terms import presence, require_points, require_terms
 from models.preprocess.inputs import fit_inputs
 from models.tree.cut import finest_cut
 from models.tree.tree import Tree
@@ -34,13 +35,15 @@ class Evidence:
 
     name : the name that it makes, by node. detail : the same with its numbers, for readers.
     warnings : one sentence each. routed : how well names by terms tell siblings apart; None for
-    other names.
+    other names. questions : by node, whether a row of its parent lies under it; of terms and
+    features.
     """
 
     name: Mapping[int, str]
     detail: Mapping[int, str]
     warnings: tuple[str, ...] = ()
     routed: Routed | None = None
+    questions: Mapping[int, Question] = field(default_factory=dict)
 
 
 def evidence(tree: Tree, by: By, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -82,14 +85,22 @@ def _labels(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidenc
 def _terms(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
     terms = [str(term) for term in _texts(values["feature_names"])]
     features = _matrix(values["features"])
-    found = distinctive_terms(tree, features, terms, n_clusters)
-    name = {node: ", ".join(term for term, _ in own) for node, own in found.items()}
+    require_terms(tree, features, terms)
+    present = presence(features)
+    names_by = terms_of(tree, present, n_clusters)
+    found = names_by(np.arange(tree.n_points))
+    name = {node: ", ".join(terms[column] for column, _ in own) for node, own in found.items()}
     detail = {
-        node: ", ".join(f"{term} ({weight:.3g})" for term, weight in own)
+        node: ", ".join(f"{terms[column]} ({weight:.3g})" for column, weight in own)
         for node, own in found.items()
     }
-    checked = routed(tree, n_clusters, by_terms(tree, presence(features), n_clusters))
-    return Evidence(name, detail, routed=checked)
+    verb = "mentions" if "documents" in values else "has"
+    return Evidence(
+        name,
+        detail,
+        routed=routed(tree, n_clusters, by_terms(present, names_by)),
+        questions=questions(tree, n_clusters, of_terms(present, terms, names_by, verb)),
+    )
 
 
 def _items(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:
@@ -131,13 +142,15 @@ def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evide
             role="feature_names",
         )
     name, detail = {}, {}
-    for node, found in distinctive_features(tree, features, n_clusters).items():
+    differ = distinctive_features(tree, features, n_clusters)
+    for node, found in differ.items():
         name[node] = ", ".join(f"{side_of(effect)} {names[column]}" for column, effect in found)
         detail[node] = ", ".join(
             f"{names[column]} {effect:+.2g} standard deviations from its siblings"
             for column, effect in found
         )
-    return Evidence(name, detail)
+    asked = questions(tree, n_clusters, of_features(features, names, differ))
+    return Evidence(name, detail, questions=asked)
 
 
 _FINDERS: dict[By, Callable[[Tree, Mapping[str, Value], int], Evidence]] = {

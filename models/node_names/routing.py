@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ throughout for a child without a name."""
 
 Namer = Callable[[Int], Judge]
 """From the rows that names may be made of to the judge by these names."""
+
+TermsOf = Callable[[Int], Mapping[int, Sequence[tuple[int, float]]]]
+"""From the rows that names may be made of to the columns of each node, with their weights."""
+
+Below = Mapping[int, Sequence[int]]
+"""The children of each node above a cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +119,19 @@ def routed(tree: Tree, n_clusters: int, namer: Namer) -> Routed | None:
     n_clusters : of the cut whose nodes, with all above, have names. Cost: `N_FOLDS` times `namer`,
     and the judge for each row at each node above it.
     """
-    order = np.random.default_rng(0).permutation(tree.n_points)
-    parts = [part for part in np.array_split(order[:MOST_ROWS], N_FOLDS) if part.size]
+    parts = dealt(tree)
     if len(parts) < 2:
         return None
     cover = finest_cut(tree, n_clusters).cover
     at = cover[rows_at(tree, cover)]
-    below = _children(tree, cover)
+    below = children_above(tree, cover)
     of_node: dict[int, Tally] = {}
     at_split: dict[int, Tally] = {}
     n_drawn: dict[int, float] = {}
     right_of_row, splits_of_row = np.zeros(tree.n_points), np.zeros(tree.n_points)
-    for part in parts:
-        judge = namer(np.setdiff1d(order, part))
-        under = _under(below, part, at)
+    for others, part in parts:
+        judge = namer(others)
+        under = rows_under(below, part, at)
         for parent, children in below.items():
             if len(children) < 2 or parent not in under:
                 continue
@@ -170,7 +176,27 @@ def routed(tree: Tree, n_clusters: int, namer: Namer) -> Routed | None:
     )
 
 
-def by_terms(tree: Tree, present: Matrix, n_clusters: int) -> Namer:
+def dealt(tree: Tree) -> list[tuple[Int, Int]]:
+    """For each part of at most `MOST_ROWS` rows: all rows that are not in it, and the part."""
+    order = np.random.default_rng(0).permutation(tree.n_points)
+    parts = [part for part in np.array_split(order[:MOST_ROWS], N_FOLDS) if part.size]
+    return [(np.setdiff1d(order, part), part) for part in parts]
+
+
+def terms_of(tree: Tree, present: Matrix, n_clusters: int) -> TermsOf:
+    """`distinctive_columns` of rows, which are kept for the next who asks for the same rows."""
+    known: dict[bytes, Mapping[int, Sequence[tuple[int, float]]]] = {}
+
+    def found(rows: Int) -> Mapping[int, Sequence[tuple[int, float]]]:
+        key = sha256(rows.tobytes()).digest()
+        if key not in known:
+            known[key] = distinctive_columns(tree, present, n_clusters, rows)
+        return known[key]
+
+    return found
+
+
+def by_terms(present: Matrix, names_by: TermsOf) -> Namer:
     """Names by their distinctive terms. A row goes to the name of whose terms it has most: the sum
     of log((1 + N) / (1 + n)), where n of the N rows that made the names have the term. Where values
     count, the sum of what the row has more than the column's mean.
@@ -181,7 +207,7 @@ def by_terms(tree: Tree, present: Matrix, n_clusters: int) -> Namer:
     is_presence = bool(((data == 0) | (data == 1)).all())
 
     def namer(rows: Int) -> Judge:
-        names = distinctive_columns(tree, present, n_clusters, rows)
+        names = names_by(rows)
         have = np.asarray((present[rows] > 0).sum(axis=0)).ravel()
         rarity = np.log((1.0 + rows.size) / (1.0 + have))
 
@@ -200,7 +226,7 @@ def by_terms(tree: Tree, present: Matrix, n_clusters: int) -> Namer:
     return namer
 
 
-def _children(tree: Tree, cover: Int) -> dict[int, list[int]]:
+def children_above(tree: Tree, cover: Int) -> dict[int, list[int]]:
     """The children of each node above the cut, the lowest nodes first."""
     below: dict[int, list[int]] = {}
     waiting, seen = cover.tolist(), set(cover.tolist())
@@ -217,8 +243,9 @@ def _children(tree: Tree, cover: Int) -> dict[int, list[int]]:
     return {parent: sorted(below[parent]) for parent in sorted(below, reverse=True)}
 
 
-def _under(below: Mapping[int, Sequence[int]], part: Int, at: Int) -> dict[int, Int]:
-    """The rows of the part under each node. O(rows times depth).
+def rows_under(below: Below, part: Int, at: Int) -> dict[int, Int]:
+    """The rows of the part under each node, those of a parent in the order of its children.
+    O(rows times depth).
 
     at : (n_points,) the node of the cut that each row lies under.
     """

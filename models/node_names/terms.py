@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.arrays import Float, Int, Matrix
+from models.arrays import Float, Int, Mask, Matrix
 from models.errors import UsageError
 from models.inputs.data import require_finite
 from models.tree.cut import finest_cut, rows_at
 from models.tree.tree import Tree
+from models.tree.walk import ranks
 
 N_TERMS = 5
+N_CANDIDATES = 30
+"""The terms of the largest weights, of which a node is named by `N_TERMS`."""
+MOST_COVERED = 2_000
+"""The most rows of a node by which these are chosen, an even share from left to right."""
 MOST_CLUSTERS = 256
 """The clusters of the cut into this many, and all nodes above them, are named by terms."""
 
@@ -26,9 +33,17 @@ def distinctive_terms(
 
     As `distinctive_columns`. features : (n_points, n_terms), not negative.
 
-    Raises UsageError for another number of terms or points, or a negative feature.
-    O(nnz + clusters D).
+    Raises UsageError as `require_terms`. O(nnz + clusters D).
     """
+    require_terms(tree, features, terms)
+    found = distinctive_columns(tree, presence(features), n_clusters)
+    return {
+        node: [(terms[column], weight) for column, weight in own] for node, own in found.items()
+    }
+
+
+def require_terms(tree: Tree, features: Matrix, terms: Sequence[str]) -> None:
+    """Raises UsageError for another number of terms or points, or a negative feature."""
     if features.shape[1] != len(terms):
         raise UsageError(
             f"Input 'feature_names' has {len(terms)} names; the features have "
@@ -44,10 +59,6 @@ def distinctive_terms(
             code="wrong-input",
             role="features",
         )
-    found = distinctive_columns(tree, presence(features), n_clusters)
-    return {
-        node: [(terms[column], weight) for column, weight in own] for node, own in found.items()
-    }
 
 
 def presence(features: Matrix) -> Matrix:
@@ -80,10 +91,15 @@ def distinctive_columns(
 
     so that a term which a sibling has too, or all rows have, counts little (class-based TF-IDF,
     Grootendorst 2022, with shares of rows for counts: a long row counts no more than a short one).
+    Of the `N_CANDIDATES` with the largest weights the first is taken, and then one by one, as in
+    greedy covering, the one with the largest weight where p is the share of rows that have it and
+    none of those before; of equals, as where no row is left, the one with the larger weight. So
+    terms that stand in the same rows do not say one thing five times. Where values count, each row
+    has each term, and the largest weights are taken.
     Nodes below the cut into `n_clusters` clusters, nodes of one point and the root have none.
 
     present : (n_points, D) as `presence` gives it. rows : that count; None: all.
-    O(nnz + clusters D).
+    O(nnz + clusters (D + values of `MOST_COVERED` rows)).
     """
     weight = np.ones(tree.n_points)
     if rows is not None:
@@ -96,6 +112,7 @@ def distinctive_columns(
         if node and size[node] > 0:
             below.setdefault(int(tree.parent[node]), []).append(node)
     found: dict[int, list[tuple[int, float]]] = {}
+    rows_of = _Under.of(tree, np.arange(tree.n_points) if rows is None else rows)
     for siblings in below.values():
         shares = np.array([sums[node] / size[node] for node in siblings])
         total = shares.sum(axis=0)
@@ -109,10 +126,57 @@ def distinctive_columns(
             ratio = np.log(np.where(p > 0, p, 1.0) / np.where(p > 0, least, 1.0))
             # Rounding shall not order terms that are equal.
             weight_of = np.round(p * ratio, 12)
-            best = np.argsort(-weight_of, kind="stable")[:N_TERMS].tolist()
-            if best := [column for column in best if weight_of[column] > 0]:
-                found[node] = [(column, float(weight_of[column])) for column in best]
+            best = np.argsort(-weight_of, kind="stable")[:N_CANDIDATES]
+            best = best[weight_of[best] > 0]
+            if best.size > 1:
+                own: Any = present[rows_of(node)][:, best]
+                has = (own if isinstance(own, np.ndarray) else own.toarray()) > 0
+                best = best[_covering(has, ratio[best])]
+            if best.size:
+                found[node] = [(column, float(weight_of[column])) for column in best.tolist()]
     return found
+
+
+def _covering(has: Mask, ratio: Float) -> list[int]:
+    """The columns, at most `N_TERMS`, in the order in which they are taken.
+
+    has : (n_rows, n_columns), the columns by falling weight. ratio : (n_columns,) above 0.
+    """
+    free = np.ones(len(has), dtype=bool)
+    taken: list[int] = []
+    while len(taken) < min(N_TERMS, ratio.size):
+        gain = np.round(has[free].sum(axis=0) * ratio, 9)
+        gain[taken] = -1.0
+        # The first of all is the one with the largest weight, also where not all rows are seen.
+        column = int(np.argmax(gain)) if taken else 0
+        taken.append(column)
+        free &= ~has[:, column]
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class _Under:
+    """rows : from left to right in the tree. rank : (n_rows,) of their leaves, in preorder.
+    first, weight : (n_nodes,) the rank of each node and how many nodes are at or under it."""
+
+    rows: Int
+    rank: Int
+    first: Int
+    weight: Int
+
+    @classmethod
+    def of(cls, tree: Tree, rows: Int) -> _Under:
+        first, weight = ranks(tree.parent)
+        rank = first[tree.leaf_of_point[rows]]
+        order = np.argsort(rank, kind="stable")
+        return cls(rows[order], rank[order], first, weight)
+
+    def __call__(self, node: int) -> Int:
+        """At most `MOST_COVERED` rows under a node."""
+        ends = np.array([self.first[node], self.first[node] + self.weight[node]])
+        start, stop = np.searchsorted(self.rank, ends).tolist()
+        n = min(stop - start, MOST_COVERED)
+        return self.rows[np.linspace(start, stop, n, endpoint=False).astype(np.int64)]
 
 
 def _sizes(tree: Tree, n_clusters: int, weight: Float) -> dict[int, npt.NDArray[np.float64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from pydantic import ConfigDict
@@ -86,6 +87,11 @@ def _named(
     tallies = [None if routed is None else routed.of_node.get(node) for node in nodes]
     columns["n_routed"] = pa.array([each and each.n for each in tallies], pa.int64())
     columns["routed"] = pa.array([each and each.share for each in tallies], pa.float64())
+    asked = [found.questions.get(node) for node in nodes]
+    answered = [each.right if each and terms.by != "model" else None for each in asked]
+    known = [share for share in answered if share is not None]
+    columns["question"] = pa.array([each and each.text for each in asked], pa.string())
+    columns["answered"] = pa.array(answered, pa.float64())
     save_arrow(pa.table(columns), folder / results.NAMES)
     facts = {
         "by": terms.by,
@@ -100,6 +106,7 @@ def _named(
             "draw": routed.by_draw,
             "n_rows": routed.n_rows,
         },
+        "answered": mean(known) if known else None,
         "sent": None,
     }
     warnings = found.warnings if routed is None else (*found.warnings, *routed.warnings)

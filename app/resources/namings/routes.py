@@ -51,9 +51,8 @@ _PER_ROW = ("labels", "documents", "features", "names")
     summary="Name the nodes of a tree",
 )
 async def create_naming(submission: SubmissionDep, tree_id: TreeId, body: NamingRequest) -> Work:
-    """Names the nodes by labels, terms, the names of central rows, or the features that tell
-    siblings apart; or has a language model phrase one of these. Forms of the tree show them with
-    `names`. With terms, `routed` says how well names tell siblings apart.
+    """Names the nodes by what their rows have in common, and asks what tells siblings apart. Forms
+    of the tree show it with `names`. `routed` says how well names tell siblings apart.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)
@@ -149,12 +148,12 @@ NAMINGS.mount_get(
         NodeNamesBody,
         "The nodes that have a name, with what it was made of.",
         NAMES_EXAMPLE,
-        "node,parent,size,name,by,evidence,n_routed,routed\r\n"
-        '3,1,480,"goal, league",terms,"goal (0.31), league (0.22)",480,0.74\r\n',
+        "node,parent,size,name,by,evidence,n_routed,routed,question,answered\r\n"
+        '3,1,480,"goal, league",terms,"goal (0.31)",480,0.74,mentions goal?,0.81\r\n',
     ),
 )
 async def get_node_names(
     request: Request, service: ServiceDep, tenant: Tenant, naming_id: NamingId, form: Form[Any]
 ) -> Response:
-    """The names of nodes with the evidence of each: for readers, and for other programs."""
+    """The names of nodes with the evidence and the question of each."""
     return await NAMINGS.table(request, service, tenant, naming_id, form, results.NAMES)

@@ -27,6 +27,7 @@ EXAMPLE: dict[str, Any] = {
         "evidence": None,
         "n_named": 40,
         "routed": None,
+        "answered": None,
         "sent": None,
     },
     "warnings": [],
@@ -37,11 +38,13 @@ NAMES_EXAMPLE: dict[str, Any] = {
             "node": 3,
             "parent": 1,
             "size": 480,
-            "name": "goal, league, striker",
+            "name": "goal, league",
             "by": "terms",
-            "evidence": "goal (0.31), league (0.22), striker (0.14)",
+            "evidence": "goal (0.31), league (0.22)",
             "n_routed": 480,
             "routed": 0.74,
+            "question": "mentions goal?",
+            "answered": 0.81,
         }
     ]
 }
@@ -79,7 +82,7 @@ class SentBody(BaseModel):
 
 
 class RoutedBody(BaseModel):
-    """The share of rows that names which they had no part in send to the right child; 95%."""
+    """The share of rows that the names of others send to the right child; 95%."""
 
     model_config = ConfigDict(title="NamingRouted")
 
@@ -94,14 +97,15 @@ class NamingResult(BaseModel):
     """What nodes were named by."""
 
     by: By | Literal["model"]
-    evidence: By | None = Field(description="For `model`: the evidence that was sent to it.")
+    evidence: By | None = Field(description="What `model` received.")
     n_named: int
     routed: RoutedBody | None = Field(None, description="For `terms`.")
-    sent: SentBody | None = Field(description="Null where no language model was used.")
+    answered: float | None = Field(None, description="Mean of nodes.")
+    sent: SentBody | None = Field(description="For `model`.")
 
 
 class NamingBody(NamedJobBody):
-    """The state of a naming. The forms of its tree take it as `names`."""
+    """A naming. Forms of its tree take it as `names`."""
 
     model_config = ConfigDict(title="Naming", json_schema_extra={"examples": [EXAMPLE]})
     tree: str | None = Field(description="Null until it has succeeded.")
@@ -131,6 +135,8 @@ class NodeNameBody(BaseModel):
     evidence: str = Field(description="What the name was made of.")
     n_routed: int | None = None
     routed: float | None = Field(None, description="The same of its rows.")
+    question: str | None = Field(None, description="Yes: a row of its parent is under it.")
+    answered: float | None = Field(None, description="Share of right answers, balanced.")
 
 
 class NodeNamesBody(BaseModel):

@@ -223,8 +223,8 @@ _renamed: WeakKeyDictionary[Tree, tuple[Path, Tree]] = WeakKeyDictionary()
 
 
 def renamed(tree: Tree, path: Path) -> Tree:
-    """The tree with the names of a naming; leaves that have names keep them. O(n_nodes), then kept
-    until another naming is requested."""
+    """The tree with the names of a naming, leaves that have names keep them, and with its questions
+    as the column `question`. O(n_nodes), then kept until another naming is requested."""
     of, kept_tree = _renamed.get(tree, (None, tree))
     if of == path:
         return kept_tree
@@ -234,7 +234,13 @@ def renamed(tree: Tree, path: Path) -> Tree:
     kept = leaf & np.array([not is_number(name) for name in tree.name[node].tolist()], dtype=bool)
     name = tree.name.copy()
     name[node[~kept]] = np.array(table.column("name").to_pylist(), dtype=object)[~kept]
-    named = relabelled(tree, name)
+    extra = dict(tree.extra)
+    # Namings of before have no questions.
+    asked = table.column("question") if "question" in table.column_names else None
+    if asked is not None and asked.null_count < len(asked):
+        extra["question"] = np.full(tree.n_nodes, None, dtype=object)
+        extra["question"][node] = np.array(asked.to_pylist(), dtype=object)
+    named = relabelled(tree, name, extra)
     _renamed[tree] = path, named
     return named
 

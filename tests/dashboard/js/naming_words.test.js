@@ -33,7 +33,12 @@ test("a naming says how many nodes it names, what was sent, and its warnings", (
   );
 });
 
-test("a naming says how far names alone tell rows apart", () => {
+test("a naming says how far names and questions tell rows apart", () => {
+  const text = resultText({ ...naming, result: { ...result, answered: 0.81 } });
+  assert.equal(
+    text.replaceAll("\u00a0", " "),
+    "40 nodes have names. The question about a node is answered rightly for 81 % of rows (by chance 50 %).",
+  );
   const routed = { share: 0.74, low: 0.7, high: 0.78, draw: 0.5, n_rows: 480 };
   assert.equal(
     resultText({ ...naming, result: { ...result, routed } }).replaceAll("\u00a0", " "),

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from models.arrays import Array
-from models.node_names.routing import N_FOLDS, by_terms, routed
-from models.node_names.terms import N_TERMS, distinctive_columns, node_sums, presence
+from models.node_names.routing import N_FOLDS, Namer, by_terms, routed, terms_of
+from models.node_names.terms import N_CANDIDATES, N_TERMS, distinctive_columns, node_sums, presence
 from models.tree.build import from_merges, from_parents
 from models.tree.tree import Tree
 from tests.models.consensus.sets_kit import random_tree, sets
@@ -22,6 +22,10 @@ def drawn(seed: int, n_points: int = 40) -> tuple[Tree, Array]:
     rng = np.random.default_rng(seed)
     tree = random_tree(rng, n_points)
     return tree, (rng.random((n_points, 8)) < rng.random(8) * 0.6).astype(float)
+
+
+def judge(tree: Tree, present: Any) -> Namer:
+    return by_terms(present, terms_of(tree, present, MANY))
 
 
 def names_of(tree: Tree, have: Array, rows: list[int]) -> dict[int, list[int]]:
@@ -44,7 +48,13 @@ def names_of(tree: Tree, have: Array, rows: list[int]) -> dict[int, list[int]]:
         o = have[rest].mean(axis=0) if rest else 0 * p
         best = np.log(np.where(p > 0, p, 1)) - np.log(np.maximum(q, o) + 0.5 / len(own))
         weight = np.round(np.where(p > 0, p * best, 0.0), 12)
-        columns = [c for c in np.argsort(-weight, kind="stable")[:N_TERMS] if weight[c] > 0]
+        waiting = [c for c in np.argsort(-weight, kind="stable")[:N_CANDIDATES] if weight[c] > 0]
+        columns, left = waiting[:1], set(own)
+        while waiting and len(columns) < N_TERMS:
+            left = {row for row in left if not have[row, columns].any()}
+            waiting.remove(columns[-1])
+            gains = [round(sum(have[row, c] for row in left) * best[c], 9) for c in waiting]
+            columns += [waiting[gains.index(max(gains))]] if gains else []
         if columns:
             found[node] = columns
     return found
@@ -62,7 +72,7 @@ def test_terms_tell_a_node_from_its_siblings_and_the_rest(kind: Any) -> None:
 
 def test_rows_are_routed_by_names_that_they_had_no_part_in() -> None:
     tree, have = drawn(5, 60)
-    found = routed(tree, MANY, by_terms(tree, sp.csr_array(have), MANY))
+    found = routed(tree, MANY, judge(tree, sp.csr_array(have)))
     assert found is not None
     below = [sorted(own) for own in sets(tree)]
     right, count = np.zeros(tree.n_nodes), np.zeros(tree.n_nodes)
@@ -102,11 +112,11 @@ def two_groups(n_each: int) -> Tree:
 def test_names_that_tell_siblings_apart_and_names_that_do_not() -> None:
     tree = two_groups(30)
     own = np.repeat(np.eye(2), 30, axis=0)
-    clear = routed(tree, MANY, by_terms(tree, np.hstack([own, np.zeros((60, 2))]), MANY))
+    clear = routed(tree, MANY, judge(tree, np.hstack([own, np.zeros((60, 2))])))
     assert clear is not None
     assert (clear.share, clear.by_draw, clear.n_rows, clear.warnings) == (1.0, 0.5, 60, ())
     rng = np.random.default_rng(0)
-    noise = routed(tree, MANY, by_terms(tree, (rng.random((60, 5)) < 0.3).astype(float), MANY))
+    noise = routed(tree, MANY, judge(tree, (rng.random((60, 5)) < 0.3).astype(float)))
     assert noise is not None
     assert noise.low < 0.5
     assert "children of node(s) 0 are not shown to tell them apart" in noise.warnings[0]
@@ -124,7 +134,7 @@ def test_a_draw_is_never_right_for_rows_without_a_name() -> None:
     )
     own = np.zeros((90, 3))
     own[:30, 0], own[30:60, 1], own[60:, 2] = 1, 1, 1
-    found = routed(tree, MANY, by_terms(tree, own, MANY))
+    found = routed(tree, MANY, judge(tree, own))
     assert found is not None
     assert (found.share, found.by_draw) == pytest.approx((2 / 3, 1 / 3))
 
@@ -132,16 +142,16 @@ def test_a_draw_is_never_right_for_rows_without_a_name() -> None:
 def test_values_that_every_row_has_route_by_what_exceeds_their_mean() -> None:
     tree = two_groups(30)
     values = 1.0 + np.repeat(np.eye(2), 30, axis=0)
-    found = routed(tree, MANY, by_terms(tree, presence(values), MANY))
+    found = routed(tree, MANY, judge(tree, presence(values)))
     assert found is not None
     assert (found.share, found.warnings) == (1.0, ())
 
 
 def test_nothing_to_route() -> None:
     one = from_merges([0], [1], [1.0])
-    assert routed(one, MANY, by_terms(one, np.eye(2), MANY)) is None
+    assert routed(one, MANY, judge(one, np.eye(2))) is None
     tree = two_groups(5)
-    assert routed(tree, MANY, by_terms(tree, np.zeros((10, 3)), MANY)) is None
+    assert routed(tree, MANY, judge(tree, np.zeros((10, 3)))) is None
 
 
 def test_where_every_row_has_every_term_the_values_count() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,7 @@ def outcome(folder: Path, n_nodes: int = 3) -> Outcome:
             "name": [f"by terms {node}" for node in nodes],
             "by": ["terms"] * len(nodes),
             "evidence": [f"term {node}" for node in nodes],
+            "question": [None, *(f"mentions {node}?" for node in nodes[1:])],
         }
     )
     save_arrow(table, folder / NAMES)
@@ -168,7 +170,7 @@ def test_bounds_of_nodes_and_tokens(chat: ChatServer, tmp_path: Path) -> None:
         (b"hello", "not that of a chat endpoint"),
         (b'{"choices": []}', "not that of a chat endpoint"),
         (completion("I would rather not."), "has no names"),
-        (completion('{"1": {"name": "x"}, "7": "y", "2": "  "}'), "gave no name"),
+        (completion('{"1": {"title": "x"}, "7": "y", "2": "  ", "3": [4]}'), "gave no name"),
         (b" " * (1 << 21), "more than 1048576 bytes"),
     ],
 )
@@ -200,6 +202,29 @@ def test_names_are_short_lines_of_text(chat: ChatServer, tmp_path: Path) -> None
     found, rows = run(chat, tmp_path)
     assert [row["name"] for row in rows] == ["a b", "x" * 60, "ü", "by terms 3"]
     assert "named 3 of 4" in found.warnings[-1]
+
+
+def test_a_question_that_the_model_gives_with_a_name(chat: ChatServer, tmp_path: Path) -> None:
+    given = {
+        "0": {"name": "all", "question": "Is it anything?"},
+        "1": {"name": "cats", "question": " Does it\nmeow? "},
+        "2": {"name": "dogs", "question": 5},
+        "3": {"question": "Does it fly?"},
+    }
+    chat.next(completion(json.dumps(given)))
+    kept = Kept()
+    _, rows = run(chat, tmp_path, kept=kept)
+    expected = [
+        ("all", None),  # The root has no siblings.
+        ("cats", "Does it meow?"),
+        ("dogs", "mentions 2?"),
+        ("by terms 3", "mentions 3?"),
+    ]
+    assert [(row["name"], row["question"]) for row in rows] == expected
+    chat.next(500)
+    again, rows = run(chat, tmp_path, kept=kept)
+    assert [(row["name"], row["question"]) for row in rows] == expected
+    assert sent(again)["n_kept"] == 3
 
 
 def test_where_a_model_is_used() -> None:

@@ -81,7 +81,7 @@ def test_names_by_terms_items_features_and_labels(working: Working, tree: dict[s
     assert body["result"]["routed"] is None
     assert halves(working, tree, body) == {0: "a (66%)", 3: "c"}
     csv = working.client.get(f"/v1/namings/{body['id']}/names.csv").text
-    assert csv.startswith("node,parent,size,name,by,evidence,n_routed,routed\r\n")
+    assert csv.startswith("node,parent,size,name,by,evidence,n_routed,routed,question,answered\r\n")
 
     plain = get(working, tree, ".nwk").text
     shown = get(working, tree, ".nwk", params={"names": body["id"]})
@@ -106,6 +106,24 @@ def test_names_by_terms_items_features_and_labels(working: Working, tree: dict[s
     assert working.client.delete(f"/v1/namings/{body['id']}").status_code == 204
     gone = get(working, tree, ".nwk", params={"names": body["id"]})
     problem_of(gone, 422, "unknown-input")
+
+
+def test_a_question_tells_a_node_from_its_siblings(working: Working, tree: dict[str, Any]) -> None:
+    """In the table of names, and in forms of the tree that show the naming."""
+    for body, questions in (
+        ({"by": "terms", "inputs": {"documents": DOCUMENTS}}, {"mentions goal?", "mentions atom?"}),
+        ({"by": "features", "inputs": {"feature_names": ["speed", "mass"]}},
+         {"speed over 5?", "speed under 5?"}),
+        ({"by": "labels", "inputs": {"labels": list("aaabbb")}}, {None}),
+    ):  # fmt: skip
+        made = name(working, tree, **body).json()
+        rows = working.client.get(f"/v1/namings/{made['id']}/names").json()["items"]
+        halves = [row for row in rows if row["parent"] == 0]
+        assert {row["question"] for row in halves} == questions
+        answered = made["result"]["answered"]
+        assert (answered is None) == (None in questions)
+        node = get(working, tree, f"/nodes/{halves[0]['node']}", params={"names": made["id"]})
+        assert node.json().get("question") == halves[0]["question"]
 
 
 def test_an_imported_tree_and_names_that_stay(working: Working) -> None:

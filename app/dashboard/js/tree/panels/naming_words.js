@@ -15,19 +15,25 @@ export function labelOf({ name, result }) {
 }
 
 /**
- * What came of a naming: how many nodes it names, how far names alone tell rows apart, what was sent
- * to a language model, its warnings.
+ * What came of a naming: how many nodes it names, how far names alone tell rows apart and how often
+ * questions about nodes are answered rightly, what was sent to a language model, its warnings.
  *
  * @param {Naming} naming
  */
 export function resultText({ result, warnings }) {
-  const { n_named: n, routed, sent } = result ?? { n_named: 0, routed: null, sent: null };
+  const { n_named: n, routed, answered, sent } = result ?? { n_named: 0, routed: null, sent: null };
   const named = `${plural(n, "node")} ${n === 1 ? "has a name" : "have names"}.`;
   const led = routed ? [routedText(routed)] : [];
+  const told =
+    typeof answered === "number"
+      ? [
+          `The question about a node is answered rightly for ${percent(answered)} of rows (by chance ${percent(0.5)}).`,
+        ]
+      : [];
   const disclosure = sent
     ? [`Evidence of ${plural(sent.n_nodes, "node")} was sent to ${sent.model} at ${sent.to}.`]
     : [];
-  return [named, ...led, ...disclosure, ...warnings].join(" ");
+  return [named, ...led, ...told, ...disclosure, ...warnings].join(" ");
 }
 
 /**
