@@ -14,23 +14,23 @@ def spans(merges: Float) -> tuple[Int, Int]:
     end. O(n)."""
     n = len(merges) + 1
     size = np.concatenate([np.ones(n), merges[:, 3]]).astype(np.int64)
-    start = np.zeros(2 * n - 1, dtype=np.int64)
+    begin, sizes = [0] * (2 * n - 1), size.tolist()
+    ends = merges[:, :2].astype(np.int64).tolist()
     for step in range(n - 2, -1, -1):
-        a, b = (int(part) for part in merges[step, :2])
-        start[a] = start[n + step]
-        start[b] = start[a] + size[a]
+        a, b = ends[step]
+        begin[a] = begin[n + step]
+        begin[b] = begin[a] + sizes[a]
+    start = np.array(begin, dtype=np.int64)
     return np.argsort(start[:n], kind="stable"), np.stack([start, start + size], axis=1)
 
 
 def keys_of_groups(merges: Float, keys: Int) -> Int:
     """(n - 1,) the sum of the keys of the items under each merge, modulo 2^64."""
-    n = len(merges) + 1
-    total = np.concatenate([keys, np.zeros(n - 1, dtype=np.int64)])
+    # Those under a merge lie side by side.
+    order, span = spans(merges)
     with np.errstate(over="ignore"):
-        for step in range(n - 1):
-            a, b = (int(part) for part in merges[step, :2])
-            total[n + step] = total[a] + total[b]
-    return total[n:]
+        total = np.append(0, np.cumsum(keys[order]))
+        return np.asarray(total[span[len(order) :, 1]] - total[span[len(order) :, 0]])
 
 
 def top_agreement(merges: Float, trees: Sequence[Float]) -> float:
@@ -48,9 +48,8 @@ def top_agreement(merges: Float, trees: Sequence[Float]) -> float:
 
 def _sides(merges: Float) -> Int:
     """(n,) 0 or 1: the part at the top in which each item lies."""
-    n = len(merges) + 1
-    side = np.zeros(2 * n - 1, dtype=np.int64)
-    side[int(merges[-1, 1])] = 1
-    for step in range(n - 3, -1, -1):
-        side[merges[step, :2].astype(np.int64)] = side[n + step]
-    return side[:n]
+    order, span = spans(merges)
+    side = np.zeros(len(merges) + 1, dtype=np.int64)
+    first, last = span[int(merges[-1, 1])]
+    side[order[first:last]] = 1
+    return side

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from models.arrays import Array, Float
+from models.arrays import Array, Float, row_blocks
 from models.graphs.lengths import Neighbours
-from models.methods.features.walks.similarities import affinities, longer, walked
+from models.methods.features.walks.similarities import affinities, by_columns, walked
 from models.numerics.agglomeration import merged, merged_points
 from models.numerics.distances import pairwise
 from models.numerics.merges import keys_of_groups, spans, top_agreement
@@ -24,6 +23,9 @@ _LEANING = 1e-9
 
 _TIED = 1e-6
 """Part of the distance in the consensus: it decides where the trees leave a tie."""
+
+_PAIRS = 1 << 24
+"""Pairs of which trees are compared between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,12 @@ def widest(n_neighbors: int, n_points: int) -> int:
     return min(2 * n_neighbors, n_points - 1)
 
 
+def walks_of(n_neighbors: int, steps: int) -> list[tuple[int, int]]:
+    """The neighbours and the steps of each walk of a consensus."""
+    near = n_neighbors
+    return [(max(1, near // 2), steps), (2 * near, steps), (near, steps), (near, 4 * steps)]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
     """Distinct points, n > 1.
@@ -59,72 +67,58 @@ class Places:
     n_neighbors: int
 
     def agreed(self, rule: Rule, steps: int, progress: Progress) -> Agreed:
-        """The tree by a rule. O(n^3) time for 'consensus', O(n^2 D) for 'walk'; O(n^2)
-        memory."""
+        """The tree by a rule. O(n^2 (D + k t)) time, k neighbours and t steps, O(n^3) where walks
+        are dense; O(n^2) memory."""
+        distances = pairwise(self.points, "euclidean")
         if rule == "walk":
-            progress(0.0, "walking")
-            walk = self._walk(self.n_neighbors, steps, progress)
-            return Agreed(self._by(walk, subprogress(progress, 0.5, 1.0)))
-        from models.methods.features.walks.loops import add_joins
-
-        apart = pairwise(self.points, "euclidean")
+            return Agreed(self._by_walk(self.n_neighbors, steps, distances, progress))
+        trees = list(self._trees(steps, distances, subprogress(progress, 0.0, 0.8)))
+        apart = distances
         apart *= _TIED / max(float(apart.max()), np.finfo(float).tiny)
+        self._add_joins(trees, apart, subprogress(progress, 0.8, 0.9))
+        apart /= len(trees)
+        merges = merged(apart, "average", subprogress(progress, 0.9, 1.0), self.size)
         rng = np.random.default_rng(0)
         keys = rng.integers(-(1 << 63), (1 << 63) - 1, (len(self.points),))
-        trees = []
-        for merges in self._trees(steps, subprogress(progress, 0.0, 0.8)):
-            order, span = spans(merges)
-            places = span[:, 1] - span[:, 0]
-            value = np.log(self._sizes(merges)) / np.log(self.size.sum())
-            ends = merges[:, :2].astype(np.int64)
-            add_joins(order, span[:, 0].copy(), ends, places, value, apart)
-            trees.append(merges)
-        apart /= len(trees)
-        merges = merged(apart, "average", subprogress(progress, 0.8, 1.0), self.size)
         own = keys_of_groups(merges, keys)
         each = [np.isin(own, keys_of_groups(tree, keys)) for tree in trees]
         return Agreed(merges, np.mean(each, axis=0), top_agreement(merges, trees))
 
-    def _trees(self, steps: int, progress: Progress) -> Iterator[Float]:
+    def _trees(self, steps: int, distances: Float, progress: Progress) -> Iterator[Float]:
         """The merges of each tree of the consensus."""
         part = [subprogress(progress, number / 6, (number + 1) / 6) for number in range(6)]
         part[0](0.0, "merging", "average linkage")
-        distances = pairwise(self.points, "euclidean")
-        yield merged(distances, "average", part[0], self.size)
-        del distances
+        yield merged(distances.copy(), "average", part[0], self.size)
         yield merged_points(self.points, "ward", part[1], self.size)
-        k = self.n_neighbors
-        walk = self._walk(max(1, k // 2), steps, part[2])
-        yield self._by(walk, subprogress(part[2], 0.5, 1.0))
-        del walk
-        walk = self._walk(widest(k, len(self.points)), steps, part[3])
-        yield self._by(walk, subprogress(part[3], 0.5, 1.0))
-        del walk
-        walk = self._walk(k, steps, part[4])
-        yield self._by(walk, subprogress(part[4], 0.5, 1.0))
-        walk = longer(walk, self._affinities(k), subprogress(part[5], 0.0, 0.5))
-        yield self._by(walk, subprogress(part[5], 0.5, 1.0))
+        each = zip(walks_of(self.n_neighbors, steps), part[2:], strict=True)
+        for (n_neighbors, length), within in each:
+            yield self._by_walk(n_neighbors, length, distances, within)
 
-    def _walk(self, n_neighbors: int, steps: int, progress: Progress) -> Float:
-        return walked(self._affinities(n_neighbors), steps, subprogress(progress, 0.0, 0.5))
-
-    def _affinities(self, n_neighbors: int) -> csr_array:
-        return affinities(self.near, min(n_neighbors, len(self.points) - 1), self.size)
-
-    def _by(self, similarity: Float, progress: Progress) -> Float:
-        """Average linkage of a similarity."""
+    def _by_walk(self, n_neighbors: int, steps: int, distances: Float, progress: Progress) -> Float:
+        """Average linkage of a walk."""
         from models.methods.features.walks.loops import unlike
 
-        progress(0.0, "merging")
-        apart = pairwise(self.points, "euclidean")
-        unlike(similarity, _LEANING, apart)
-        return merged(apart, "average", progress, self.size)
+        n_neighbors = min(n_neighbors, len(self.points) - 1)
+        affinity = affinities(self.near, n_neighbors, self.size)
+        columns = by_columns(len(self.points), n_neighbors, steps)
+        apart = walked(affinity, steps, columns, subprogress(progress, 0.0, 0.6))
+        progress(0.6, "merging")
+        unlike(apart, _LEANING, distances)
+        return merged(apart, "average", subprogress(progress, 0.6, 1.0), self.size)
 
-    def _sizes(self, merges: Float) -> Float:
-        """(n - 1,) the points under each merge."""
-        n = len(merges) + 1
-        total = np.concatenate([self.size, np.zeros(n - 1)])
-        ends = merges[:, :2].astype(np.int64).tolist()
-        for step, (a, b) in enumerate(ends):
-            total[n + step] = total[a] + total[b]
-        return total[n:]
+    def _add_joins(self, trees: Sequence[Float], apart: Float, progress: Progress) -> None:
+        """Add to each pair, for each tree, the logarithm of the share of all points that the
+        smallest group with both has."""
+        from models.methods.features.walks.loops import add_joins
+
+        order, span = (np.stack(parts) for parts in zip(*map(spans, trees), strict=True))
+        before = np.cumsum(np.pad(self.size[order], ((0, 0), (1, 0))), axis=1)
+        own = span[:, len(self.points) :]
+        under = np.take_along_axis(before, own[..., 1], axis=1)
+        under -= np.take_along_axis(before, own[..., 0], axis=1)
+        value = np.log(under) / np.log(self.size.sum())
+        ends = np.stack([tree[:, :2] for tree in trees]).astype(np.int64)
+        n = len(self.points)
+        for block in row_blocks(n, n, _PAIRS):
+            progress(block.start / n, "comparing trees")
+            add_joins(order, span, ends, value, block.start, block.stop, apart)

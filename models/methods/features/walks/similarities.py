@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from models.arrays import Float, row_blocks
 from models.graphs.lengths import Neighbours
-from models.running.progress import Progress, subprogress
+from models.running.progress import Progress
 
 WIDTH = 7
 """A point's width is the distance to this neighbour (Zelnik-Manor and Perona, 2004)."""
 
+COLUMNS = 32
+"""Columns that are multiplied together, few enough for the cache."""
 
-_SPARSE_TIMES = 64
-"""A product of stored values takes as long as so many of a dense matrix."""
+_COLUMN_TIMES = 12
+"""An operation by columns takes as long as so many of a dense square."""
+
+_ROWS = 1 << 12
+"""Rows of a sparse square between two reports of progress."""
 
 
 def affinities(near: Neighbours, n_neighbors: int, size: Float) -> csr_array:
@@ -40,64 +45,79 @@ def affinities(near: Neighbours, n_neighbors: int, size: Float) -> csr_array:
     return csr_array(one_way.maximum(one_way.T) + own)
 
 
-def walked(affinity: csr_array, steps: int, progress: Progress) -> Float:
-    """(n, n) the probability that a walk of `steps` steps from i ends at j, over that of any long
-    walk; symmetric. About n^3 operations for each doubling of the steps but the first, fewer where
-    walks reach few places.
+def by_columns(n: int, n_neighbors: int, steps: int) -> bool:
+    """Whether walks take less time by columns, step by step, than by squares of a dense matrix."""
+    return _COLUMN_TIMES * (2 * n_neighbors + 1) * (steps - 1) <= n * max(steps.bit_length() - 1, 1)
+
+
+def walked(affinity: csr_array, steps: int, columns: bool, progress: Progress) -> Float:
+    """(n (n - 1) / 2,) condensed: the probability that a walk of `steps` steps from i ends at j,
+    over that of any long walk; symmetric.
+
+    columns : O(n E) operations for each step but the first, E the stored values of `affinity`, in
+        4 n^2 bytes beside a sparse matrix of up to 6 n^2; else O(n^3) for each doubling of the
+        steps, in 16 n^2 bytes more. By columns the first doublings are sparse where walks reach
+        few places.
 
     In double precision: within a part of the graph that a walk fills, probabilities differ by
     little.
     """
     step, root = _step(affinity)
-    bits = bin(steps)[3:]
-    walk, table = step, None
-    for number, bit in enumerate(bits):
-        within = subprogress(progress, number / len(bits), (number + 1) / len(bits))
-        within(0.0, "walking")
-        if table is None and _is_sparse(walk):
-            walk = walk @ walk @ step if bit == "1" else walk @ walk
+    walk, length = step, 1
+    while columns and 2 * length <= steps and _is_sparse(walk):
+        walk, length = _sparse_square(walk, progress), 2 * length
+    n = walk.shape[0]
+    likeness = np.empty(n * (n - 1) // 2)
+    table = None if columns else _dense(step, steps, progress)
+    for block in row_blocks(n, n, COLUMNS * n):
+        progress(block.start / n, "walking")
+        if table is None:
+            part = walk[block].toarray().T
+            for _ in range(length, steps):
+                part = step @ part
+            part = np.ascontiguousarray(part.T)
         else:
-            if table is None:
-                # The sparse matrix, which may hold most places, is let go first.
-                table, walk = walk.toarray(), step
-            table = squared(table, within)
-            table = step @ table if bit == "1" else table
-    whole: Float = walk.toarray() if table is None else table
-    whole *= root[:, None]
-    whole *= root
-    return whole
+            part = table[block]
+        part = part * root * root[block, None]
+        for i in range(block.start, min(block.stop, n - 1)):
+            at = i * (2 * n - i - 1) // 2
+            likeness[at : at + n - 1 - i] = part[i - block.start, i + 1 :]
+    return likeness
 
 
-def longer(table: Float, affinity: csr_array, progress: Progress) -> Float:
-    """As `walked`, of a walk four times as long as that of `table`, which is overwritten."""
-    _, root = _step(affinity)
-    table /= root[:, None]
-    table /= root
-    twice = squared(table, subprogress(progress, 0.0, 0.5))
-    squared(twice, subprogress(progress, 0.5, 1.0), table)
-    table *= root[:, None]
-    table *= root
+def _is_sparse(walk: csr_array) -> bool:
+    """Whether its square is surely small."""
+    n = walk.shape[0]
+    return bool((np.diff(walk.indptr).astype(np.float64) ** 2).sum() <= 0.5 * float(n) ** 2)
+
+
+def _sparse_square(walk: csr_array, progress: Progress) -> csr_array:
+    parts = []
+    for block in row_blocks(walk.shape[0], 1, _ROWS):
+        progress(0.0, "walking")
+        parts.append(walk[block] @ walk)
+    return csr_array(vstack(parts, format="csr"))
+
+
+def _dense(step: csr_array, steps: int, progress: Progress) -> Float:
+    """(n, n) the walk of `steps` steps."""
+    table: Float = step.toarray()
+    for bit in bin(steps)[3:]:
+        table = _squared(table, progress)
+        table = step @ table if bit == "1" else table
     return table
 
 
-def squared(table: Float, progress: Progress, out: Float | None = None) -> Float:
-    """A symmetric matrix times itself, in `out` if it is given. n^3 operations: one half is the
-    other."""
+def _squared(table: Float, progress: Progress) -> Float:
+    """A symmetric matrix times itself: one half is the other."""
     n = len(table)
-    twice = np.empty_like(table) if out is None else out
+    twice = np.empty_like(table)
     for block in row_blocks(n, n, 1 << 22):
-        progress(block.start / n, "walking")
+        progress(0.0, "walking")
         part = table[block] @ table[:, block.start :]
         twice[block, block.start :] = part
         twice[block.start :, block] = part.T
     return twice
-
-
-def _is_sparse(walk: csr_array) -> bool:
-    """Whether its square takes less time as a sparse matrix."""
-    n = walk.shape[0]
-    products = (np.diff(walk.indptr).astype(np.float64) ** 2).sum()
-    return bool(products * _SPARSE_TIMES < float(n) ** 3)
 
 
 def _step(affinity: csr_array) -> tuple[csr_array, Float]:

@@ -10,16 +10,15 @@ from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist, squareform
 
 from models import registry
-from models.errors import UsageError
 from models.graphs.neighbours import nearest
 from models.inputs.data import Data
 from models.method import Fitted
-from models.methods.features import point_tree
 from models.methods.features.hac import HACParams
 from models.methods.features.walks.similarities import affinities
 from models.metrics.catalogue import evaluate
 from models.running.progress import silent
 from models.tree.linkage import to_scipy
+from models.tree.tree import sizes
 
 METHOD = registry.method("point-tree")
 
@@ -172,7 +171,42 @@ def test_trees_that_disagree_are_a_warning() -> None:
     assert not fit(points).warnings
 
 
-def test_too_many_points_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(point_tree, "MOST_POINTS", 50)
-    with pytest.raises(UsageError, match=r"at most 50.*'scc'"):
-        fit(np.zeros((51, 2)))
+def test_many_points_are_merged_into_groups_first() -> None:
+    rng = np.random.default_rng(7)
+    points = np.repeat(rng.normal(size=(150, 2)), 2, axis=0)
+    points[150:] += rng.normal(size=(150, 2)) * 0.2 + 9.0
+    fitted = fit(points, max_places=60)
+    tree, made = fitted.tree, to_scipy(fitted.tree)
+    assert fitted.metrics["n_places"] == 60
+    assert any("merged them into 60 groups" in warning for warning in fitted.warnings)
+    known = tree.extra["agreement"]
+    assert (~np.isnan(known)).sum() == 59
+    # What coincides is at height 0, and a group at the height that six trees with it would give.
+    rows = [members for members in groups(made) if len(members) == 2]
+    assert sum((points[list(pair)] == points[min(pair)]).all() for pair in rows) == 75
+    n_under = sizes(tree.parent, tree.leaf_of_point)
+    within = np.isnan(known) & (tree.height > 0)
+    assert within.sum() == 299 - 59 - 75
+    assert np.allclose(tree.height[within], np.log(n_under[within]) / np.log(300))
+    assert frozenset(range(150)) in groups(made)
+    assert (np.diff(made[:, 2]) >= 0).all()
+
+
+def test_groups_of_one_place_each_change_nothing() -> None:
+    points = np.random.default_rng(8).normal(size=(61, 2))
+    exact = groups(to_scipy(fit(points).tree))
+    nearly = groups(to_scipy(fit(points, max_places=60).tree))
+    assert len(exact & nearly) > 0.8 * len(exact)
+
+
+def test_long_work_is_reported_and_can_be_cancelled() -> None:
+    points = np.random.default_rng(9).normal(size=(600, 2))
+    seen: list[tuple[float, str]] = []
+    METHOD.fit(
+        Data({"features": points}),
+        METHOD.Params(),
+        progress=lambda done, stage, message="": seen.append((done, stage)),
+    )
+    walking = [done for done, stage in seen if stage == "walking"]
+    assert len(set(walking)) > 40
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
