@@ -3,7 +3,7 @@
 A fully connected autoencoder first learns to reconstruct rows. Its embedding is then split in two
 by k-means, and the tree of centres that begins so is trained together with the network: centres
 move to the means of their points, points to the centres of all nodes above them, but only in the
-direction that tells a node from its sibling (`trees.cluster_tree`). Meanwhile the leaf with the
+direction that tells a node from its sibling (`trees.leaf_steps`). Meanwhile the leaf with the
 largest sum of squared distances is split again and again until there are `n_clusters` leaves, and
 leaves that points no longer come to are pruned (`trees.cluster_tree`).
 
@@ -33,8 +33,8 @@ Cost: 6 N W multiplications and additions for each pass over N points, W the wei
 decoder, and about N W for each pass in which the tree grows; beside it O(N n_clusters E) a pass,
 E = `embedding_size`. With `keep_steps` trees are kept whenever leaves are split; their cost is the
 share of the points' squares that is left in the leaves. Memory: 24 W bytes, three times a batch's
-values in all layers, 16 N E for the embedding, and 8 N n_clusters for the logits; rows are read in
-place.
+values in all layers, 28 n_clusters for each of its rows, at most 64 MiB of batches ahead, 16 N E
+for the embedding, and 8 N n_clusters for the logits; rows are read in place.
 
 Measured: CPU time as N^0.8 D^0.5 K^0.5, from 2,000 x 128 and 8 clusters to four times each,
 iterations bounded (`python -m bench costs`).
@@ -50,7 +50,7 @@ from models.inputs.checks import require_distinct, require_squares
 from models.inputs.data import Data, image_rows, require_finite, size_of
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.deep.networks.autoencoder import n_parameters
-from models.methods.deep.trees.parameters import TreeParams
+from models.methods.deep.trees.parameters import AHEAD_BYTES, TreeParams
 from models.methods.deep.trees.placing import CAPTION
 from models.parameters import KeepSteps, Seed
 from models.running import device
@@ -104,7 +104,11 @@ class DeepECT(Method[DeepECTParams]):
         n_nodes = 2 * params.n_clusters
         batch = params.points_of_step(n_points)
         versions = 2 if params.augment else 1
-        steps = 0 if params.device == "cuda" else 24 * (n_values + versions * batch * widths)
+        steps = 0
+        if params.device == "cpu":
+            ahead = min(AHEAD_BYTES, 4 * versions * n_points * (n_features + 1))
+            held = 24 * widths + 28 * params.n_clusters
+            steps = 24 * n_values + versions * batch * held + ahead
         drawn = 0 if size is None else 60 * n_nodes * n_features
         points = n_points * (16 * params.embedding_size + 60 + 8 * params.keep_steps)
         return (
@@ -112,7 +116,7 @@ class DeepECT(Method[DeepECTParams]):
             + steps
             + drawn
             + points
-            + 8 * n_nodes * (params.n_clusters + 2 * params.embedding_size)
+            + 16 * n_nodes * (params.n_clusters + params.embedding_size)
             + (64 << 20)
         )
 

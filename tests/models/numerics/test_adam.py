@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from models.numerics.descent import Adam
+from models.numerics.descent import Adam, step_together
 from tests.models.tensors_kit import LiteralAdam, assert_close
 
 pytestmark = pytest.mark.needs("torch")
@@ -65,3 +65,19 @@ def test_restored_it_goes_on_as_before() -> None:
         adam.step(gradient)
         restored.step(gradient)
     assert torch.equal(params, copied)
+
+
+def test_together_they_move_as_alone_unless_they_are_stopped() -> None:
+    generator = torch.Generator().manual_seed(3)
+    ours = [torch.randn(shape, generator=generator) for shape in (4, (2, 3))]
+    alone = [params.clone() for params in ours]
+    together, apart = ([Adam(params, 0.03) for params in each] for each in (ours, alone))
+    for turn in range(5):
+        gradients = [torch.randn(params.shape, generator=generator) for params in ours]
+        stopped = torch.tensor(float(turn == 2))
+        step_together(together, gradients, 1.0 - stopped, stopped)
+        for adam, gradient in zip(apart, gradients, strict=True):
+            if turn != 2:
+                adam.step(gradient)
+    for one, other in zip(ours, alone, strict=True):
+        assert torch.equal(one, other)

@@ -2,14 +2,16 @@
 
 Layers have rectified linear units but for the last one of each half. Weights start as He et al.,
 "Delving Deep into Rectifiers" (2015), biases at zero. All parameters lie in one vector and so do
-their gradients, so that an optimizer of one tensor moves them all.
+their gradients, so that an optimizer of one tensor moves them all. Gradients are written out: a
+layer's biases lie behind its weights, and its inputs end with a column of ones, so that one product
+gives the gradient of both.
 
 `forward` maps rows without torch, for models that predict: x to relu(x W + b) at each layer but the
 last of a stack, which is linear. Arrays are named `encoder.0.weight`, (n_in, n_out), and
 `encoder.0.bias`, (n_out,), float32.
 
 Cost: 6 W multiplications and additions a row and step for W weights; memory 8 W bytes, and 16 W in
-the optimizer.
+the optimizer; for a batch 8 bytes a value in all layers.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import count, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 STACKS = ("encoder", "decoder")
+
+_MEAN = 1
+"""Torch's number for a loss that is a mean."""
 
 
 def widths_of_stacks(
@@ -46,11 +51,18 @@ def n_parameters(n_features: int, hidden_sizes: Sequence[int], embedding_size: i
     )
 
 
+class _Layer(NamedTuple):
+    """weight : (n_in, n_out). bias : (n_out,). gradient : (n_in + 1, n_out) of both."""
+
+    weight: Tensor
+    bias: Tensor
+    gradient: Tensor
+
+
 class Autoencoder:
     """Encoder and decoder on a device.
 
-    parameters, gradient : (n_parameters,) all weights and biases, and their gradient, which
-        `backward` of a loss adds to.
+    parameters, gradient : (n_parameters,) all weights and biases, and their gradient.
     """
 
     def __init__(
@@ -67,7 +79,7 @@ class Autoencoder:
         start = np.zeros(size, dtype=np.float32)
         self.parameters = torch.from_numpy(start).to(device)
         self.gradient = torch.zeros_like(self.parameters)
-        self._layers: dict[str, list[tuple[Tensor, Tensor]]] = {stack: [] for stack in STACKS}
+        self._layers: dict[str, list[_Layer]] = {stack: [] for stack in STACKS}
         place = 0
         for stack, widths in zip(
             STACKS, widths_of_stacks(n_features, hidden_sizes, embedding_size), strict=True
@@ -76,23 +88,11 @@ class Autoencoder:
                 gain = 1.0 if number == len(widths) - 2 else 2.0
                 weight = rng.standard_normal((n_in, n_out), dtype=np.float32)
                 weight *= math.sqrt(gain / n_in)
-                self._layers[stack].append(
-                    (
-                        self._part(place, weight),
-                        self._part(place + weight.size, np.zeros(n_out, dtype=np.float32)),
-                    )
-                )
+                values = self.parameters[place : place + weight.size + n_out].view(-1, n_out)
+                values[:-1].copy_(torch.from_numpy(weight))
+                gradient = self.gradient[place : place + weight.size + n_out].view(-1, n_out)
+                self._layers[stack].append(_Layer(values[:-1], values[-1], gradient))
                 place += weight.size + n_out
-
-    def _part(self, place: int, start: Single) -> Tensor:
-        """Some of the parameters as a tensor with a gradient, both views of the vectors."""
-        import torch
-
-        values = self.parameters[place : place + start.size].view(start.shape)
-        values.copy_(torch.from_numpy(start))
-        part = values.detach().requires_grad_()
-        part.grad = self.gradient[place : place + start.size].view(start.shape)
-        return part
 
     def encode(self, rows: Tensor) -> Tensor:
         """(n, embedding_size) embeddings of scaled rows (n, n_features)."""
@@ -106,20 +106,90 @@ class Autoencoder:
         import torch
 
         layers = self._layers[stack]
-        for number, (weight, bias) in enumerate(layers):
-            values = torch.addmm(bias, values, weight)
+        for number, layer in enumerate(layers):
+            values = torch.addmm(layer.bias, values, layer.weight)
             if number < len(layers) - 1:
-                values = torch.relu(values)
+                values.relu_()
         return values
+
+    @property
+    def layers(self) -> list[_Layer]:
+        """The layers of both halves, from input to output."""
+        return [layer for stack in STACKS for layer in self._layers[stack]]
+
+    @property
+    def n_encoding(self) -> int:
+        """The layers of the encoder."""
+        return len(self._layers["encoder"])
 
     def arrays(self) -> dict[str, Single]:
         """Copies of weights and biases, named as in the module's docstring."""
         named = {}
         for stack, layers in self._layers.items():
-            for number, (weight, bias) in enumerate(layers):
-                named[f"{stack}.{number}.weight"] = weight.detach().cpu().numpy().copy()
-                named[f"{stack}.{number}.bias"] = bias.detach().cpu().numpy().copy()
+            for number, layer in enumerate(layers):
+                named[f"{stack}.{number}.weight"] = layer.weight.cpu().numpy().copy()
+                named[f"{stack}.{number}.bias"] = layer.bias.cpu().numpy().copy()
         return named
+
+
+class BatchPass:
+    """Batches of at most `n_rows` rows through an autoencoder, and their losses back."""
+
+    def __init__(self, network: Autoencoder, n_rows: int) -> None:
+        import torch
+
+        self._network, self._layers = network, network.layers
+        one = network.parameters
+        self._one = torch.ones_like(one[0])
+        self._back: Tensor = self._one
+        # Rows begin at multiples of 16 bytes.
+        self._values = [
+            one.new_ones(n_rows, -(-(len(layer.bias) + 1) // 4) * 4) for layer in self._layers
+        ]
+
+    def forward(self, rows: Tensor, loss: Tensor) -> Tensor:
+        """The rows through all layers; `loss` is filled with the mean squared error of values.
+
+        rows : (n, n_features + 1), scaled, the last column 1. Returns (n, embedding_size + 1) the
+        embedding, the last column 1, which the next batch overwrites.
+        """
+        import torch
+
+        self._inputs, last = [rows], len(self._layers) - 1
+        for number, (layer, values) in enumerate(zip(self._layers, self._values, strict=True)):
+            n_out = len(layer.bias)
+            out, whole = values[: len(rows), :n_out], values[: len(rows), : n_out + 1]
+            torch.addmm(layer.bias, self._inputs[-1][:, :-1], layer.weight, out=out)
+            if number not in (self._network.n_encoding - 1, last):
+                out.relu_()
+            self._inputs.append(whole)
+        out, wanted = self._inputs[-1][:, :-1], rows[:, :-1]
+        loss.copy_(torch.nn.functional.mse_loss(out, wanted))
+        self._back = torch.ops.aten.mse_loss_backward(self._one, out, wanted, _MEAN)
+        return self._inputs[self._network.n_encoding]
+
+    def to_embedding(self) -> Tensor:
+        """(n, embedding_size) the gradient of the loss in the embedding; that of the decoder's
+        parameters is written."""
+        return self._through(range(len(self._layers) - 1, self._network.n_encoding - 1, -1))
+
+    def to_rows(self, of_embedding: Tensor) -> None:
+        """Write the gradient of the encoder's parameters, from that in the embedding."""
+        self._back = of_embedding
+        self._through(range(self._network.n_encoding - 1, -1, -1))
+
+    def _through(self, numbers: range) -> Tensor:
+        import torch
+
+        for number in numbers:
+            layer, inputs = self._layers[number], self._inputs[number]
+            torch.mm(inputs.T, self._back, out=layer.gradient)
+            if number == 0:
+                break
+            self._back = self._back @ layer.weight.T
+            if number != self._network.n_encoding:
+                self._back = torch.ops.aten.threshold_backward(self._back, inputs[:, :-1], 0.0)
+        return self._back
 
 
 def widths_of(arrays: Arrays, stack: str) -> list[int]:

@@ -12,16 +12,7 @@ removed, and its sibling takes the place of their parent.
 is never changed: a split and a pruning give a new one. Nodes are numbered parents first, the root
 0. Leaves are taken in the order of their numbers.
 
-`tree_losses` gives the losses of a batch of embedded rows, beside that of reconstruction:
-
-    centres      mean over leaves l of |m_l - c_l|, m_l the mean of the batch's points in l; 0 where
-                 it has none. m_l is held fixed, so that this moves centres alone.
-    compression  mean over points z and nodes n but the root of |p_n . (c_n - z)| where z lies below
-                 n, else 0; p_n = (c_n - c_s) / |c_n - c_s|, s the sibling of n. c_n and p_n are
-                 held fixed, so that this moves points alone, and only in the direction that tells
-                 the two nodes apart.
-
-A point lies in the leaf with the nearest centre and in all nodes above it.
+What a batch changes is in `trees.leaf_steps`.
 
 Source: Mautz, Plant and Böhm (2020), section 3. There the average halves with each batch; here it
 does for trees of few leaves, and spans as many batches as bring a leaf `FULL` points on average, so
@@ -31,88 +22,14 @@ that leaves that get less than a point a batch are not removed by chance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 import numpy as np
 
 from models.arrays import Array, Arrays, Float, Int, Mask, Single
 from models.clusters.kmeans import KMeansEffort, best_run, squared_distances
-from models.numerics.descent import Adam
+from models.methods.deep.trees.leaf_steps import LeafSteps
 from models.running.progress import Progress
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
-@dataclass(frozen=True, slots=True)
-class TreeLosses:
-    """Losses of a batch, each a tensor of one number; (n_leaves,) the points of each leaf."""
-
-    centres: Tensor
-    compression: Tensor
-    counts: Tensor
-
-
-def nearest_leaves(embedding: Tensor, leaf_centres: Tensor) -> Tensor:
-    """(n,) the number of the leaf with the nearest centre, the first of several.
-
-    embedding : (n, E). leaf_centres : (n_leaves, E).
-    """
-    import torch
-
-    squared = torch.addmm(
-        (leaf_centres * leaf_centres).sum(dim=1), embedding, leaf_centres.T, alpha=-2.0
-    )
-    return squared.argmin(dim=1)
-
-
-def directions(node_centres: Tensor, sibling: Tensor) -> Tensor:
-    """(n_nodes + 1, E) unit vectors to each node's centre from its sibling's; zero for the root,
-    for centres that coincide, and in the last row."""
-    import torch
-
-    apart = node_centres - node_centres[sibling]
-    length = apart.norm(dim=1, keepdim=True)
-    unit = torch.where(length > 0, apart / length, 0.0)
-    return torch.cat([unit, unit.new_zeros(1, unit.shape[1])])
-
-
-def tree_losses(
-    embedding: Tensor,
-    leaf_centres: Tensor,
-    node_centres: Tensor,
-    sibling: Tensor,
-    paths: Tensor,
-    n_versions: int = 1,
-) -> TreeLosses:
-    """The losses of a batch.
-
-    embedding : (n n_versions, E), with a gradient: of the n points, then of other versions of them,
-        which lie in the leaves of the first. leaf_centres : (n_leaves, E), with a gradient.
-    node_centres : (n_nodes, E) of all nodes, held fixed. sibling, paths : as in `TreeShape`.
-
-    O(n n_versions (n_leaves + depth) E).
-    """
-    import torch
-
-    n_leaves, n_nodes = len(leaf_centres), len(node_centres)
-    with torch.no_grad():
-        leaf = nearest_leaves(embedding[: len(embedding) // n_versions], leaf_centres)
-        counts = torch.bincount(leaf, minlength=n_leaves)
-        leaf = leaf.repeat(n_versions)
-        sums = torch.zeros_like(leaf_centres).index_add_(0, leaf, embedding)
-        means = sums / (n_versions * counts.clamp(min=1))[:, None]
-        direction = directions(node_centres, sibling)
-        # Where the direction is zero, so is a node's part in the loss.
-        offset = torch.cat([node_centres, node_centres.new_zeros(1, node_centres.shape[1])])
-        offset = (offset * direction).sum(dim=1)
-        node = paths[leaf]
-    apart = (means - leaf_centres).norm(dim=1)
-    centres = torch.where(counts > 0, apart, 0.0).sum() / n_leaves
-    along = (direction[node] * embedding[:, None, :]).sum(dim=2)
-    compression = (offset[node] - along).abs().sum() / (len(embedding) * max(1, n_nodes - 1))
-    return TreeLosses(centres, compression, counts)
 
 
 @dataclass(frozen=True)
@@ -146,8 +63,7 @@ class TreeShape:
     def sibling(self) -> Int:
         """(n_nodes,) the other child of each node's parent; the root's is itself."""
         sibling = np.zeros(self.n_nodes, dtype=np.int64)
-        # Sorted by parent, the children of a node stand side by side.
-        pairs = 1 + np.argsort(self.parent[1:], kind="stable").reshape(-1, 2)
+        pairs = self.pairs.reshape(-1, 2)
         sibling[pairs] = pairs[:, ::-1]
         return sibling
 
@@ -161,15 +77,9 @@ class TreeShape:
         return below
 
     @cached_property
-    def paths(self) -> Int:
-        """(n_leaves, depth) the nodes from each leaf up to below the root, then `n_nodes`."""
-        above = np.append(np.where(self.parent <= 0, self.n_nodes, self.parent), self.n_nodes)
-        nodes = np.where(self.leaves == 0, self.n_nodes, self.leaves)
-        columns = []
-        while (nodes < self.n_nodes).any():
-            columns.append(nodes)
-            nodes = above[nodes]
-        return np.stack(columns, axis=1) if columns else np.empty((self.n_leaves, 0), np.int64)
+    def pairs(self) -> Int:
+        """(n_nodes - 1,) all nodes but the root, siblings side by side."""
+        return 1 + np.argsort(self.parent[1:], kind="stable")
 
     def split(self, leaf: int) -> TreeShape:
         """The tree in which a leaf has two children, the last two nodes."""
@@ -196,22 +106,17 @@ MOST_SPLIT_BY = 100_000
 """A leaf of more points is split by a random sample of this many."""
 
 
-@dataclass(slots=True)
-class LeafStep:
-    """The state of the leaves: centres (n_leaves, E) and their optimizer, weights (n_leaves,)."""
-
-    centres: Tensor
-    adam: Adam
-    weights: Tensor
-
-
 class ClusterTree:
     """A tree that starts as one leaf and is changed in place.
 
     learning_rate : of the leaves' centres. n_clusters, batch_size : leaves wanted, and points of a
-        batch. threshold : a leaf of less weight is pruned.
+        batch. threshold : a leaf of less weight is pruned. loss_weight, n_versions : as of
+        `LeafSteps`.
+    steps : what a batch changes; another one whenever the tree has changed.
     n_pruned : leaves that were pruned so far.
     """
+
+    steps: LeafSteps
 
     def __init__(
         self,
@@ -221,71 +126,54 @@ class ClusterTree:
         batch_size: float,
         threshold: float,
         device: str,
+        loss_weight: float = 1.0,
+        n_versions: int = 1,
     ) -> None:
-        self._rate, self._device, self._threshold = learning_rate, device, threshold
-        self._kept = 1.0 - 1.0 / max(2.0, FULL * n_clusters / batch_size)
-        self.n_pruned = 0
+        pace = 1.0 / max(2.0, FULL * n_clusters / batch_size)
+        self._threshold, self.n_pruned = threshold, 0
+        self._steps_of = partial(
+            LeafSteps,
+            pace=pace,
+            threshold=threshold,
+            learning_rate=learning_rate,
+            loss_weight=loss_weight,
+            n_versions=n_versions,
+            device=device,
+        )
         self._set(TreeShape.root(), centre[None], np.array([batch_size], dtype=np.float32))
 
     def _set(self, shape: TreeShape, leaf_centres: Single, weights: Single) -> None:
         """Take a shape with these leaves, and start their optimizer anew."""
-        import torch
-
         self.shape = shape
-        centres = torch.from_numpy(leaf_centres).to(self._device).requires_grad_()
-        centres.grad = torch.zeros_like(centres)
-        adam = Adam(centres.detach(), self._rate)
-        self._leaves = LeafStep(centres, adam, torch.from_numpy(weights).to(self._device))
-        self._below = torch.from_numpy(shape.below.astype(np.float32)).to(self._device)
-        self._sibling = torch.from_numpy(shape.sibling).to(self._device)
-        self._paths = torch.from_numpy(shape.paths).to(self._device)
+        self.steps = self._steps_of(shape.below[shape.pairs], leaf_centres, weights)
 
     @property
     def leaf_centres(self) -> Single:
         """(n_leaves, E) centres of the leaves, a copy."""
-        centres: Single = self._leaves.centres.detach().cpu().numpy().copy()
+        centres: Single = self.steps.centres.cpu().numpy().copy()
         return centres
 
     @property
     def weights(self) -> Single:
         """(n_leaves,) weights of the leaves, a copy."""
-        weights: Single = self._leaves.weights.cpu().numpy().copy()
+        weights: Single = self.steps.weights.cpu().numpy().copy()
         return weights
 
-    def node_centres(self) -> Tensor:
+    def node_centres(self) -> Single:
         """(n_nodes, E) centres of all nodes: of inner ones, the mean of the leaves below by weight.
 
         A node whose leaves all weigh nothing has their plain mean.
         """
-        import torch
-
-        share = self._below * self._leaves.weights
-        total = share.sum(dim=1, keepdim=True)
-        share = torch.where(total > 0, share, self._below)
-        mean = share @ self._leaves.centres.detach() / share.sum(dim=1, keepdim=True)
-        mean[self.shape.leaves] = self._leaves.centres.detach()
+        shape, centres = self.shape, self.leaf_centres.astype(np.float64)
+        share = shape.below * self.weights.astype(np.float64)
+        share = np.where(share.any(axis=1, keepdims=True), share, shape.below)
+        mean: Single = (share @ centres / share.sum(axis=1, keepdims=True)).astype(np.float32)
+        mean[shape.leaves] = self.leaf_centres
         return mean
 
-    def losses(self, embedding: Tensor, n_versions: int = 1) -> TreeLosses:
-        """The losses of a batch (n n_versions, E), as `tree_losses` takes it."""
-        return tree_losses(
-            embedding,
-            self._leaves.centres,
-            self.node_centres(),
-            self._sibling,
-            self._paths,
-            n_versions,
-        )
-
-    def step(self, counts: Tensor) -> None:
-        """Move centres by their gradient, update weights by a batch's counts, prune."""
-        gradient = self._leaves.centres.grad
-        assert gradient is not None
-        self._leaves.adam.step(gradient)
-        gradient.zero_()
-        self._leaves.weights.lerp_(counts.to(self._leaves.weights.dtype), 1.0 - self._kept)
-        if float(self._leaves.weights.min()) < self._threshold:
-            self.prune(self.weights < self._threshold)
+    def prune_light(self) -> None:
+        """Remove the leaves that have become too light."""
+        self.prune(self.weights < self._threshold)
 
     def prune(self, dead: Array) -> None:
         """Remove leaves, but for the heaviest if it is one of all.
@@ -357,18 +245,15 @@ class ClusterTree:
         """What `restore` needs, for checkpoints."""
         return {
             "parent": self.shape.parent.copy(),
-            "centres": self.leaf_centres,
-            "weights": self.weights,
             "n_pruned": np.array(self.n_pruned),
-            **{f"adam.{name}": array for name, array in self._leaves.adam.arrays().items()},
+            **self.steps.arrays(),
         }
 
     def restore(self, arrays: Arrays) -> None:
         """Become the tree that `arrays` describes."""
         shape = TreeShape(np.array(arrays["parent"]))
         self._set(shape, np.array(arrays["centres"]), np.array(arrays["weights"]))
-        adam = ("mean", "square", "n_steps")
-        self._leaves.adam.restore({name: arrays[f"adam.{name}"] for name in adam})
+        self.steps.restore(arrays)
         self.n_pruned = int(arrays["n_pruned"])
 
 

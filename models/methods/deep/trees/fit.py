@@ -141,7 +141,7 @@ class _NumberedNodes:
 
     def __init__(self, tree: ClusterTree, embedding: Single, leaf: Int) -> None:
         shape = tree.shape
-        centre = tree.node_centres().cpu().numpy()
+        centre = tree.node_centres()
         n_inner = shape.n_nodes - shape.n_leaves
         by_rank = by_size(np.bincount(leaf), centre[shape.leaves].astype(np.float64))
         inner = np.setdiff1d(np.arange(shape.n_nodes), shape.leaves)

@@ -15,6 +15,9 @@ from models.parameters import Device, HiddenSizes, ImageShape, WithPresets
 PAPER_STEPS = 50_000
 """Steps of each stage in the paper."""
 
+AHEAD_BYTES = 1 << 26
+"""Most bytes of the batches of steps that are taken ahead."""
+
 Passes = Annotated[int, Field(ge=0, le=100_000)] | Literal["paper"]
 
 

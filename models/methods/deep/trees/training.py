@@ -3,8 +3,11 @@
 The network is first trained to reconstruct rows alone. Then the tree starts as one leaf, and at the
 start of each epoch leaves are split until there are as many as the schedule wants (`leaves_at`), so
 that pruned ones are replaced. Each step moves the network and the centres of leaves down the sum of
-reconstruction and, by `clustering_weight`, the tree's losses (`trees.cluster_tree`), by Adam. With
+reconstruction and, by `clustering_weight`, the tree's losses (`trees.leaf_steps`), by Adam. With
 an augmentation each batch is joined by another version of its rows in both stages.
+
+Nothing of a step is read back: some are taken ahead, and those after one that made a leaf too light
+change nothing and are taken again once it is removed. On a GPU steps are recorded and replayed.
 
 The random numbers of an epoch depend only on its number, so a fit resumed from a checkpoint, taken
 after an epoch, gives the same result.
@@ -24,17 +27,21 @@ from models.answers.learned_steps import KeptStates
 from models.arrays import Array, Arrays, Int, Single, row_blocks
 from models.errors import UsageError
 from models.method import Run
-from models.methods.deep.networks.autoencoder import Autoencoder
+from models.methods.deep.networks.autoencoder import Autoencoder, BatchPass
 from models.methods.deep.networks.scaling import BLOCK, Augmentation, RowScaling
 from models.methods.deep.trees.cluster_tree import ClusterTree
-from models.methods.deep.trees.parameters import TreeParams
-from models.numerics.descent import Adam
+from models.methods.deep.trees.parameters import AHEAD_BYTES, TreeParams
+from models.numerics.descent import Adam, step_together
+from models.running.graphs import Replayed
 from models.running.progress import Progress, held_progress, subprogress
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 Curve = list[tuple[int, float]]
+
+AHEAD = 16
+"""Steps before it is looked whether leaves are to be removed."""
 
 CURVES = ("reconstruction", "centres", "compression", "n_leaves")
 
@@ -90,6 +97,8 @@ class Trainer:
         keep_steps : the most earlier trees that are kept. described : the cost of a tree and its
         array for `KeptStates`, given the points' embeddings.
         """
+        import torch
+
         self.kept, self._described = KeptStates(keep_steps), described
         self._rows, self._params, self._seed = rows, params, seed
         self._augmentation = augmentation
@@ -102,6 +111,15 @@ class Trainer:
             params.device,
         )
         self.training = Training(network, Adam(network.parameters, params.learning_rate))
+        self._n_versions = 1 if augmentation is None else 2
+        n_rows = self._n_versions * -(-rows.n_points // self._n_batches)
+        self._ahead = max(1, min(AHEAD, AHEAD_BYTES // (4 * n_rows * (rows.rows.shape[1] + 1))))
+        self._pass = BatchPass(network, n_rows)
+        # Of reconstruction, centres and compression; the last is 1 and counts steps.
+        self._losses = network.parameters.new_zeros(4)
+        self._losses[3] = 1.0
+        self._sums = torch.zeros_like(self._losses)
+        self._step = self._new_step()
 
     def train(self, run: Run) -> Training:
         """All epochs, from the checkpoint where there is one.
@@ -123,44 +141,86 @@ class Trainer:
 
     def _epoch(self, rng: np.random.Generator, progress: Progress) -> None:
         """One pass over the points in random order."""
-        import torch
-
-        training, tree = self.training, self.training.tree
+        training = self.training
         order = rng.permutation(self._rows.n_points)
-        sums = training.network.parameters.new_zeros(3)
-        stage = "pretraining the network" if tree is None else "training network and tree"
+        stage = "pretraining the network" if training.tree is None else "training network and tree"
         batches = np.array_split(order, self._n_batches)
-        for number, points in enumerate(batches):
-            progress(number / len(batches), stage)
-            rows = torch.from_numpy(self._rows.take(points)).to(self._params.device)
-            n_points = len(rows)
-            if self._augmentation is not None:
-                rows = torch.cat([rows, self._augmentation(rows, rng)])
-            training.network.gradient.zero_()
-            counts = None
-            with torch.enable_grad():
-                embedding = training.network.encode(rows)
-                loss = torch.nn.functional.mse_loss(training.network.decode(embedding), rows)
-                sums[0] += loss.detach()
-                if tree is not None:
-                    losses = tree.losses(embedding, len(rows) // n_points)
-                    counts = losses.counts
-                    sums[1:] += torch.stack([losses.centres, losses.compression]).detach()
-                    loss = loss + self._params.clustering_weight * (
-                        losses.centres + losses.compression
-                    )
-                loss.backward()  # type: ignore[no-untyped-call]
-            training.adam.step(training.network.gradient)
-            if tree is not None and counts is not None:
-                tree.step(counts)
-        means = (sums / len(batches)).tolist()
+        waiting: list[Tensor] = []
+        self._sums.zero_()
+        n_done, n_ahead = 0, self._ahead
+        while n_done < len(batches):
+            n_waiting = min(n_ahead, len(batches) - n_done)
+            waiting += [
+                self._batch(points, rng)
+                for points in batches[n_done + len(waiting) : n_done + n_waiting]
+            ]
+            for number, rows in enumerate(waiting[:n_waiting], n_done):
+                progress(number / len(batches), stage)
+                self._step(rows)
+            n_taken, is_light = n_waiting, False
+            if training.tree is not None:
+                n_taken, is_light = self._seen(n_done)
+            del waiting[:n_taken]
+            n_done += n_taken
+            n_ahead = 1 if is_light else min(2 * n_ahead, self._ahead)
+            if training.tree is not None and is_light:
+                training.tree.prune_light()
+                self._step = self._new_step()
+        means = (self._sums[:3] / len(batches)).tolist()
         training.n_epochs += 1
         self._require_finite(means)
         for name, mean in zip(CURVES, means, strict=False):
-            if tree is not None or name == "reconstruction":
+            if training.tree is not None or name == "reconstruction":
                 training.curves[name].append((training.n_epochs, mean))
+        if training.tree is not None:
+            n_leaves = float(training.tree.shape.n_leaves)
+            training.curves["n_leaves"].append((training.n_epochs, n_leaves))
+
+    def _batch(self, points: Int, rng: np.random.Generator) -> Tensor:
+        """(n n_versions, n_features + 1) rows, then other versions of them; the last column 1."""
+        import torch
+
+        n_rows, device = self._n_versions * len(points), self._params.device
+        rows = np.ones((n_rows, self._rows.rows.shape[1] + 1), dtype=np.float32)
+        rows[: len(points), :-1] = self._rows.take(points)
+        batch = torch.from_numpy(rows).to(device)
+        if self._augmentation is not None:
+            batch[len(points) :, :-1] = self._augmentation(batch[: len(points), :-1], rng)
+        return batch
+
+    def _new_step(self) -> Replayed:
+        """The step of the network and the tree that there are."""
+        import torch
+
+        training, tree = self.training, self.training.tree
+        losses = self._losses
+        adams, gradients = [training.adam], [training.network.gradient]
+        going, stopped = torch.ones_like(losses[0]), torch.zeros_like(losses[0])
         if tree is not None:
-            training.curves["n_leaves"].append((training.n_epochs, float(tree.shape.n_leaves)))
+            adams, gradients = [*adams, tree.steps.adam], [*gradients, tree.steps.gradient]
+            going, stopped = tree.steps.going, tree.steps.stopped
+
+        def step(rows: Tensor) -> None:
+            embedding = self._pass.forward(rows, losses[0])
+            back = self._pass.to_embedding()
+            counts = None if tree is None else tree.steps.press(embedding, back, losses[1:3])
+            self._pass.to_rows(back)
+            self._sums.addcmul_(losses, going)
+            step_together(adams, gradients, going, stopped)
+            if tree is not None and counts is not None:
+                tree.steps.weigh(counts)
+
+        return Replayed(step, self._params.device)
+
+    def _seen(self, n_done: int) -> tuple[int, bool]:
+        """The steps that were taken beyond `n_done` in this epoch, and whether a leaf is too light
+        for more of them."""
+        import torch
+
+        assert self.training.tree is not None
+        read = torch.stack([self._sums[3], self.training.tree.steps.stopped])
+        n_taken, stopped = read.tolist()
+        return round(n_taken) - n_done, bool(stopped)
 
     def _require_finite(self, losses: list[float]) -> None:
         if np.isfinite(losses).all():
@@ -187,6 +247,7 @@ class Trainer:
             training.adam = Adam(training.network.parameters, self._params.learning_rate)
         rng = np.random.default_rng([self._seed, 2, epoch])
         training.tree.grow(embedding, n_wanted, rng, progress)
+        self._step = self._new_step()
 
     def _new_tree(self, centre: Array) -> ClusterTree:
         params = self._params
@@ -197,6 +258,8 @@ class Trainer:
             self._rows.n_points / self._n_batches,
             params.pruning_threshold,
             params.device,
+            params.clustering_weight,
+            self._n_versions,
         )
 
     def embed(self) -> Single:
@@ -241,6 +304,7 @@ class Trainer:
             training.tree.restore(_part(saved, "tree."))
             training.adam = Adam(training.network.parameters, self._params.learning_rate)
         training.adam.restore(_part(saved, "adam."))
+        self._step = self._new_step()
         self.kept = KeptStates.restored(saved, "states.", self.kept.most)
 
 

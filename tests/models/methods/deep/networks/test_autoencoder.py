@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 import torch
 
-from models.methods.deep.networks.autoencoder import Autoencoder, forward, n_parameters, widths_of
+from models.methods.deep.networks.autoencoder import (
+    Autoencoder,
+    BatchPass,
+    forward,
+    n_parameters,
+    widths_of,
+)
 from tests.models.tensors_kit import assert_close
 
 pytestmark = pytest.mark.needs("torch")
@@ -61,22 +67,33 @@ def test_without_torch_the_layers_give_the_same() -> None:
 
 
 def test_the_gradient_of_all_parameters_is_that_of_finite_differences() -> None:
+    """Of reconstruction, and of what has a gradient in the embedding."""
     autoencoder = network()
-    rows = torch.randn((6, 5), generator=generator(3))
+    rows = torch.ones((6, 6))
+    rows[:, :-1] = torch.randn((6, 5), generator=generator(3))
+    pull, losses = torch.randn((6, 3), generator=generator(4)) / 18, torch.zeros(1)
 
-    def loss() -> torch.Tensor:
-        return (autoencoder.decode(autoencoder.encode(rows)) - rows).square().mean()
+    def loss() -> float:
+        embedding = autoencoder.encode(rows[:, :-1])
+        apart = autoencoder.decode(embedding) - rows[:, :-1]
+        return float(apart.square().mean() + (pull * embedding).sum())
 
-    for _ in range(2):  # the second time it starts from zero again
-        autoencoder.gradient.zero_()
-        loss().backward()
+    # A batch of fewer rows than there is room for, and a second one in its place.
+    used = BatchPass(autoencoder, 8)
+    for _ in range(2):
+        autoencoder.gradient.fill_(7.0)
+        embedding = used.forward(rows, losses[0])
+        assert_close(embedding[:, :-1], autoencoder.encode(rows[:, :-1]))
+        assert (embedding[:, -1] == 1).all()
+        used.to_rows(used.to_embedding() + pull)
+    assert float(losses[0]) == pytest.approx(loss() - float((pull * embedding[:, :-1]).sum()))
     assert float(autoencoder.gradient.abs().max()) > 0.1
     step = 2e-3
     for place in range(0, len(autoencoder.parameters), 7):
         values = []
         for sign in (1.0, -1.0):
             autoencoder.parameters[place] += sign * step
-            values.append(float(loss().detach()))
+            values.append(loss())
             autoencoder.parameters[place] -= sign * step
         slope = (values[0] - values[1]) / (2 * step)
         assert abs(slope - float(autoencoder.gradient[place])) < 1e-3, place

@@ -1,8 +1,6 @@
 """A tree of centres: how it grows, weighs its nodes, and is pruned.
 
 Shapes of trees against a tree of nested pairs.
-
-The losses against their definition written as loops, and what they move.
 """
 
 from __future__ import annotations
@@ -14,173 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.methods.deep.trees import cluster_tree
-from models.methods.deep.trees.cluster_tree import (
-    ClusterTree,
-    TreeShape,
-    nearest_leaves,
-    tree_losses,
-)
+from models.methods.deep.trees.cluster_tree import ClusterTree, TreeShape
+from models.numerics.descent import step_together
 from models.running.progress import silent
-
-SHAPES = {
-    "one leaf": TreeShape.root(),
-    "two": TreeShape.root().split(0),
-    "chain": TreeShape.root().split(0).split(2).split(4).split(6),
-    "balanced": TreeShape.root().split(0).split(1).split(2),
-}
-
-
-def case(shape: TreeShape, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Embedding, centres of leaves, centres of nodes."""
-    rng = np.random.default_rng(seed)
-    embedding = torch.from_numpy(rng.normal(size=(9, 3)))
-    nodes = torch.from_numpy(rng.normal(size=(shape.n_nodes, 3)))
-    return embedding.requires_grad_(), nodes[shape.leaves].clone().requires_grad_(), nodes
-
-
-def losses(shape: TreeShape, embedding, leaves, nodes):
-    return tree_losses(
-        embedding, leaves, nodes, torch.from_numpy(shape.sibling), torch.from_numpy(shape.paths)
-    )
-
-
-def naive(shape: TreeShape, embedding, nodes) -> tuple[float, float, list[int]]:
-    points, centre = embedding.detach().numpy(), nodes.numpy()
-    leaf_of = []
-    for point in points:
-        away = [np.linalg.norm(point - centre[leaf]) for leaf in shape.leaves]
-        leaf_of.append(int(shape.leaves[int(np.argmin(away))]))
-    centres = 0.0
-    for leaf in shape.leaves:
-        inside = [point for point, own in zip(points, leaf_of, strict=True) if own == leaf]
-        if inside:
-            centres += np.linalg.norm(np.mean(inside, axis=0) - centre[leaf])
-    centres /= len(shape.leaves)
-    compression = 0.0
-    for point, node in zip(points, leaf_of, strict=True):
-        while shape.parent[node] >= 0:
-            (other,) = (
-                sibling
-                for sibling in range(1, shape.n_nodes)
-                if shape.parent[sibling] == shape.parent[node] and sibling != node
-            )
-            apart = centre[node] - centre[other]
-            direction = apart / np.linalg.norm(apart)
-            compression += abs(direction @ (centre[node] - point))
-            node = int(shape.parent[node])
-    compression /= len(points) * max(1, shape.n_nodes - 1)
-    return centres, compression, [leaf_of.count(leaf) for leaf in shape.leaves]
-
-
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-@pytest.mark.parametrize("seed", range(5))
-def test_they_are_those_of_the_definition(shape: TreeShape, seed: int) -> None:
-    embedding, leaves, nodes = case(shape, seed)
-    computed = losses(shape, embedding, leaves, nodes)
-    centres, compression, counts = naive(shape, embedding, nodes)
-    assert float(computed.centres.detach()) == pytest.approx(centres, rel=1e-9)
-    assert float(computed.compression.detach()) == pytest.approx(compression, rel=1e-9, abs=1e-12)
-    assert computed.counts.tolist() == counts
-
-
-def test_the_centres_loss_moves_centres_alone() -> None:
-    shape = SHAPES["balanced"]
-    embedding, leaves, nodes = case(shape)
-    losses(shape, embedding, leaves, nodes).centres.backward()
-    assert embedding.grad is None
-    step = 1e-6
-    for leaf in range(shape.n_leaves):
-        for axis in range(3):
-            values = []
-            for sign in (1, -1):
-                moved = leaves.detach().clone()
-                moved[leaf, axis] += sign * step
-                values.append(float(losses(shape, embedding, moved, nodes).centres))
-            slope = (values[0] - values[1]) / (2 * step)
-            assert float(leaves.grad[leaf, axis]) == pytest.approx(slope, abs=1e-7)
-
-
-def test_the_compression_loss_moves_points_alone_along_the_directions() -> None:
-    shape = SHAPES["chain"]
-    embedding, leaves, nodes = case(shape)
-    losses(shape, embedding, leaves, nodes).compression.backward()
-    assert leaves.grad is None
-    step = 1e-6
-    for point in range(len(embedding)):
-        for axis in range(3):
-            values = []
-            for sign in (1, -1):
-                moved = embedding.detach().clone()
-                moved[point, axis] += sign * step
-                values.append(float(losses(shape, moved, leaves, nodes).compression))
-            slope = (values[0] - values[1]) / (2 * step)
-            assert float(embedding.grad[point, axis]) == pytest.approx(slope, abs=1e-7)
-
-
-def test_other_versions_of_points_count_in_the_leaves_of_the_points() -> None:
-    shape = SHAPES["balanced"]
-    embedding, leaves, nodes = case(shape)
-    other, _, _ = case(shape, seed=7)
-    both = tree_losses(
-        torch.cat([embedding, other]),
-        leaves,
-        nodes,
-        torch.from_numpy(shape.sibling),
-        torch.from_numpy(shape.paths),
-        n_versions=2,
-    )
-    leaf = nearest_leaves(embedding, leaves)
-    assert (leaf != nearest_leaves(other, leaves)).any(), "the case is too easy"
-    centres = 0.0
-    for number in range(shape.n_leaves):
-        inside = torch.cat([part[leaf == number] for part in (embedding, other)])
-        if len(inside):
-            centres += float((inside.mean(dim=0) - leaves[number]).norm().detach())
-    assert float(both.centres.detach()) == pytest.approx(centres / shape.n_leaves)
-    assert both.counts.tolist() == torch.bincount(leaf, minlength=shape.n_leaves).tolist()
-    # Versions that are the points themselves change nothing.
-    doubled = tree_losses(
-        torch.cat([embedding, embedding]),
-        leaves,
-        nodes,
-        torch.from_numpy(shape.sibling),
-        torch.from_numpy(shape.paths),
-        n_versions=2,
-    )
-    once = losses(shape, embedding, leaves, nodes)
-    assert float(doubled.compression.detach()) == pytest.approx(float(once.compression.detach()))
-    assert float(doubled.centres.detach()) == pytest.approx(float(once.centres.detach()))
-
-
-def test_centres_that_coincide_have_no_direction() -> None:
-    shape = SHAPES["two"]
-    embedding, _, nodes = case(shape)
-    nodes[2] = nodes[1]
-    computed = losses(shape, embedding, nodes[1:].clone().requires_grad_(), nodes)
-    computed.compression.backward()
-    assert float(computed.compression.detach()) == 0
-    assert torch.isfinite(embedding.grad).all()
-    assert computed.counts.tolist() == [9, 0]  # ties go to the first
-
-
-def test_a_leaf_whose_centre_is_the_mean_has_a_finite_gradient() -> None:
-    shape = SHAPES["one leaf"]
-    embedding, _, _ = case(shape)
-    mean = embedding.detach().mean(dim=0, keepdim=True)
-    leaves = mean.clone().requires_grad_()
-    losses(shape, embedding, leaves, mean).centres.backward()
-    assert torch.isfinite(leaves.grad).all()
-
-
-def test_the_nearest_leaf_is_that_of_the_least_distance() -> None:
-    rng = np.random.default_rng(0)
-    points, centres = (
-        torch.from_numpy(rng.normal(size=(50, 4))),
-        torch.from_numpy(rng.normal(size=(7, 4))),
-    )
-    expected = torch.cdist(points, centres).argmin(dim=1)
-    assert torch.equal(nearest_leaves(points, centres), expected)
-
 
 #       0
 #     1   2
@@ -193,7 +27,7 @@ def test_a_small_tree() -> None:
     assert SMALL.parent.tolist() == [-1, 0, 0, 2, 2, 3, 3]
     assert SMALL.leaves.tolist() == [1, 4, 5, 6]
     assert SMALL.sibling.tolist() == [0, 2, 1, 4, 3, 6, 5]
-    assert SMALL.paths.tolist() == [[1, 7, 7], [4, 2, 7], [5, 3, 2], [6, 3, 2]]
+    assert SMALL.pairs.tolist() == [1, 2, 3, 4, 5, 6]
     assert SMALL.below.astype(int).tolist() == [
         [1, 1, 1, 1],
         [1, 0, 0, 0],
@@ -208,7 +42,7 @@ def test_a_small_tree() -> None:
 def test_one_node_is_a_tree() -> None:
     root = TreeShape.root()
     assert root.leaves.tolist() == [0]
-    assert root.paths.shape == (1, 0)
+    assert root.pairs.size == 0
     assert root.below.tolist() == [[True]]
 
 
@@ -352,8 +186,8 @@ def test_inner_centres_are_the_weighted_means_of_their_childrens() -> None:
     with torch.no_grad():
         cluster = grown()
         for counts in ([40, 1, 7, 2], [3, 3, 90, 4]):
-            cluster.step(torch.tensor(counts))
-        centre, shape = cluster.node_centres().numpy(), cluster.shape
+            cluster.steps.weigh(torch.tensor(counts, dtype=torch.float32))
+        centre, shape = cluster.node_centres(), cluster.shape
     weight = np.zeros(shape.n_nodes)
     weight[shape.leaves] = cluster.weights
     expected = np.zeros_like(centre)
@@ -375,7 +209,7 @@ def test_weights_are_moving_averages_of_counts() -> None:
         weights = cluster.weights.astype(float)
         assert weights.tolist() == pytest.approx([250.0] * 4)  # of a batch, by points
         for counts in ([40, 1, 7, 2], [3, 3, 90, 4]):
-            cluster.step(torch.tensor(counts))
+            cluster.steps.weigh(torch.tensor(counts, dtype=torch.float32))
             weights = 0.5 * weights + 0.5 * np.array(counts)
     np.testing.assert_allclose(cluster.weights, weights, rtol=1e-6)
 
@@ -383,7 +217,7 @@ def test_weights_are_moving_averages_of_counts() -> None:
 def test_with_few_points_a_leaf_the_average_spans_more_batches() -> None:
     with torch.no_grad():
         cluster = grown(batch_size=10.0)  # 25 points a leaf take ten batches
-        cluster.step(torch.tensor([10, 0, 0, 0]))
+        cluster.steps.weigh(torch.tensor([10.0, 0.0, 0.0, 0.0]))
     np.testing.assert_allclose(cluster.weights, [0.9 * 2.5 + 1.0, 2.25, 2.25, 2.25], rtol=1e-6)
 
 
@@ -391,13 +225,18 @@ def test_a_leaf_without_points_is_pruned_and_its_sibling_takes_the_parents_place
     with torch.no_grad():
         cluster = grown()
         lost = int(np.argmin(np.linalg.norm(cluster.leaf_centres - PLACES[1], axis=1)))
-        counts = torch.full((4,), 25)
+        counts = torch.full((4,), 25.0)
         counts[lost] = 0
         n_steps = 0
-        while cluster.n_pruned == 0:
-            cluster.step(counts)
+        while not cluster.steps.stopped:
+            cluster.steps.weigh(counts)
             n_steps += 1
-    assert n_steps == 8  # 25 / 2^8 is the first below 0.1
+        assert n_steps == 8  # 25 / 2^8 is the first below 0.1
+        before = cluster.weights
+        cluster.steps.weigh(counts)
+        assert (cluster.weights == before).all(), "nothing changes until it is pruned"
+        cluster.prune_light()
+    assert (cluster.n_pruned, float(cluster.steps.stopped)) == (1, 0.0)
     assert cluster.shape.n_leaves == 3
     assert groups_below(cluster) >= {frozenset({0}), frozenset({1, 2}), frozenset({3})}
 
@@ -411,22 +250,21 @@ def test_the_last_leaf_is_never_pruned() -> None:
 
 
 def test_restored_it_goes_on_the_same() -> None:
-    rows = torch.from_numpy(points()[0])
+    rows = torch.from_numpy(np.pad(points()[0], ((0, 0), (0, 1)), constant_values=1.0))
 
     def train(cluster: ClusterTree) -> None:
+        steps = cluster.steps
         for _ in range(3):
-            with torch.enable_grad():
-                losses = cluster.losses(rows)
-                losses.centres.backward()
-            with torch.no_grad():
-                cluster.step(losses.counts)
+            counts = steps.press(rows, torch.zeros(len(rows), 2), torch.zeros(2))
+            step_together([steps.adam], [steps.gradient], steps.going, steps.stopped)
+            steps.weigh(counts)
 
-    cluster, restored = grown(), tree()
-    train(cluster)
     with torch.no_grad():
+        cluster, restored = grown(), tree()
+        train(cluster)
         restored.restore(cluster.arrays())
-    train(cluster)
-    train(restored)
+        train(cluster)
+        train(restored)
     assert (cluster.leaf_centres == restored.leaf_centres).all()
     assert (cluster.weights == restored.weights).all()
     assert (cluster.shape.parent == restored.shape.parent).all()

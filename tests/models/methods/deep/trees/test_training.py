@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from models.errors import UsageError
 from models.method import Run
 from models.methods.deep.networks.scaling import measure_scaling
+from models.methods.deep.trees import training
 from models.methods.deep.trees.parameters import TreeParams
 from models.methods.deep.trees.training import ScaledRows, Trainer, Training
 from models.running.device import computing
@@ -78,10 +80,20 @@ def test_without_weight_the_network_is_that_of_reconstruction_alone() -> None:
     assert (unweighted.network.parameters == alone.network.parameters).all()
 
 
-def test_leaves_that_are_pruned_are_replaced() -> None:
-    training = train(changed(pruning_threshold=3.0, batch_size=8))
-    assert training.tree is not None
-    assert training.tree.n_pruned > PARAMS.n_clusters
+def test_leaves_that_are_pruned_are_replaced_and_steps_ahead_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Leaves are pruned within passes, down to one; steps ahead beside a look after every step."""
+    params = changed(pruning_threshold=1.5, batch_size=16, epochs=8)
+    ahead = train(params)
+    monkeypatch.setattr(training, "AHEAD", 1)
+    alone = train(params)
+    assert ahead.tree is not None
+    assert alone.tree is not None
+    assert ahead.tree.n_pruned == alone.tree.n_pruned > PARAMS.n_clusters
+    assert torch.equal(ahead.network.parameters, alone.network.parameters)
+    assert (ahead.tree.leaf_centres == alone.tree.leaf_centres).all()
+    assert ahead.curves == alone.curves
 
 
 def test_a_training_that_diverges_is_refused() -> None:
