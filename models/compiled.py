@@ -69,7 +69,7 @@ def compilations(*, everything: bool) -> Iterator[list[Compilation]]:
 def _l2h() -> Iterator[Compilation]:
     # Noise makes l2h read the logits again, equal scores make it decide in float64.
     # Few classes and many take different loops. Without its column a class has no points.
-    noise, equal = np.random.default_rng(0).normal(size=(400, 200)), np.eye(8)
+    noise, equal = np.random.default_rng(0).normal(size=(200, 70)), np.eye(8)
     noise[:, 0] -= 9.0
     for dtype in (np.float64, np.float32, np.float16):
         for what, values in (("few", equal), ("many", noise)):

@@ -41,6 +41,10 @@ _LOADING_S = 0.1
 _AWAITED_S = 0.02
 """The same, of the API."""
 
+_SPARE_S = 60.0
+"""When the process that a single worker is forked from loads the rest, which only a later worker
+needs: by then, on a busy machine too, the processes that start no longer need the cores."""
+
 _STABLE_S = 5.0
 """A process that lived this long did not fail at its start: it is restarted immediately."""
 
@@ -188,6 +192,7 @@ class WorkerProcesses:
         )
         self._kept_prefork = KeptProcess(self._prefork.start)
         self.kept = [KeptProcess(self._start) for _ in range(n_processes)]
+        self._rest_at: float | None = None
 
     def keep(self, *, one: bool = False) -> float:
         """Start what does not run; the seconds until it should be checked again.
@@ -197,11 +202,21 @@ class WorkerProcesses:
         """
         pauses = [self._kept_prefork.keep()] if self._prefork.usable else []
         if not one:
-            self._prefork.load_rest()
+            pauses.append(self._keep_complete())
         for number, worker in enumerate(self.kept[: 1 if one else None]):
             waits = worker.process is None and self._awaited(number)
             pauses.append(_LOADING_S if waits else worker.keep())
         return min(pauses)
+
+    def _keep_complete(self) -> float:
+        """Let the rest be loaded when it is due; the seconds until then."""
+        now = time.monotonic()
+        if self._rest_at is None:
+            self._rest_at = now + (_SPARE_S if len(self.kept) == 1 else 0.0)
+        if now < self._rest_at:
+            return self._rest_at - now
+        self._prefork.load_rest()
+        return _SPARE_S
 
     def _awaited(self, number: int) -> bool:
         """Whether a worker that does not run is forked soon: one that has run before as soon as

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import psutil
@@ -202,6 +203,26 @@ def test_workers_wait_at_the_start_for_what_they_are_forked_from(forks: Forks) -
     forks.completing = False
     assert workers.keep() > 1
     assert forks.n_forks == 2
+
+
+def test_what_only_a_later_worker_needs_is_loaded_after_the_start(
+    forks: Forks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forks.loading = forks.soon = False
+    now = 1000.0
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr("app.http.processes.time", clock)
+    workers = WorkerProcesses(1, (), 1, dict)
+    workers.keep(one=True)
+    now += 500
+    assert 50 < workers.keep() <= 60
+    assert (forks.n_forks, forks.rest_requested) == (1, False)
+    now += 59
+    assert workers.keep() <= 1
+    assert not forks.rest_requested
+    now += 2
+    assert workers.keep() > 1
+    assert forks.rest_requested
 
 
 def test_the_first_worker_does_not_wait_for_what_compiles(forks: Forks) -> None:
