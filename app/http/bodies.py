@@ -22,6 +22,7 @@ from app.http.streaming import Turn, in_turn
 from app.http.turns import taker
 from workers.child.json_body import body_apart
 from workers.formats import strict_json
+from workers.formats.refusals import by_curl
 from workers.formats.strict_json import Bound, NotStrict
 from workers.stores.objects.streams import batches
 
@@ -110,7 +111,10 @@ def require_json(request: Request) -> None:
         return
     media = stated.partition(";")[0].strip().lower()
     if media != "application/json" and not media.endswith("+json"):
-        raise Refused("unsupported-format", f"This path takes application/json, not {media!r}.")
+        own = by_curl(media, "application/json")
+        raise Refused(
+            "unsupported-format", f"This path takes application/json, not {media!r}{own}."
+        )
 
 
 def too_large(what: str, limit: int) -> Refused:

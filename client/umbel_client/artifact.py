@@ -16,6 +16,7 @@ from umbel_client.core.runs import done
 from umbel_client.errors import UmbelWarning
 from umbel_client.held import Held
 from umbel_client.inputs import Inputs
+from umbel_client.quoting import as_arguments
 
 
 class Artifact(Held):
@@ -83,7 +84,7 @@ class Artifact(Held):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is missing, approximated or not promised, and why."""
-        return tuple(self.body.get("warnings") or ())
+        return tuple(map(as_arguments, self.body.get("warnings") or ()))
 
     @property
     def _result(self) -> dict[str, Any]:

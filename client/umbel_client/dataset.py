@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from umbel_client.errors import InputError
 from umbel_client.held import Held
+from umbel_client.quoting import as_arguments
 
 
 class Dataset(Held):
@@ -42,7 +43,7 @@ class Dataset(Held):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was decided about the file, and what of it is not used."""
-        return tuple(self.body.get("warnings") or ())
+        return tuple(map(as_arguments, self.body.get("warnings") or ()))
 
     def refresh(self) -> None:
         """Read the dataset's state again."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from umbel_client import frames, items, tables
 from umbel_client.encodings import Payload
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.inputs import (
     Converted,
     File,
@@ -21,13 +22,20 @@ from umbel_client.inputs import (
     stacked,
     table_query,
 )
+from umbel_client.line_files import decoded
 from umbel_client.quoting import path_shown
 
 TEXTS, IMAGES = "documents", "items"
 """The roles that are embedded."""
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-"""How the names of images in a folder end; other files are left out."""
+"""How the names of images in a folder or a zip end."""
+
+TEXT_ENDINGS = (".txt", ".text", ".md", ".rst", "")
+"""How the names of texts end, where there are no images; other files are left out."""
+
+MOST_TEXT = 1 << 30
+"""Bytes of texts that are read from one folder or zip."""
 
 
 @contextlib.contextmanager
@@ -40,7 +48,16 @@ def embeddable(content: Any, options: Mapping[str, Any]) -> Iterator[dict[str, C
     """
     with contextlib.ExitStack() as files:
         if isinstance(content, (str, os.PathLike)) and os.path.isdir(content):
-            content = files.enter_context(_zipped(Path(content)))
+            paths = _files(Path(content))
+            if any(name.lower().endswith(ENDINGS) for name in paths):
+                content = files.enter_context(_zipped(Path(content), paths))
+            else:
+                content = _texts(Path(content), paths, lambda name: paths[name].read_bytes())
+        elif (path := _zip_of(content)) is not None and not _are_images(content):
+            archive = files.enter_context(zipfile.ZipFile(path))
+            inside = {each.filename: each for each in archive.infolist() if not each.is_dir()}
+            if any(map(_is_text, inside)):  # Else it is a table that is packed.
+                content = _texts(path, inside, lambda name: archive.read(inside[name]))
         images = _are_images(content)
         yield {f"inputs.{IMAGES if images else TEXTS}": _converted(content, images, options)}
 
@@ -84,39 +101,91 @@ def _are_objects(content: Any) -> bool:
     return isinstance(content, (list, tuple)) and any(isinstance(row, Mapping) for row in content)
 
 
+def _zip_of(content: Any) -> Path | None:
+    """The path of a zip; None for anything else."""
+    path = content.path if isinstance(content, File) else content
+    if not isinstance(path, (str, os.PathLike)) or not str(path).lower().endswith(".zip"):
+        return None
+    return Path(path) if zipfile.is_zipfile(path) else None
+
+
 def _are_images(content: Any) -> bool:
     """Whether it is a zip of images, or a dataset that is one."""
-    path = content.path if isinstance(content, File) else content
-    if isinstance(path, (str, os.PathLike)) and os.path.isfile(path):
-        if not str(path).lower().endswith(".zip"):
-            return False
-        with contextlib.suppress(zipfile.BadZipFile, OSError), zipfile.ZipFile(path) as archive:
+    if (path := _zip_of(content)) is not None:
+        with contextlib.suppress(OSError), zipfile.ZipFile(path) as archive:
             return any(name.lower().endswith(ENDINGS) for name in archive.namelist())
-        return False
     body = getattr(content, "body", None)
     return isinstance(body, Mapping) and (body.get("format") == "zip" or body.get("role") == IMAGES)
 
 
-@contextlib.contextmanager
-def _zipped(folder: Path) -> Iterator[Path]:
-    """The images of a folder and of those in it, by name, as a zip that goes at the end.
+def _files(folder: Path) -> dict[str, Path]:
+    """The files of a folder and of those in it, by name from there, in order."""
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path for path in found}
 
-    Raises InputError where there are none, or one cannot be read.
+
+def _texts(
+    place: Path, files: Mapping[str, Any], read: Callable[[str], bytes]
+) -> list[dict[str, str]]:
+    """A row for each text of a folder or a zip: its name and what it says.
+
+    Raises InputError where there are none, one is blank or no text, or they are too long.
     """
-    found = sorted(
-        path for path in folder.rglob("*") if path.suffix.lower() in ENDINGS and path.is_file()
-    )
-    if not found:
+    names = [name for name in files if _is_text(name)]
+    if not names:
         raise InputError(
-            IMAGES,
-            f"there are no images in {path_shown(folder)}; they end in {', '.join(ENDINGS)}.",
+            TEXTS,
+            f"there are no images in {path_shown(place)}, whose names end in "
+            f"{', '.join(ENDINGS)}, and no texts, which end in {', '.join(TEXT_ENDINGS[:-1])} or "
+            "have no ending.",
         )
+    _warn_left_out(place, [name for name in files if name not in set(names)])
+    rows: list[dict[str, str]] = []
+    size = 0
+    for name in names:
+        try:
+            content = read(name)
+            text = decoded(content, path_shown(name))
+        except (OSError, RuntimeError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+            raise InputError(
+                TEXTS, f"{path_shown(name)} cannot be read as text: {error}."
+            ) from None
+        if not text.strip():
+            raise InputError(TEXTS, f"{path_shown(name)} is blank; leave it out.")
+        if (size := size + len(content)) > MOST_TEXT:
+            raise InputError(TEXTS, f"the texts in {path_shown(place)} have more than 1 GiB.")
+        rows.append({"id": name, "text": text})
+    return rows
+
+
+def _is_text(name: str) -> bool:
+    parts = name.split("/")
+    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return not hidden and os.path.splitext(parts[-1])[1].lower() in TEXT_ENDINGS
+
+
+def _warn_left_out(place: Path, names: list[str]) -> None:
+    if names:
+        warnings.warn(
+            f"{len(names):,} other files in {path_shown(place)} are left out, such as "
+            f"{path_shown(names[0])}.",
+            UmbelWarning,
+            stacklevel=4,
+        )
+
+
+@contextlib.contextmanager
+def _zipped(folder: Path, files: Mapping[str, Path]) -> Iterator[Path]:
+    """The images of a folder as a zip that goes at the end. Raises InputError where one cannot be
+    read."""
+    found = {name: path for name, path in files.items() if name.lower().endswith(ENDINGS)}
+    _warn_left_out(folder, [name for name in files if name not in found])
     with tempfile.TemporaryDirectory(prefix="umbel-") as place:
         archive = Path(place, f"{folder.resolve().name or 'images'}.zip")
         try:
             with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED, strict_timestamps=False) as file:
-                for path in found:
-                    file.write(path, path.relative_to(folder).as_posix())
+                for name, path in found.items():
+                    file.write(path, name)
         except OSError as error:
             raise InputError(IMAGES, f"the images cannot be read: {error.strerror}.") from None
         yield archive

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from umbel_client.quoting import shown
+from umbel_client.quoting import as_arguments, shown
 from umbel_client.version import API_VERSION, VERSION
 
 
@@ -41,7 +41,7 @@ class ProblemError(UmbelError):
         self.job = job
         self.type = str(problem.get("type", "about:blank"))
         self.title = str(problem.get("title", ""))
-        self.detail = str(problem.get("detail") or self.title)
+        self.detail = as_arguments(str(problem.get("detail") or self.title))
         self.status = int(problem.get("status", 0))
         self.errors: list[dict[str, Any]] = list(problem.get("errors") or [])
         self.request_id: str | None = problem.get("request_id")

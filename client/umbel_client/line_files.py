@@ -1,4 +1,4 @@
-"""Text files of one value a line."""
+"""Text files: of one value a line, and what encodes them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def lines(role: str, path: Path, texts: Collection[str]) -> list[Any]:
     service reads CSV. Raises InputError where the file is no text or holds no line.
     """
     try:
-        values = _text(path).splitlines()
+        values = decoded(path.read_bytes(), path_shown(path)).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(role, f"{path_shown(path)} cannot be read as text: {error}.") from None
     if not values:
@@ -38,8 +38,11 @@ def lines(role: str, path: Path, texts: Collection[str]) -> list[Any]:
     return list(values)
 
 
-def _text(path: Path) -> str:
-    content = path.read_bytes()
+def decoded(content: bytes, shown: str) -> str:
+    """The text of a file, encoded as of `lines`. shown : the file in a warning.
+
+    Raises UnicodeDecodeError.
+    """
     for encoding, marks in _WIDE.items():
         if content.startswith(marks):
             return content.decode(encoding)
@@ -53,7 +56,5 @@ def _text(path: Path) -> str:
             text = content.decode("cp1252")
         except UnicodeDecodeError:
             raise wrong from None
-    warnings.warn(
-        f"{path_shown(path)} is not UTF-8; it was read as Windows-1252.", UmbelWarning, stacklevel=4
-    )
+    warnings.warn(f"{shown} is not UTF-8; it was read as Windows-1252.", UmbelWarning, stacklevel=4)
     return text

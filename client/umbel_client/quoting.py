@@ -1,16 +1,18 @@
 """Foreign names and values in messages.
 
 `shown` and `listed` write names as the service does; `written` a value of any type, `path_shown`
-the whole path of a file, `plain` a name without quotes.
+the whole path of a file, `plain` a name without quotes. `as_arguments` and `as_options` say a
+sentence of the service in the words of Python and of the command line.
 """
 
 from __future__ import annotations
 
 import os
+import re
 
 from umbel_client._written.quoting import listed, shown
 
-__all__ = ["listed", "path_shown", "plain", "shown", "written"]
+__all__ = ["as_arguments", "as_options", "listed", "path_shown", "plain", "shown", "written"]
 
 _LONGEST_PATH = 4096
 
@@ -30,3 +32,23 @@ def plain(text: str, limit: int = 80) -> str:
     all of it can be seen."""
     cut = text if len(text) <= limit else f"{text[:limit]}..."
     return cut if cut.isprintable() else shown(text, limit)[1:-1]
+
+
+_OPTIONS = "columns|(?:id|label|text|weight)_column|delimiter|decimal|thousands|header|member"
+_QUERY = re.compile(rf"\?({_OPTIONS})=")
+_ARGUMENT = re.compile(rf"(?<!\w)({_OPTIONS})=(?!\w)")
+
+
+def as_arguments(sentence: str) -> str:
+    """A sentence of the service with arguments of Python in place of its query parameters."""
+    return _QUERY.sub(r"\1=", sentence)
+
+
+def as_options(sentence: str) -> str:
+    """A sentence of the service, or in words of Python, with options of commands in their place."""
+
+    def option(found: re.Match[str]) -> str:
+        name = found[1]
+        return "FILE:NAME" if name == "member" else f"--{name.replace('_', '-')}"
+
+    return _ARGUMENT.sub(option, _QUERY.sub(option, sentence))

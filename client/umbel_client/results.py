@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client.packages import package
+from umbel_client.quoting import as_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Cut:
                 Cluster(each["id"], each["node"], each["size"], each["name"], each.get("support"))
                 for each in body["clusters"]
             ),
-            warnings=tuple(body["warnings"]),
+            warnings=tuple(map(as_arguments, body["warnings"])),
             n_noise=body.get("n_noise", 0),
         )
 
@@ -129,7 +130,7 @@ class Evaluation(Mapping[str, float | None]):
         self.nodes: list[dict[str, Any]] = list(body.get("nodes") or ())
         self.tables: dict[str, list[dict[str, Any]]] = dict(body.get("tables") or {})
         self.versus: dict[str, Any] | None = body.get("versus")
-        self.warnings: tuple[str, ...] = tuple(body.get("warnings") or ())
+        self.warnings: tuple[str, ...] = tuple(map(as_arguments, body.get("warnings") or ()))
 
     def __getitem__(self, name: str) -> float | None:
         return self._metrics[name]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
+from models.tree.noise import noise_of
 from models.tree.tree import Tree, sizes
 
 _WHOLE = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -71,6 +72,15 @@ def over_rows(tree: Tree, leaf: Int) -> Tree:
         name=np.full(tree.n_nodes, None, dtype=object),
         extra={},
     )
+
+
+def names_of_rows(tree: Tree) -> npt.NDArray[np.object_] | None:
+    """(n_points,) the name of each row, which is its leaf's; None where a leaf has several rows,
+    none or no name, or is noise. O(n_nodes)."""
+    if not _one_row_per_leaf(tree) or noise_of(tree).any():
+        return None
+    names: npt.NDArray[np.object_] = tree.name[tree.leaf_of_point]
+    return None if any(name is None for name in names) else names
 
 
 def _one_row_per_leaf(tree: Tree) -> bool:

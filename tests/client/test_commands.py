@@ -19,6 +19,7 @@ from umbel_client import File, InputError, UmbelWarning
 from umbel_client.commands import add_commands, main, outputs, values
 from umbel_client.inputs import converted
 from umbel_client.methods import GROUPS, METHODS
+from umbel_client.quoting import as_arguments, as_options
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -278,9 +279,12 @@ def test_a_text_file_is_one_value_a_line(tmp_path: Path) -> None:
 
 def test_a_sentence_of_the_service_names_the_options_of_commands() -> None:
     sentence = "Choose others with ?columns= (features) and ?id_column=, or one with ?member=."
-    shown = outputs.as_options(sentence)
-    assert (
-        shown == "Choose others with --columns (features) and --id-column, or one with FILE:NAME."
+    for words in (sentence, as_arguments(sentence)):
+        assert as_options(words) == (
+            "Choose others with --columns (features) and --id-column, or one with FILE:NAME."
+        )
+    assert as_arguments(sentence) == (
+        "Choose others with columns= (features) and id_column=, or one with member=."
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from app.cli import main
 from tests.e2e.conftest import Service, running
 from tests.workers.embedding.endpoint_kit import WIDTH, EmbeddingServer, embedding, vector
-from umbel_client import InputError, ProblemError, Umbel
+from umbel_client import InputError, ProblemError, Umbel, UmbelWarning
 
 TEXTS = [
     *("red fox in the forest", "fox and wolf in the forest", "grey wolf in the forest"),
@@ -113,13 +113,33 @@ def test_images_of_a_zip_and_of_a_folder(
     zipped = umbel.embed(tmp_path / "pictures.zip")
     assert zipped.ids() == list(IMAGES)
     assert zipped.dimensions == (2, WIDTH)
-    found = umbel.embed(folder).ids()
+    with pytest.warns(UmbelWarning, match="1 other files in .* such as 'notes.txt'"):
+        found = umbel.embed(folder).ids()
     assert found is not None
     assert [Path(name).name for name in found] == list(IMAGES)
     assert server.receiver.requests[-1].content["model"] == "clip"
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="there are no images"):
         umbel.embed(tmp_path / "none")
+
+
+def test_texts_of_a_zip_and_of_a_folder(umbel: Umbel, tmp_path: Path) -> None:
+    folder = tmp_path / "tales"
+    (folder / "sea").mkdir(parents=True)
+    names = [f"{'sea/' if 'sea' in text else ''}{at}.txt" for at, text in enumerate(TEXTS)]
+    for name, text in zip(names, TEXTS, strict=True):
+        (folder / name).write_text(text)
+    (folder / ".hidden").mkdir()
+    with zipfile.ZipFile(tmp_path / "tales.zip", "w") as archive:
+        for name, text in zip(names, TEXTS, strict=True):
+            archive.writestr(name, text)
+    for content in (folder, tmp_path / "tales.zip"):
+        dataset = umbel.embed(content)
+        assert dataset.ids() == names
+        np.testing.assert_array_equal(dataset.array(), np.float32(list(map(vector, TEXTS))))
+    (folder / "sea" / "6").write_text(" ")
+    with pytest.raises(InputError, match="'sea/6' is blank"):
+        umbel.embed(folder)
 
 
 def test_what_is_refused(umbel: Umbel, server: EmbeddingServer) -> None:

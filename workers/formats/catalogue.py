@@ -45,7 +45,7 @@ from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.gaps import Gaps
 from workers.formats.raw import Content, Layout
 from workers.formats.recognition import refuse_foreign, text_format
-from workers.formats.refusals import unsupported
+from workers.formats.refusals import by_curl, unsupported
 from workers.formats.tables import Columns, Indicator, Table
 
 __all__ = [
@@ -243,7 +243,8 @@ def format_of(media_type: str | None, head: bytes, role: str | None = None) -> s
         named = f" {shown(media_type)}" if media_type else ""
         raise unsupported(
             "The content is of no format known here, or of several possible ones, and its media "
-            f"type{named} does not decide. {_LISTED} Text must be declared by its type."
+            f"type{named} does not decide{by_curl(stated)}. Text must be declared by its type. "
+            f"{_LISTED}"
         )
     return text
 

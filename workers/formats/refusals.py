@@ -15,6 +15,13 @@ def unsupported(detail: str) -> UsageError:
     return UsageError(detail, code="unsupported-format")
 
 
+def by_curl(stated: str, accepted: str = "text/csv") -> str:
+    """How curl names an accepted type, where the stated one is what it sends by itself; else ""."""
+    if stated != "application/x-www-form-urlencoded":
+        return ""
+    return f", which curl sends by itself; state it by `-H 'Content-Type: {accepted}'`"
+
+
 def broken(detail: str) -> UsageError:
     """The error `invalid-file`: a file that violates its format."""
     return UsageError(detail, code="invalid-file")

@@ -183,7 +183,7 @@ class NestedAssignments(BaseModel):
         description="For each row its cluster at each level, the coarsest first; -1 for noise."
     )
     ids: list[str] | None = Field(
-        default=None, description="The ids of the rows, where the table of the fit had them."
+        default=None, description="The ids of the rows, or else the names that all of them have."
     )
     warnings: list[str]
 
@@ -214,7 +214,7 @@ class Assignments(BaseModel):
     n_noise: int = Field(description="The number of rows that are noise, which is in no cluster.")
     assignments: list[int] = Field(description="The cluster of each row; -1 for noise.")
     ids: list[str] | None = Field(
-        default=None, description="The ids of the rows, where the table of the fit had them."
+        default=None, description="The ids of the rows, or else the names that all of them have."
     )
     columns: dict[str, list[float]] = Field(
         default={},

@@ -75,10 +75,17 @@ class Running:
             Field(description="features, logits, labels, names, documents, distances, ..."),
         ] = "features",
         name: Name = None,
+        table: Annotated[
+            dict[str, Any] | None,
+            Field(
+                description="How a table is read: columns (a list, the features), id_column, "
+                "label_column, text_column, weight_column, delimiter, decimal, thousands, header"
+            ),
+        ] = None,
     ) -> Uploaded:
         """Upload a file, or a list of rows or values, once for several runs; answers with its id,
         how its columns were read, and what was left out."""
-        dataset = self._umbel.upload(given(role, content), role, name=name)
+        dataset = self._umbel.upload(given(role, content), role, name=name, **(table or {}))
         return {
             "dataset": dataset.id,
             "columns": [str(each["name"]) for each in dataset.columns or ()][:100],

@@ -19,8 +19,7 @@ from umbel_client.calibration import Calibration
 from umbel_client.comparison import Comparison
 from umbel_client.drift import Drift
 from umbel_client.errors import InputError, UmbelWarning
-from umbel_client.inputs import TABLE_OPTIONS
-from umbel_client.quoting import path_shown, plain
+from umbel_client.quoting import as_options, path_shown, plain
 from umbel_client.report import report
 from umbel_client.tree import Tree
 
@@ -287,19 +286,6 @@ def shower(quiet: bool) -> Callable[..., None]:
             otherwise(message, category, *where)
 
     return show
-
-
-_QUERY = re.compile(rf"\?({'|'.join(TABLE_OPTIONS)}|member)=")
-
-
-def as_options(sentence: str) -> str:
-    """A sentence of the service with the options of commands in place of its query parameters."""
-
-    def option(found: re.Match[str]) -> str:
-        name = found[1]
-        return "FILE:NAME" if name == "member" else f"--{name.replace('_', '-')}"
-
-    return _QUERY.sub(option, sentence)
 
 
 _warned: set[str] = set()

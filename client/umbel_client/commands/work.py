@@ -44,7 +44,7 @@ from umbel_client.errors import (
 )
 from umbel_client.packages import package
 from umbel_client.problems import WrongLength
-from umbel_client.quoting import path_shown, shown
+from umbel_client.quoting import as_options, path_shown, shown
 from umbel_client.tree import Tree
 
 Forms: TypeAlias = tuple[Mapping[str, Any], Mapping[str, Any]]
@@ -72,7 +72,7 @@ def guarded(command: Callable[[Namespace], None], arguments: Namespace) -> int:
         status = _status(error)
         if as_json and (problem := getattr(error, "problem", None)) is not None:
             put(problem, True, "")
-        say(f"umbel: {outputs.as_options(str(error))}")
+        say(f"umbel: {as_options(str(error))}")
         return status
     return 0
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from umbel_client.core.messages import Reply, json_of
 from umbel_client.errors import UnexpectedResponse
+from umbel_client.quoting import as_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class TreeFacts:
             n_points=top["size"],
             n_leaves=top["n_leaves"],
             created_at=root["created_at"],
-            warnings=tuple(job.get("warnings") or root.get("warnings") or ()),
+            warnings=tuple(map(as_arguments, job.get("warnings") or root.get("warnings") or ())),
             metrics=result.get("metrics") or {},
             description=root.get("description"),
             tags=tuple(root.get("tags") or ()),

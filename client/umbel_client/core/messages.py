@@ -17,6 +17,7 @@ import httpx
 
 from umbel_client.errors import ConnectionFailed, ProblemError, UmbelWarning, UnexpectedResponse
 from umbel_client.problems import BY_TYPE
+from umbel_client.quoting import as_arguments
 
 T = TypeVar("T")
 
@@ -188,7 +189,7 @@ def show_warning(reply: Reply) -> None:
     text = reply.headers.get("warning")
     if text:
         quoted = text.partition('"')[2].rpartition('"')[0] or text
-        warnings.warn(quoted, UmbelWarning, stacklevel=2)
+        warnings.warn(as_arguments(quoted), UmbelWarning, stacklevel=2)
 
 
 def hopeless(cut: httpx.TransportError, answered: bool) -> bool:

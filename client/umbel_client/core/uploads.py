@@ -23,6 +23,7 @@ from umbel_client.errors import (
 from umbel_client.imports import payload_of
 from umbel_client.inputs import Converted, Inline, Input, Inputs, Reference, converted
 from umbel_client.progress import Progress, bar_of
+from umbel_client.quoting import as_arguments
 
 INSPECTED_S = 60.0
 """How long to wait until the service has opened a dataset; work on it may begin before."""
@@ -148,7 +149,7 @@ def warn_of(body: Mapping[str, Any]) -> None:
         detail = (body.get("problem") or {}).get("detail", "it could not be read.")
         sentences.append(f"The dataset {body['id']} cannot be used: {detail}")
     for sentence in sentences:
-        warnings.warn(sentence, UmbelWarning, stacklevel=3)
+        warnings.warn(as_arguments(sentence), UmbelWarning, stacklevel=3)
 
 
 def _dropped(connection: Connection, datasets: list[str]) -> None:

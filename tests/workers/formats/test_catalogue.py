@@ -55,6 +55,12 @@ def test_undeclared_content_is_recognised_by_its_bytes(format: str, tmp_path: Pa
         assert format_of(media_type, path.read_bytes()) == format
 
 
+def test_text_that_curl_sends_without_a_type_is_refused_with_how_to_state_it() -> None:
+    error = refused(format_of, "application/x-www-form-urlencoded", b"name,x\nrose,1\n")
+    assert error.code == "unsupported-format"
+    assert "`-H 'Content-Type: text/csv'`" in error.detail
+
+
 @pytest.mark.parametrize("actual", BINARY)
 def test_a_declared_type_must_agree_with_the_bytes(actual: str, tmp_path: Path) -> None:
     path = tmp_path / "content"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import time
+from typing import Any
+
 import pytest
 
+from tests.conftest import ROOT
 from tests.workers.webhooks.receiver_kit import secret_of
 from workers.assembly import Assembly, assemble
 from workers.errors import Missing
+from workers.jobs.webhook_keys import sign
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 
@@ -36,3 +42,17 @@ def test_the_first_secret_written_wins(
 
     monkeypatch.setattr(assembly.blobs, "get", get)
     assert secret_of(assembly) == reads[0]
+
+
+def test_the_documented_receiver_takes_what_is_signed_alone(assembly: Assembly) -> None:
+    page = (ROOT / "docs" / "operations.md").read_text("utf-8")
+    (code,) = re.findall(r"```python\n(import base64.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    secret, now = secret_of(assembly), int(time.time())
+    keys = assembly.ledger.webhooks.keys.of("ada")
+    for body, at, genuine in ((b"{}", now, True), (b"[]", now, False), (b"{}", now - 999, False)):
+        signature = sign(keys, "msg_1", at, b"{}")
+        headers = {"webhook-id": "msg_1", "webhook-timestamp": str(at)}
+        headers["webhook-signature"] = f"v1,x {signature}"
+        assert names["is_genuine"](secret, headers, body) is genuine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
@@ -18,6 +18,11 @@ from app.resources.trees.assignments.forms import FORMS, Assigned, LeavesOfCut, 
 from app.resources.trees.schemas import Assignments, LeafAssignments, NestedAssignments
 from app.resources.trees.shown import shown_etag, shown_tree_of
 from models.tree.cut import cut
+from models.tree.rows import names_of_rows
+from models.tree.tree import Tree
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
 
@@ -77,7 +82,7 @@ async def get_assignments(
         shown = shown_tree_of(service, tenant, tree_id, query.names, query.edition)
         tree = shown.tree
         assigned: Assigned
-        ids = service.trees.ids(tenant, tree_id)
+        ids = _ids_of(service.trees.ids(tenant, tree_id), tree)
         if query.levels is None and query.of == "leaves":
             assigned = LeavesOfCut(shown, bounds, cut(tree, **bounds))
         elif query.levels is None:
@@ -89,7 +94,16 @@ async def get_assignments(
         return assigned, warning(assigned.warning)
 
     etag = etag_of(
-        f"{record.etag} assignments with noise {form.suffix} {query.of} {bounds}".encode()
+        f"{record.etag} assignments with noise and names {form.suffix} {query.of} {bounds}".encode()
     )
     etag = await shown_etag(service, tenant, tree_id, query.names, query.edition, etag)
     return await respond(request, form, load, turn(record, "export"), etag=etag)
+
+
+def _ids_of(ids: pa.Array | None, tree: Tree) -> pa.Array | None:
+    """The ids of the rows, else their names; None where rows have neither."""
+    if ids is not None or (names := names_of_rows(tree)) is None:
+        return ids
+    import pyarrow as pa
+
+    return pa.array(names, pa.large_string())

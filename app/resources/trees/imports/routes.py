@@ -26,6 +26,7 @@ from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
 from app.resources.trees.forms import FORMS, form_etag
 from app.resources.trees.schemas import TREE_EXAMPLE, TreeSummary
+from workers.formats.refusals import by_curl
 from workers.formats.trees import FORMATS
 from workers.kinds.import_ import ImportOptions
 from workers.model import Record, sibling
@@ -112,7 +113,8 @@ async def import_tree(
     if media not in FORMATS:
         raise Refused(
             "unsupported-format",
-            f"A tree is imported as one of {', '.join(FORMATS)}, not {media or 'no type'!r}.",
+            f"A tree is imported as one of {', '.join(FORMATS)}, not {media or 'no type'!r}"
+            f"{by_curl(media, 'text/x-nh')}.",
         )
     settings = service.settings
     content = await read_mapped(

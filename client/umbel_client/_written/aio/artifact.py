@@ -19,6 +19,7 @@ from umbel_client.core.events import Waiting
 from umbel_client.core.messages import Reply, json_of
 from umbel_client.errors import UmbelWarning
 from umbel_client.inputs import Inputs
+from umbel_client.quoting import as_arguments
 
 
 class AsyncArtifact(AsyncHeld):
@@ -88,7 +89,7 @@ class AsyncArtifact(AsyncHeld):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What is missing, approximated or not promised, and why."""
-        return tuple(self.body.get("warnings") or ())
+        return tuple(map(as_arguments, self.body.get("warnings") or ()))
 
     @property
     def _result(self) -> dict[str, Any]:

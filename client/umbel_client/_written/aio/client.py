@@ -262,9 +262,9 @@ class AsyncUmbel(AsyncAliases):
         set, as a new dataset: `features` of runs and maps, and `documents` of namings, at once.
 
         content : a list or column of texts, a data frame, mapping or file with a column of them, a
-        zip or a folder of images, or a dataset of these. name, description, tags, webhook,
-        expires_at, retrying, wait_s, progress : as of `run`. table : of a table, as of
-        `TableOptions`: `text_column="review", id_column="number"`, ....
+        zip or a folder of images, or of texts (.txt, .md), or a dataset of these. name,
+        description, tags, webhook, expires_at, retrying, wait_s, progress : as of `run`. table : of
+        a table, as of `TableOptions`: `text_column="review", id_column="number"`, ....
 
         UmbelWarning for texts of which only the beginning was embedded. Raises InputError, the
         problem of a failed job (`NotEmbedded`), JobCancelled, WaitTimeout, UploadInterrupted.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from umbel_client._written.aio.held import AsyncHeld
 from umbel_client.errors import InputError
+from umbel_client.quoting import as_arguments
 
 
 class AsyncDataset(AsyncHeld):
@@ -45,7 +46,7 @@ class AsyncDataset(AsyncHeld):
     @property
     def warnings(self) -> tuple[str, ...]:
         """What was decided about the file, and what of it is not used."""
-        return tuple(self.body.get("warnings") or ())
+        return tuple(map(as_arguments, self.body.get("warnings") or ()))
 
     async def refresh(self) -> None:
         """Read the dataset's state again."""

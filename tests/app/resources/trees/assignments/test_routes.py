@@ -24,6 +24,7 @@ TWO = {
     ],
     "n_noise": 0,
     "assignments": [0, 0, 1],
+    "ids": ["rose", "tulip", "oak"],
     "warnings": [],
 }
 LEAVES = [2, 3, 4]
@@ -134,9 +135,9 @@ def test_csv(working: Working, tree: dict[str, Any]) -> None:
     assert answer.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert rows == [
-        {"row": "0", "cluster": "0", "node": "1", "name": "flower"},
-        {"row": "1", "cluster": "0", "node": "1", "name": "flower"},
-        {"row": "2", "cluster": "1", "node": "4", "name": "oak"},
+        {"row": "0", "id": "rose", "cluster": "0", "node": "1", "name": "flower"},
+        {"row": "1", "id": "tulip", "cluster": "0", "node": "1", "name": "flower"},
+        {"row": "2", "id": "oak", "cluster": "1", "node": "4", "name": "oak"},
     ]
 
 
@@ -158,7 +159,9 @@ def test_npy_and_arrow(working: Working, tree: dict[str, Any]) -> None:
     assert clusters.tolist() == [0, 0, 1]
     content = get(working, tree, "/assignments.arrow?k=2").content
     table = pa.ipc.open_file(content).read_all()
-    assert table.to_pydict() == {"cluster": [0, 0, 1], "node": [1, 1, 4]}
+    assert table.to_pydict() == {
+        "id": ["rose", "tulip", "oak"], "cluster": [0, 0, 1], "node": [1, 1, 4]
+    }  # fmt: skip
 
 
 def test_the_refusal_of_other_forms_names_the_available_ones(
@@ -265,7 +268,7 @@ def test_levels_in_every_form(working: Working) -> None:
     assert npy.tolist() == expected
     arrow = pa.ipc.open_file(get(working, tree, "/assignments.arrow?levels=2,3").content)
     table = arrow.read_all()
-    assert table.column_names == ["cluster_2", "node_2", "cluster_3", "node_3"]
+    assert table.column_names == ["id", "cluster_2", "node_2", "cluster_3", "node_3"]
     assert table["cluster_3"].to_pylist() == [row[1] for row in expected]
     rows = list(csv.DictReader(io.StringIO(get(working, tree, "/assignments.csv?levels=2,3").text)))
     assert [(int(row["cluster_2"]), int(row["cluster_3"])) for row in rows] == [
