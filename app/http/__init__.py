@@ -2,7 +2,7 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `processes`, `prefork`, `heap`, `connections`, `addresses`: servers behind one port.
+- `server`, `processes`, `prefork`, `heap`, `connections`, `addresses`, `routing`: servers, routes.
 - `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`;
   `sign_in`: people of an issuer (OIDC).
 - `reached`: what a limited key may name; `aliased`: aliases in the place of ids.

@@ -20,6 +20,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.http.pacing import meter
+from app.http.presence import presence
 from app.http.turns import Queue, queue, require_client, taker
 from workers.artifacts.trees import TreeRecord
 
@@ -58,16 +59,17 @@ async def in_turn(function: Callable[[], _T], turn: Turn, *, patient: bool = Fal
     patient : as in `FairQueue.turn`, which says what is raised.
     """
     turns, who = queue(turn.at), taker.get()
-    async with turns.turn(who, patient=patient):
-        own = meter.get()
-        if own is None:
-            return await to_thread.run_sync(function, limiter=_limiter())
-        await own.give_way(lambda: turns.holds_up(who.tenant))
-        took = [0.0]
-        try:
-            return await to_thread.run_sync(_timed, function, took, limiter=_limiter())
-        finally:
-            own.add(took[0])
+    with presence().at_work(who.tenant):
+        async with turns.turn(who, patient=patient):
+            own = meter.get()
+            if own is None:
+                return await to_thread.run_sync(function, limiter=_limiter())
+            await own.give_way(lambda: turns.holds_up(who.tenant))
+            took = [0.0]
+            try:
+                return await to_thread.run_sync(_timed, function, took, limiter=_limiter())
+            finally:
+                own.add(took[0])
 
 
 def _timed(function: Callable[[], _T], took: list[float]) -> _T:
