@@ -453,3 +453,23 @@ def test_a_counted_request_ends_as_it_would_otherwise() -> None:
         assert [ref() for ref in alive] == [None]
     finally:
         gc.enable()
+
+
+def test_what_a_route_does_in_a_thread_counts_for_its_pace(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not it waits for a turn: the list of an upload's 10,000 parts did not."""
+    spent: list[float] = []
+    upload = api.client.post("/v1/uploads").json()["id"]
+    own = api.service.parts.list
+
+    def slow(*given: Any) -> Any:
+        until = time.thread_time() + 0.05
+        while time.thread_time() < until:
+            pass
+        return own(*given)
+
+    monkeypatch.setattr(api.service.parts, "list", slow)
+    monkeypatch.setattr(Pace, "spend", lambda self, who, seconds: spent.append(seconds))
+    assert api.client.get(f"/v1/uploads/{upload}").status_code == 200
+    assert sum(spent) >= 0.05

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
-from anyio import to_thread
 from anyio.lowlevel import RunVar
 from fastapi import APIRouter, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
+from app.http import threads
 from app.http.dependencies import Service, ServiceDep
 from app.http.problems import Refused, responses
 from app.resources.service.health.schemas import Health
@@ -96,7 +96,7 @@ async def get_readyz(
         away.append("workers")
     if away:
         why = f"{', '.join(away)} cannot be reached"
-        if away == ["workers"] and await to_thread.run_sync(_compiling, service):
+        if away == ["workers"] and await threads.run_sync(_compiling, service):
             why = COMPILING
         raise Refused(
             "unavailable",
@@ -114,7 +114,7 @@ async def get_readyz(
             instance=service.settings.instance_id,
         )
     warnings = list(risky)
-    course = await to_thread.run_sync(_course, service, _GLANCE_S if workers else 0.0)
+    course = await threads.run_sync(_course, service, _GLANCE_S if workers else 0.0)
     if course is not None and workers:
         raise Refused(
             "unavailable",
@@ -155,7 +155,7 @@ async def get_metrics(request: Request) -> Response:
     """Requests, jobs, queues, workers, tenants and the store. Where there are keys, it needs
     `Authorization: Bearer <UMBEL_METRICS_TOKEN>`, or a key of the role `admin`.
     """
-    text = await to_thread.run_sync(request.app.state.metrics.text)
+    text = await threads.run_sync(request.app.state.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
@@ -174,7 +174,7 @@ async def _check(service: Service, checks: dict[str, _Check], running: _Check | 
     if running is not None:
         await asyncio.wait([running])
     checks["running"] = checks.pop("following")
-    return await to_thread.run_sync(_state, service)
+    return await threads.run_sync(_state, service)
 
 
 def _checks() -> dict[str, _Check]:
