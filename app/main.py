@@ -30,6 +30,7 @@ from app.http.keyring import Keyring
 from app.http.observability import Metrics, Observed
 from app.http.rates import Limiter, Rates
 from app.http.reached import Reached
+from app.http.routing import Routing
 from app.http.security import Gate
 from app.http.service_metrics import ServiceMetrics
 from app.http.sharing import SharedLinks
@@ -137,6 +138,7 @@ def create_app(
     openapi.install(app, settings.root_path)
     # Not `include_router`: it would analyse every route of every application anew.
     app.router.routes.extend(route for router in ROUTERS for route in router.routes)
+    app.router.middleware_stack = Routing(app.router)
     return app
 
 

@@ -9,8 +9,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
 
-from anyio import to_thread
-
+from app.http import threads
 from app.http.dependencies import Service
 from app.http.keyring import Access
 from workers.artifacts.beside import Room
@@ -104,7 +103,7 @@ class Allowance:
         if not self._limits:
             return
         try:
-            await to_thread.run_sync(self._usage.release, self._caller.tenant, self._token)
+            await threads.run_sync(self._usage.release, self._caller.tenant, self._token)
         except TransientError:
             return  # It lapses by itself.
 
@@ -134,11 +133,11 @@ class Allowance:
             )
 
         try:
-            await to_thread.run_sync(reserve, n_bytes)
+            await threads.run_sync(reserve, n_bytes)
         except OverLimit:
             if least is None:
                 raise
             n_bytes = least
-            await to_thread.run_sync(reserve, least)
+            await threads.run_sync(reserve, least)
         self._reserved = n_bytes
         self._renewed = time.monotonic()

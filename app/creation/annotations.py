@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from app.creation.allowances import room_of
 from app.creation.annotation_schemas import EXAMPLE, Changes
+from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.etags import IfMatch, answer, body_etag, require_match
@@ -126,7 +126,7 @@ def mount_patch(
             read = partial(look, service, caller.tenant, own_id)
             return annotated(service, caller, own_id, body, read, tags_for, if_match)
 
-        shown = await to_thread.run_sync(change)
+        shown = await threads.run_sync(change)
         return answer(request, body_for(shown), etag=tags_for(shown)[0])
 
     router.add_api_route(

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Annotated, Any, Literal, Protocol
 
-from anyio import to_thread
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel
 from starlette.responses import Response
@@ -21,7 +20,7 @@ from app.creation.named_schemas import NamedJobBody
 from app.creation.sizes import size_of
 from app.creation.steps import check_webhook
 from app.creation.webhooks import callbacks
-from app.http import problems, waiting
+from app.http import problems, threads, waiting
 from app.http.addresses import address
 from app.http.dependencies import Caller, OnceDep, RequestId, Service, ServiceDep
 from app.http.etags import answer
@@ -359,18 +358,18 @@ async def _submitted(
         return await present(201 if record.ended else 202, record, headers)
 
     async def make() -> Response:
-        record = await to_thread.run_sync(submit)
+        record = await threads.run_sync(submit)
         if wait_s is not None:
             await once.made()
         return await answered(record)
 
     async def again(earlier_id: str) -> Response | None:
-        record = await to_thread.run_sync(service.ledger.accepted, submission.tenant, earlier_id)
+        record = await threads.run_sync(service.ledger.accepted, submission.tenant, earlier_id)
         return None if record is None else await answered(record)
 
     async def finish(earlier_id: str) -> Response | None:
         ledger = service.ledger
-        record = await to_thread.run_sync(ledger.finish_submission, submission.tenant, earlier_id)
+        record = await threads.run_sync(ledger.finish_submission, submission.tenant, earlier_id)
         return None if record is None else await answered(record)
 
     return await once.answer(job_id, fingerprint, make, again, finish)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.creation import OF_TREE, Endpoint, mount_create
 from app.creation.lists import Filters, ReadList, mount_list
 from app.creation.named_schemas import NamedJobBody
+from app.http import threads
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked, is_id
 from app.http.etags import IfMatch, answer, body_etag, etag_of, require_match
 from app.http.forms import Form, respond
@@ -104,7 +104,7 @@ class Named:
 
     async def find(self, service: Service, tenant: str, own_id: str) -> Record:
         """Raises Refused `not-found`."""
-        record = await to_thread.run_sync(self.record, service, tenant, own_id)
+        record = await threads.run_sync(self.record, service, tenant, own_id)
         if record is None:
             raise not_found(self.noun, own_id)
         return record
@@ -304,7 +304,7 @@ class NamedJobs(Named, Generic[Body]):
             body = self.body.of(await self.find(service, tenant, own_id))
             if if_match is not None:
                 require_match(if_match, *etags(body))
-            await to_thread.run_sync(service.ledger.delete, tenant, body.job)
+            await threads.run_sync(service.ledger.delete, tenant, body.job)
             return Response(status_code=204)
 
     def _listing(self, service: Service) -> ReadList[Record]:

@@ -2,7 +2,7 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `processes`, `prefork`, `heap`, `connections`, `addresses`: servers behind one port.
+- `server`, `processes`, `prefork`, `heap`, `connections`, `addresses`, `routing`: servers, routes.
 - `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`;
   `sign_in`: people of an issuer (OIDC).
 - `reached`: what a limited key may name; `aliased`: aliases in the place of ids.
@@ -12,6 +12,6 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `bodies`, `queries`, `picture_queries`: bounded bodies, strict JSON, query parameters.
 - `forms`, `picture_forms`, `tables`, `json_parts`, `stored`: forms, chosen by suffix or `Accept`.
 - `paging`, `etags`, `contents`: pages of lists, conditional requests, stored objects by ranges.
-- `streaming`, `turns`, `presence`, `pacing`, `door`, `compression`: long answers; turns; paces.
+- `streaming`, `turns`, `presence`, `pacing`, `threads`, `door`, `compression`: long answers; turns.
 - `waiting`, `job_ends`, `events`: `Prefer: wait`, announcements of ends, what happens to a job.
 """

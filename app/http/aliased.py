@@ -11,10 +11,10 @@ import re
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from anyio import to_thread
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Scope, Send
 
+from app.http import threads
 from app.http.addresses import path_of
 from app.http.pointers import QUERY
 from app.http.problems import Refused, not_found, refused_at
@@ -126,7 +126,7 @@ async def _tree(aliases: Aliases, tenant: str, text: str) -> str | None:
     match = _ALIAS.fullmatch(text)
     if match is None:
         return None
-    return await to_thread.run_sync(aliases.now, tenant, match[1])
+    return await threads.run_sync(aliases.now, tenant, match[1])
 
 
 def named_by(aliases: Aliases, tenant: str, own_id: str) -> list[str]:

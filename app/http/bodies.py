@@ -10,11 +10,11 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Any, ClassVar
 
-from anyio import to_thread
 from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.responses import Response
 
+from app.http import threads
 from app.http.aliased import aliased_body
 from app.http.pacing import pace
 from app.http.problems import Refused
@@ -167,10 +167,10 @@ async def read_mapped(request: Request, limit: int, what: str, folder: Path) -> 
                 continue
             try:
                 if file is None:
-                    file = closed.enter_context(await to_thread.run_sync(_nameless, folder))
-                    await to_thread.run_sync(_add, file, bytes(head))
+                    file = closed.enter_context(await threads.run_sync(_nameless, folder))
+                    await threads.run_sync(_add, file, bytes(head))
                     head.clear()
-                await to_thread.run_sync(_add, file, batch)
+                await threads.run_sync(_add, file, batch)
             except OSError as error:
                 if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                     raise

@@ -24,11 +24,11 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
-from anyio import to_thread
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.gzip import GZipResponder
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.http import threads
 from app.http.pacing import pace
 from app.http.problems import Refused, respond
 from app.http.turns import taker
@@ -162,7 +162,7 @@ def _unpacked(receive: Receive, coding: Coding) -> Receive:
     async def receive_on() -> Message:
         nonlocal pieces, ended, done
         while not done:
-            piece = await to_thread.run_sync(following)
+            piece = await threads.run_sync(following)
             if piece is not None:
                 await pace().unpack(taker.get(), len(piece))
                 return {"type": "http.request", "body": piece, "more_body": True}

@@ -65,18 +65,18 @@ class Door:
         self._lines: dict[str, _Line] = {}
 
     async def serve(
-        self, answer: Callable[[], Awaitable[None]], peer: str, *, probe: bool = False
+        self, answer: Callable[[], Awaitable[None]], peer: str, *, probe: str = ""
     ) -> None:
         """Await `answer()` once it is its turn, and count the loop's time that it takes.
 
-        probe : whether it waits in a line with other probes alone, for `PROBE_S` at most where it
-            is one of the first `PROBES`.
+        probe : which probe it is, if one: it waits in a line with others like it, for `PROBE_S` at
+            most where it is one of the first `PROBES`.
 
         Raises ClientDisconnect where the client has left meanwhile.
         """
-        line = self._of(f"probe {site_of(peer)}" if probe else site_of(peer))
+        line = self._of(f"{probe} {site_of(peer)}")
         if self._full(line):
-            short = probe and line.n_short < PROBES
+            short = bool(probe) and line.n_short < PROBES
             line.n_short += short
             try:
                 with suppress(TimeoutError):

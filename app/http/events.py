@@ -8,9 +8,9 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
-from anyio import to_thread
 from redis import Redis
 
+from app.http import threads
 from app.http.job_ends import JobEnds, wait_and_clear
 from workers.jobs.ledger import Ledger
 from workers.model import Record
@@ -113,7 +113,7 @@ class Feeds:
             record = self._ledger.get(tenant, job_id)
             return record, [] if record is None else self._events.after(job_id, position)
 
-        return await to_thread.run_sync(both)
+        return await threads.run_sync(both)
 
     async def pause(self, event: asyncio.Event) -> None:
         """Wait for `poll_s` seconds, or for the event."""

@@ -17,10 +17,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from anyio import to_thread
 from redis import Redis
 from starlette.responses import Response
 
+from app.http import threads
 from app.http.problems import Refused
 from app.http.streaming import WHOLE_BYTES
 from workers.errors import TransientError
@@ -156,7 +156,7 @@ class Once:
             self._redis.delete(self._place)
 
     async def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return await to_thread.run_sync(_translated, function, *args)
+        return await threads.run_sync(_translated, function, *args)
 
 
 def _translated(function: Callable[..., Any], *args: Any) -> Any:

@@ -17,8 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from anyio import to_thread
-
+from app.http import threads
 from app.http.problems import Refused
 from workers.artifacts.keys import Key, Keys, KnownKey, Role, digest_of, id_in
 from workers.artifacts.shares import Share
@@ -153,7 +152,7 @@ class Keyring:
 
     async def load(self, keys: Keys) -> None:
         """Read the keys of the store. Raises what the store does."""
-        self._stored = await to_thread.run_sync(keys.all)
+        self._stored = await threads.run_sync(keys.all)
         self._loaded = True
         now = datetime.now(UTC)
         valid = frozenset(i for i, known in self._stored.items() if known.refusal(now) is None)
@@ -183,7 +182,7 @@ class Keyring:
         uses, self._uses = self._uses, {}
         for key_id, at in uses.items():
             with suppress(TransientError):
-                await to_thread.run_sync(keys.note_use, key_id, at)
+                await threads.run_sync(keys.note_use, key_id, at)
 
 
 def unauthenticated(detail: str) -> Refused:

@@ -235,7 +235,7 @@ meter: ContextVar[Meter | None] = ContextVar("meter", default=None)
 
 async def metered(answer: Awaitable[None], who: Taker) -> None:
     """Await `answer`, and count the time that its steps take on the event loop as that of `who`;
-    `app.http.streaming.in_turn` adds that of threads."""
+    `app.http.threads` adds that of threads."""
     own, number = Meter(who), presence().begin(who.tenant)
     meter.set(own)
     try:

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import count
 
 from anyio.lowlevel import RunVar
@@ -30,6 +31,8 @@ class Presence:
         self._numbers = count()
         self._open: dict[int, tuple[str, float]] = {}
         self._n_open: Counter[str] = Counter()
+        # Pieces of work for a tenant that are done or wait for their turn.
+        self._n_pieces: Counter[str] = Counter()
 
     def note(self, tenant: str) -> None:
         """Note a request of this tenant."""
@@ -38,9 +41,25 @@ class Presence:
         self._latest_at = self._clock()
 
     def others(self, tenant: str) -> bool:
-        """Whether any other tenant is there."""
+        """Whether any other tenant is there: it has sent a request lately, or waits for work."""
+        if len(self._n_pieces) > (tenant in self._n_pieces):
+            return True
         other = self._others_at if tenant == self._latest else self._latest_at
         return self._clock() - other < NEAR_S
+
+    @contextmanager
+    def at_work(self, tenant: str) -> Iterator[None]:
+        """Count a tenant as there, however long a piece of work for it takes; not an empty one."""
+        if not tenant:
+            yield
+            return
+        self._n_pieces[tenant] += 1
+        try:
+            yield
+        finally:
+            self._n_pieces[tenant] -= 1
+            if not self._n_pieces[tenant]:
+                del self._n_pieces[tenant]
 
     def begin(self, tenant: str) -> int:
         """A request of this tenant begins to be answered; its number, for `end`."""

@@ -12,8 +12,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import Any
 
-from anyio import to_thread
-
+from app.http import threads
 from app.http.keyring import Access
 from app.http.problems import Refused, not_found
 from workers.artifacts.annotations import newest
@@ -50,7 +49,7 @@ class Reached:
         """Raise Refused `not-found` for the first id anywhere in a value of JSON that the caller
         does not reach, `invalid-request` where there are too many to look at."""
         if access.reach is not None:
-            await to_thread.run_sync(self._require, access, value)
+            await threads.run_sync(self._require, access, value)
 
     def _require(self, access: Access, value: Any) -> None:
         reach = access.reach

@@ -112,7 +112,7 @@ class Gate:
             taker.set(who)
             await metered(self.app(scope, receive, send), who)
             return
-        probe = path_of(scope) in OPEN
+        probe = path if (path := path_of(scope)) in OPEN else ""
         if not probe:
             send = _paced(scope, send)
         await door().serve(lambda: self.app(scope, receive, send), _peer_of(scope), probe=probe)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyio import to_thread
-
+from app.http import threads
 from app.http.dependencies import Service
 from app.http.problems import not_found
 from app.http.streaming import Turn, turn
@@ -17,7 +16,7 @@ from workers.model import sibling
 
 async def record_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
     """The facts of a tree. Raises Refused `not-found`."""
-    record = await to_thread.run_sync(service.trees.record, tenant, tree_id)
+    record = await threads.run_sync(service.trees.record, tenant, tree_id)
     if record is None:
         raise not_found("tree", tree_id)
     return record
@@ -25,7 +24,7 @@ async def record_of(service: Service, tenant: str, tree_id: str) -> TreeRecord:
 
 async def model_tree_record(service: Service, tenant: str, model_id: str) -> TreeRecord:
     """The facts of the tree that a model came with. Raises Refused `not-found`."""
-    if await to_thread.run_sync(service.trees.file, tenant, model_id, results.MODEL) is None:
+    if await threads.run_sync(service.trees.file, tenant, model_id, results.MODEL) is None:
         raise not_found("model", model_id)
     return await record_of(service, tenant, sibling(model_id, "tr"))
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter
 from anyio.lowlevel import RunVar
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from app.http import threads
 from app.http.pacing import meter
+from app.http.presence import presence
 from app.http.turns import Queue, queue, require_client, taker
 from workers.artifacts.trees import TreeRecord
 
@@ -31,7 +32,7 @@ _PIECE_BYTES = 64 << 10
 """How much of a content that is there already is given to the connection at a time."""
 
 _T = TypeVar("_T")
-_threads: RunVar[CapacityLimiter] = RunVar("threads of turns")
+_limiters: RunVar[CapacityLimiter] = RunVar("threads of turns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +59,21 @@ async def in_turn(function: Callable[[], _T], turn: Turn, *, patient: bool = Fal
     patient : as in `FairQueue.turn`, which says what is raised.
     """
     turns, who = queue(turn.at), taker.get()
-    async with turns.turn(who, patient=patient):
-        own = meter.get()
-        if own is None:
-            return await to_thread.run_sync(function, limiter=_limiter())
-        await own.give_way(lambda: turns.holds_up(who.tenant))
-        took = [0.0]
-        try:
-            return await to_thread.run_sync(_timed, function, took, limiter=_limiter())
-        finally:
-            own.add(took[0])
-
-
-def _timed(function: Callable[[], _T], took: list[float]) -> _T:
-    """The result of `function`, with the thread's seconds in `took`."""
-    began = time.thread_time()
-    try:
-        return function()
-    finally:
-        took[0] = time.thread_time() - began
+    with presence().at_work(who.tenant):
+        async with turns.turn(who, patient=patient):
+            own = meter.get()
+            if own is not None:
+                await own.give_way(lambda: turns.holds_up(who.tenant))
+            return await threads.run_sync(function, limiter=_limiter())
 
 
 def _limiter() -> CapacityLimiter:
     """None in effect: the turns are the bound, and others' threads are no reason to wait."""
     try:
-        return _threads.get()
+        return _limiters.get()
     except LookupError:
         limiter = CapacityLimiter(math.inf)
-        _threads.set(limiter)
+        _limiters.set(limiter)
         return limiter
 
 

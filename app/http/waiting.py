@@ -6,9 +6,9 @@ import re
 import time
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import Header
 
+from app.http import threads
 from app.http.dependencies import Service
 from app.http.job_ends import wait_and_clear
 from workers.model import Record
@@ -54,7 +54,7 @@ async def until_ended(service: Service, record: Record, wait: float) -> Record |
     current: Record | None = record
     with service.job_ends.expect(record.id) as ended:
         while True:
-            current = await to_thread.run_sync(service.ledger.get, record.tenant, record.id)
+            current = await threads.run_sync(service.ledger.get, record.tenant, record.id)
             left = deadline - time.monotonic()
             if current is None or current.ended or left <= 0 or service.job_ends.released:
                 return current

@@ -41,7 +41,7 @@ import numpy as np
 
 from models.arrays import Float, Int, Mask
 from models.levels.suggested_cuts import significant_gaps
-from models.tree.cut import nested_cuts
+from models.tree.cut import nodes_of_cuts
 from models.tree.noise import noise_of
 from models.tree.parents import nearest, under
 from models.tree.tree import Tree
@@ -259,7 +259,7 @@ class _Gaps:
         gaps = significant_gaps(tree)
         if not gaps:
             return cls(tree, [])
-        nodes = nested_cuts(tree, max(k for k, _ in gaps)).nodes
+        nodes = nodes_of_cuts(tree, max(k for k, _ in gaps))
         return cls(tree, [(nodes[k], p_value) for k, p_value in gaps])
 
     def p_value(self, layer: Int, min_size: int) -> float:

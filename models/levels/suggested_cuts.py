@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.arrays import Float, Int
-from models.tree.cut import most_clusters, nested_cuts
+from models.tree.cut import most_clusters, nodes_of_cuts
 from models.tree.noise import noise_of
 from models.tree.tree import Tree
 from models.tree.walk import greatest_heights, leaf_counts
@@ -197,7 +197,7 @@ def usable(tree: Tree) -> set[int]:
     most = min(MOST_CLUSTERS, most_clusters(tree))
     if most < 2:
         return set()
-    return _usable(tree, nested_cuts(tree, most).nodes)
+    return _usable(tree, nodes_of_cuts(tree, most))
 
 
 def _usable(tree: Tree, cuts: Mapping[int, Int]) -> set[int]:
@@ -253,7 +253,7 @@ class _Heights:
         """(k, p-value) of the significant gaps, the strongest first."""
         n = most_clusters(self.tree)
         most = min(MOST_CLUSTERS, n)
-        cuts = nested_cuts(self.tree, most).nodes if most > 1 else {}
+        cuts = nodes_of_cuts(self.tree, most) if most > 1 else {}
         allowed, count = _usable(self.tree, cuts), leaf_counts(self.tree)
         compared = np.array(
             [

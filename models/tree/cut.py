@@ -338,39 +338,88 @@ class NestedCuts:
     coarser: dict[int, Int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The nodes that are clusters of any of some cuts. k : (n_cuts,) the cuts, ascending.
+
+    node : (n,) ascending. first, last : (n,) node i is a cluster of the cuts `first[i]` to
+        `last[i] - 1`.
+    """
+
+    k: Int
+    node: Int
+    first: Int
+    last: Int
+
+
+def _shown(tree: Tree, most: int) -> _Shown:
+    """The clusters of the cuts into 2 to `most`. O(n_nodes log n_nodes) once per tree, then
+    O(nodes that are opened)."""
+    openings = _openings(tree)
+    steps = _steps(openings, min(most, most_clusters(tree)))[0] if most_clusters(tree) else 0
+    opened = openings.node[:steps].astype(np.int64)
+    k = openings.n_clusters[1 : steps + 1]
+    splits = np.flatnonzero((k > 1) & (tree.n_children[opened] > 1)) + 1
+    # Noise that is set apart later changes no number: the last such cut counts.
+    splits = splits[np.append(np.diff(k[splits - 1]) > 0, True)] if splits.size else splits
+    # A node is there from when its parent is opened until it is itself.
+    until = np.full(tree.n_nodes, steps + 1, dtype=np.int64)
+    until[opened] = np.arange(1, steps + 1)
+    first, child = tree.children
+    node = np.sort(child[_ranges(first[opened], first[opened + 1])]) if steps else child[:0]
+    if openings.is_noise is not None:
+        node = node[~openings.is_noise[node]]
+    begin = np.searchsorted(splits, until[tree.parent[node]])
+    end = np.searchsorted(splits, until[node])
+    kept = begin < end
+    return _Shown(k[splits - 1].astype(np.int64), node[kept], begin[kept], end[kept])
+
+
+def _ranges(first: Int, last: Int) -> Int:
+    """`first[0]` to `last[0] - 1`, then `first[1]` to `last[1] - 1`, and so on."""
+    length = last - first
+    ends = np.cumsum(length)
+    return np.repeat(last - ends, length) + np.arange(int(ends[-1]))
+
+
+def nodes_of_cuts(tree: Tree, most: int) -> dict[int, Int]:
+    """By k, the nodes of the cut into k clusters, ascending: as `nested_cuts`, without rows.
+
+    O(n_nodes log n_nodes) once per tree, then O(most^2 log most + nodes that are opened).
+    """
+    shown = _shown(tree, most)
+    if not shown.k.size:
+        return {}
+    cut_at = _ranges(shown.first, shown.last)
+    node = np.repeat(shown.node, shown.last - shown.first)
+    order = np.argsort(cut_at, kind="stable")
+    parts = np.split(node[order], np.cumsum(np.bincount(cut_at))[:-1])
+    return dict(zip(shown.k.tolist(), parts, strict=True))
+
+
 def nested_cuts(tree: Tree, most: int) -> NestedCuts:
     """The cuts into 2 to `most` clusters, for the numbers that `models.tree.cut.cut` reaches
     exactly.
 
-    O(n_nodes log n_nodes + n_points + most^2 + most depth).
+    O(n_nodes log n_nodes + n_points + most^3).
     """
     cover = finest_cut(tree, most).cover
-    # From the root down to each part of the finest cut.
-    paths = []
-    for node in cover.tolist():
-        path = [node]
-        while path[-1]:
-            path.append(int(tree.parent[path[-1]]))
-        paths.append(path[::-1])
-    above = np.array(sorted({node for path in paths for node in path[:-1]}), dtype=np.int64)
-    height = greatest_heights(tree)[above]
-    is_noise = noise_of(tree)
-    n_noise = np.bincount(tree.parent[1:], is_noise[1:], tree.n_nodes).astype(np.int64)
-    n_clusters, opened = 1, set[int]()
-    nodes, coarser = {}, {}
-    # How far each path is open, and its first closed node: it only ever goes down.
-    steps, closed = [0] * len(paths), np.zeros(len(paths), dtype=np.int64)
-    for node in above[np.argsort(-height, kind="stable")].tolist():
-        opened.add(node)
-        for place in np.flatnonzero(closed == node).tolist():
-            path = paths[place]
-            while path[steps[place]] in opened:
-                steps[place] += 1
-            closed[place] = path[steps[place]]
-        n_clusters += int(tree.n_children[node] - n_noise[node]) - 1
-        if n_clusters < 2 or tree.n_children[node] < 2:
-            continue
-        nodes[n_clusters] = np.unique(closed[~is_noise[closed]])
-        number = np.searchsorted(nodes[n_clusters], closed)
-        coarser[n_clusters] = np.where(is_noise[closed], -1, number)
+    shown, nodes = _shown(tree, most), nodes_of_cuts(tree, most)
+    marked = np.zeros(tree.n_nodes, dtype=bool)
+    marked[shown.node] = True
+    above = nearest(tree.parent, marked)
+    number = np.arange(shown.k.size)[:, None]
+    # (n_cuts, n_parts) the cluster of each part, from the finest up.
+    cluster = np.full((shown.k.size, cover.size), -1, dtype=np.int64)
+    at = above[cover]
+    while (at >= 0).any():
+        place = np.searchsorted(shown.node, at)
+        place[at < 0] = 0
+        inside = (shown.first[place] <= number) & (number < shown.last[place]) & (at >= 0)
+        cluster = np.where(inside, at, cluster)
+        at = np.where(at > 0, above[tree.parent[at]], -1)
+    coarser = {
+        k: np.where(row < 0, -1, np.searchsorted(nodes[k], row))
+        for k, row in zip(shown.k.tolist(), cluster, strict=True)
+    }
     return NestedCuts(rows_at(tree, cover), nodes, coarser)

@@ -8,6 +8,7 @@ import json
 import httpx
 
 from app.http.environment_keys import new_key
+from tests.app.bodies_kit import check_fields, fields_of
 from tests.app.callers_kit import as_caller
 from tests.app.conftest import Start, Working
 from tests.app.tenants_kit import LISTED, ROWS, check_apart, check_link, made, pages, paths_of
@@ -22,6 +23,20 @@ def test_things_of_another_tenant_are_unknown(working: Working, start: Start) ->
     things = made(working.client)
     check_apart(working.client, stranger, things)
     check_link(working.client, things)
+
+
+def test_what_a_field_names_of_another_tenant_is_unknown(working: Working, start: Start) -> None:
+    keys = Keys(working.service.blobs)
+    secrets = [keys.add(tenant, "write")[1] for tenant in ("acme", "other")]
+    portal = working.client.portal
+    assert portal is not None
+    portal.call(working.service.keyring.load, keys)
+    others, own = (fields_of(as_caller(working.client, secret)) for secret in secrets)
+    # Where nobody works, so that what is accepted here costs nothing.
+    key, line = new_key("other")
+    stranger = start(api_keys=(line,)).client
+    stranger.headers["Authorization"] = f"Bearer {key}"
+    check_fields(stranger, own, others)
 
 
 def test_a_limited_key_reaches_what_has_its_tag_and_what_it_names(

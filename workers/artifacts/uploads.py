@@ -26,6 +26,8 @@ from workers.stores.objects.streams import store
 from workers.stores.redis.usage import Usage
 
 MOST_PARTS = 10_000
+MOST_OPEN = 1_000
+"""Uploads of a tenant that are not complete: each is an object, and few bytes count."""
 
 _UPLOAD, _DATASET = "upload.json", "dataset.json"
 
@@ -197,11 +199,14 @@ class Parts:
     def forget(self, tenant: str, before: datetime) -> int:
         """Remove the tenant's uploads that received nothing since `before`.
 
-        Returns their number.
+        Returns the number of the others that are not complete. O(parts of the tenant).
         """
         newest: dict[str, datetime] = {}
+        complete = set[str]()
         for key in self._blobs.keys(layout.upload(tenant)):
             upload_id, _, rest = key.removeprefix(layout.upload(tenant)).partition("/")
+            if rest == _DATASET:
+                complete.add(upload_id)
             stamp = upload_id if rest in (_UPLOAD, _DATASET) else rest.split(".")[1]
             when = made_at(stamp)
             if when is not None:
@@ -210,7 +215,7 @@ class Parts:
         for upload_id in old:
             with suppress(StoreUnavailable):
                 self.delete(tenant, upload_id)
-        return len(old)
+        return len(newest.keys() - complete - set(old))
 
     def _all(self, upload: Upload, number: int | None = None) -> Iterator[Part]:
         folder = layout.upload(upload.tenant, upload.id, "parts/")

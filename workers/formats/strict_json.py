@@ -5,16 +5,22 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic_core import from_json
 
+from models.errors import shown
+
 SHORT_BYTES = 64 << 10
 """A text up to this length is searched for huge numbers before its value is gone through."""
 
 _MOST_INPUTS = 100
+MOST_FIELDS = 200
+"""Fields of a body itself, and of a sample in it; no request has as many."""
 
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 # A number that may be infinite as a float: a long exponent, or very many digits.
 _HUGE = re.compile(rb"[eE]\+?0*[1-9]\d{2,}|(?<!\d)\d{300}")
 
@@ -52,7 +58,7 @@ def parse_json(body: bytes) -> Any:
 
     Raises NotStrict: `malformed` for what is not JSON, nested too deep or not UTF-8,
     `invalid-request` for what some parsers accept: NaN, Infinity, a number too large for a float, a
-    lone surrogate.
+    lone surrogate, a name twice in one object, of which each parser takes another value.
     """
     body = body.removeprefix(codecs.BOM_UTF8)
     try:
@@ -66,30 +72,41 @@ def parse_json(body: bytes) -> Any:
             "The body has a number that is too large for a 64-bit float; every number must be "
             "finite.",
         )
+    if _n_repeated(body, value):
+        raise NotStrict("invalid-request", _repetition(body))
     return value
 
 
 def require_few(value: Any, bound: Bound) -> None:
-    """Raises NotStrict (`invalid-request`) for a body with more values than `bound` allows."""
+    """Raises NotStrict (`invalid-request`) for a body with more values than `bound` allows, or more
+    than `MOST_FIELDS` fields."""
     n_values = 0
-    stack: list[Any] = [value]
+    stack: list[list[Any] | dict[str, Any]] = _containers([value])
     if isinstance(value, dict):
         parts = [part for _, part in parts_with_inputs(value)]
         n_values = sum(map(len, parts))
+        most = max(map(len, parts))
+        if most > MOST_FIELDS:
+            raise NotStrict(
+                "invalid-request",
+                f"The body has an object of {most} fields; it takes {MOST_FIELDS} at most.",
+            )
+        own = {id(part) for part in parts}
         stack = [
             given
             for part in parts
             for field, given in part.items()
-            if not _is_input(field, given) and not any(given is other for other in parts)
+            if isinstance(given, (list, dict))
+            and not _is_input(field, given)
+            and id(given) not in own
         ]
     while stack and n_values <= bound.values:
         item = stack.pop()
         if isinstance(item, list) and not bound.numbers and all(type(part) is int for part in item):
             continue
-        if isinstance(item, (list, dict)):
-            n_values += len(item)
-            if n_values <= bound.values:
-                stack.extend(item if isinstance(item, list) else item.values())
+        n_values += len(item)
+        if n_values <= bound.values:
+            stack.extend(_containers(item if isinstance(item, list) else item.values()))
     if n_values > bound.values:
         raise NotStrict(
             "invalid-request",
@@ -133,6 +150,52 @@ def _refusal(body: bytes, message: str) -> NotStrict:
         "The body has NaN, Infinity or half of a surrogate pair, which JSON cannot carry: "
         f"{message}.",
     )
+
+
+def _containers(values: Iterable[Any]) -> list[list[Any] | dict[str, Any]]:
+    return [value for value in values if isinstance(value, (list, dict))]
+
+
+def _n_repeated(body: bytes, value: Any) -> int:
+    """How many members of the text's objects `value` does not have: their names occur again.
+
+    O(length), in C where the text is numbers; it ends at the last object.
+    """
+    bare = _STRING.sub(b"", body)
+    n_members, n_objects = bare.count(b":"), bare.count(b"{")
+    stack = _containers([value])
+    while stack and n_objects > 0:
+        item = stack.pop()
+        if isinstance(item, dict):
+            n_objects -= 1
+            n_members -= len(item)
+        below = _containers(item if isinstance(item, list) else item.values())
+        # Objects first: behind long lists of rows there may be none.
+        stack += sorted(below, key=lambda each: isinstance(each, dict))
+    return n_members
+
+
+def _repetition(body: bytes) -> str:
+    """The sentence about the first name that an object of the text has twice."""
+
+    def look(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        seen = dict[str, Any]()
+        for name, value in members:
+            if name in seen:
+                raise _Twice(name)
+            seen[name] = value
+        return seen
+
+    what = "a name"
+    try:
+        json.loads(body, object_pairs_hook=look)
+    except _Twice as twice:
+        what = shown(twice.args[0])
+    return f"An object of the body has {what} twice; give each field once."
+
+
+class _Twice(Exception):
+    """Its argument is the name."""
 
 
 def _wide_encoding(body: bytes) -> str | None:

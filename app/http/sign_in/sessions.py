@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
-from anyio import to_thread
 from redis import Redis
 
+from app.http import threads
 from workers.artifacts.keys import digest_of
 from workers.stores.redis.client import translated
 
@@ -137,4 +137,4 @@ async def _called(call: Callable[[], T]) -> T:
         with translated():
             return call()
 
-    return await to_thread.run_sync(translating)
+    return await threads.run_sync(translating)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Path, Request, Response
 
 from app.creation.allowances import room_of
@@ -12,6 +11,7 @@ from app.creation.creation import LOCATION
 from app.creation.named import OfTreeQuery, require_tree_id
 from app.creation.steps import check_webhook
 from app.creation.webhooks import callbacks
+from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, Tenant, is_id
@@ -83,7 +83,7 @@ async def list_aliases(
 
     return paging.cut(
         response,
-        await to_thread.run_sync(read),
+        await threads.run_sync(read),
         lambda body: body,
         own=lambda body: body.name,
         when=lambda body: body.moved_at,
@@ -176,7 +176,7 @@ async def set_alias(
             raise _overtaken()
         return moved, alias.tree is None
 
-    alias, is_new = await to_thread.run_sync(move)
+    alias, is_new = await threads.run_sync(move)
     return await _answer(request, service, alias, status=201 if is_new else 200)
 
 
@@ -226,7 +226,7 @@ async def roll_back_alias(
             raise _overtaken()
         return moved
 
-    return await _answer(request, service, await to_thread.run_sync(back))
+    return await _answer(request, service, await threads.run_sync(back))
 
 
 @router.get(
@@ -241,7 +241,7 @@ async def get_alias_history(
 ) -> Page[AliasMoveBody]:
     """Who moved it, when, where and why, and where the webhook of each move stands: the last 200
     moves. Also of an alias that was removed."""
-    alias = await to_thread.run_sync(service.aliases.get, tenant, name)
+    alias = await threads.run_sync(service.aliases.get, tenant, name)
     if not alias.moves:
         raise not_found("alias", f"@{name}")
     webhooks = service.ledger.webhooks
@@ -254,7 +254,7 @@ async def get_alias_history(
             own=lambda move: f"{move.number:09d}",
         )
 
-    return await to_thread.run_sync(page)
+    return await threads.run_sync(page)
 
 
 @router.delete(
@@ -276,12 +276,12 @@ async def delete_alias(
         if service.aliases.move(alias, None, by=caller.called) is None:
             raise _overtaken()
 
-    await to_thread.run_sync(remove)
+    await threads.run_sync(remove)
 
 
 async def _found(service: Service, tenant: str, name: str) -> Alias:
     """Raises Refused `not-found` for an alias that names no tree."""
-    alias = await to_thread.run_sync(service.aliases.get, tenant, name)
+    alias = await threads.run_sync(service.aliases.get, tenant, name)
     if alias.tree is None:
         raise not_found("alias", f"@{name}")
     return alias
@@ -311,6 +311,6 @@ def _body(service: Service, alias: Alias) -> AliasBody:
 async def _answer(
     request: Request, service: Service, alias: Alias, *, status: int = 200
 ) -> Response:
-    body = await to_thread.run_sync(_body, service, alias)
+    body = await threads.run_sync(_body, service, alias)
     headers = {"Location": address(request, f"/v1/aliases/{alias.name}")} if status == 201 else {}
     return answer(request, body, status=status, headers=headers)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Response
 
 from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
+from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import NodeId, Service, ServiceDep, Tenant, TreeId, is_id
@@ -93,7 +93,7 @@ async def get_agreement(
             lacking=[tree for tree, each in zip(trees, has, strict=True) if not each],
         )
 
-    return await to_thread.run_sync(load)
+    return await threads.run_sync(load)
 
 
 def _require(service: Service, tenant: str, trees: list[str], member: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from anyio import to_thread
 from fastapi import Response
 
 from app.creation.creation import Submission
+from app.http import threads
 from app.http.addresses import address
 from app.http.etags import answer
 from app.http.problems import not_found
@@ -21,7 +21,7 @@ async def made_dataset(
     """The dataset that a job has made, with its address. Raises Refused `not-found`."""
     service, tenant = submission.service, submission.tenant
     dataset_id = sibling(done.id, "ds")
-    dataset = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
+    dataset = await threads.run_sync(service.datasets.get, tenant, dataset_id)
     if dataset is None:
         raise not_found("dataset", dataset_id)
     location = {"Location": address(submission.request, f"/v1/datasets/{dataset_id}")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Header, Query, Request, Response
 from starlette.responses import StreamingResponse
 
@@ -13,6 +12,7 @@ from app.creation.annotation_schemas import DescriptionQuery, TagsQuery
 from app.creation.annotations import mount_patch
 from app.creation.expiry import ExpiresAt
 from app.creation.lists import Filters, mount_list
+from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import content_length
 from app.http.contents import REFUSALS as CONTENT_REFUSALS
@@ -206,14 +206,14 @@ async def _received(
 
     async def make() -> Response:
         if dedupe:
-            same = await to_thread.run_sync(duplicates.earlier, service, dataset, caller)
+            same = await threads.run_sync(duplicates.earlier, service, dataset, caller)
             if same is not None:
                 return repeated(request, same)
-        await to_thread.run_sync(create, service, dataset, request_id)
+        await threads.run_sync(create, service, dataset, request_id)
         return created(request, dataset)
 
     async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.datasets.get, tenant, earlier_id)
+        earlier = await threads.run_sync(service.datasets.get, tenant, earlier_id)
         return None if earlier is None else created(request, earlier)
 
     fingerprint = f"{request.url.query}\n{media_type}\n{dataset.sha256}".encode()
@@ -224,7 +224,7 @@ async def _received(
         return response
     finally:
         if not kept:
-            await to_thread.run_sync(service.datasets.discard, tenant, dataset_id)
+            await threads.run_sync(service.datasets.discard, tenant, dataset_id)
 
 
 async def _of_role(
@@ -320,7 +320,7 @@ async def get_dataset_content(
 ) -> Response:
     """The bytes as uploaded, whole or in part."""
     dataset = await _find(service, tenant, dataset_id)
-    return await to_thread.run_sync(
+    return await threads.run_sync(
         lambda: serve(
             service,
             service.datasets.content_key(tenant, dataset_id),
@@ -354,13 +354,13 @@ async def delete_dataset(
     if if_match is not None:
         dataset = await _find(service, tenant, dataset_id)
         require_match(if_match, body_etag(DatasetBody.of(dataset)))
-    if not await to_thread.run_sync(service.datasets.delete, tenant, dataset_id):
+    if not await threads.run_sync(service.datasets.delete, tenant, dataset_id):
         raise not_found("dataset", dataset_id)
     return Response(status_code=204)
 
 
 async def _find(service: Service, tenant: str, dataset_id: str) -> Dataset:
-    dataset = await to_thread.run_sync(service.datasets.get, tenant, dataset_id)
+    dataset = await threads.run_sync(service.datasets.get, tenant, dataset_id)
     if dataset is None:
         raise not_found("dataset", dataset_id)
     return dataset

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-from anyio import to_thread
 from fastapi import Request
 
 from app.creation.allowances import Allowance
+from app.http import threads
 from app.http.bodies import content_length
 from app.http.dependencies import Service
 from app.http.pacing import pace
@@ -94,7 +94,7 @@ async def read_anew(
     async def chunks() -> AsyncIterator[bytes]:
         pieces = service.blobs.read(service.datasets.content_key(source.tenant, source.id))
         size = 0
-        while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
+        while (piece := await threads.run_sync(next, pieces, b"")) != b"":
             size += len(piece)
             await allowance.grow(size)
             yield piece
@@ -150,7 +150,7 @@ async def store(
         if facts is None and file_format == "json" and at_once:
             facts = await _open_json(service, new, stored.length)
     except BaseException:
-        await to_thread.run_sync(service.datasets.discard, new.tenant, new.dataset_id)
+        await threads.run_sync(service.datasets.discard, new.tenant, new.dataset_id)
         raise
     return Dataset(
         id=new.dataset_id,
@@ -229,7 +229,7 @@ async def _open_json(service: Service, new: NewDataset, length: int) -> Facts:
     key = service.datasets.content_key(new.tenant, new.dataset_id)
     role = new.role if new.role and role_of(new.role).by_role else None
     if length <= PARSED_HERE_BYTES:
-        return await to_thread.run_sync(lambda: json_format.facts(service.blobs.get(key), role))
+        return await threads.run_sync(lambda: json_format.facts(service.blobs.get(key), role))
     apart = Turn("json", waits=True)
     return await in_turn(lambda: facts_apart(service.blobs.get(key), role), apart)
 
@@ -245,7 +245,7 @@ async def _bounded(
         await allowance.grow(size)
         if size - checked >= CHECK_ROOM_EVERY:
             checked = size
-            await to_thread.run_sync(require_room, service, 0)
+            await threads.run_sync(require_room, service, 0)
         if chunk:
             yield chunk
 
@@ -265,7 +265,7 @@ async def _unpacked(
     size = checked = 0
     async for chunk in chunks:
         pieces = unpacker.feed(chunk)
-        while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
+        while (piece := await threads.run_sync(next, pieces, b"")) != b"":
             size += len(piece)
             if size > limit:
                 raise Refused(
@@ -276,7 +276,7 @@ async def _unpacked(
             await allowance.grow(size)
             if size - checked >= CHECK_ROOM_EVERY:
                 checked = size
-                await to_thread.run_sync(require_room, service, 0)
+                await threads.run_sync(require_room, service, 0)
             await pace().unpack(taker.get(), len(piece))
             yield piece
     unpacker.end()

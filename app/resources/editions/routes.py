@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
 from app.creation.lists import NameFilter
+from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import (
@@ -127,10 +127,10 @@ async def create_edition(
         return edition
 
     async def make() -> Response:
-        return begun(await to_thread.run_sync(create))
+        return begun(await threads.run_sync(create))
 
     async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.editions.get, tenant, earlier_id)
+        earlier = await threads.run_sync(service.editions.get, tenant, earlier_id)
         return None if earlier is None else begun(earlier)
 
     def begun(edition: Edition) -> Response:
@@ -172,7 +172,7 @@ async def list_editions(
 
     return paging.cut(
         response,
-        await to_thread.run_sync(read),
+        await threads.run_sync(read),
         EditionBody.of,
         own=lambda edition: edition.id,
         name=lambda edition: edition.name,
@@ -231,7 +231,7 @@ async def update_edition(
         if "name" not in body.model_fields_set or body.name == edition.name:
             return _answer(request, edition)
         change = _change(edition, caller, kind="title", name=body.name)
-        renamed = await to_thread.run_sync(_changed, service, caller, edition, change)
+        renamed = await threads.run_sync(_changed, service, caller, edition, change)
         if renamed is not None:
             return _answer(request, renamed)
 
@@ -249,7 +249,7 @@ async def delete_edition(
     """Removes the edition with its history; the tree stays. Links to it show nothing."""
     edition = await _found(service, tenant, edition_id)
     require_match(if_match, _etag(edition))
-    await to_thread.run_sync(service.editions.delete, tenant, edition_id)
+    await threads.run_sync(service.editions.delete, tenant, edition_id)
 
 
 @router.post(
@@ -427,7 +427,7 @@ async def _found(service: Service, tenant: str, edition_id: str) -> Edition:
             raise not_found("edition", edition_id)
         return edition
 
-    return await to_thread.run_sync(find)
+    return await threads.run_sync(find)
 
 
 def _etag(edition: Edition) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
 from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
+from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import answer
@@ -173,7 +173,7 @@ async def get_evaluated_nodes(
     entropy, most frequent class, exemplars.
     """
     form = by_accept(accept, TABLE)
-    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+    record = await threads.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "evaluate":
         raise not_found("job of an evaluation", job_id)
     if record.status != "succeeded":

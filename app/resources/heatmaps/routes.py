@@ -6,13 +6,13 @@ import json
 from typing import Annotated, Any
 
 import numpy as np
-from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.fit_rows import fit_rows, require_fit_rows, require_n_rows
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
+from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
@@ -189,7 +189,7 @@ async def get_heatmap_axes(
 ) -> Response:
     """The nodes that are rows, and the features that are columns, with the tree over them."""
     body = HeatmapBody.of(await HEATMAPS.succeeded(service, tenant, heatmap_id))
-    await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.AXES)
+    await threads.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.AXES)
     etag = etag_of(f"{heatmap_id} axes".encode())
     waits = Turn("json", waits=False)
     return await respond(
@@ -236,7 +236,7 @@ async def get_heatmap_tile(
     if level >= shape.n_levels or ranges[0] is None or ranges[1] is None:
         raise not_found("tile", f"{level}/{row}/{column}")
     rows, columns = ranges[0], ranges[1]
-    path = await to_thread.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.HEATMAP)
+    path = await threads.run_sync(HEATMAPS.file, service, tenant, heatmap_id, results.HEATMAP)
 
     def load() -> tuple[bytes, dict[str, str]]:
         values = np.load(path, mmap_mode="r", allow_pickle=False)

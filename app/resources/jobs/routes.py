@@ -6,7 +6,6 @@ from collections.abc import AsyncIterable
 from contextlib import aclosing
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 
@@ -26,6 +25,7 @@ from app.creation.lists import Filters, mount_list
 from app.creation.named import OfTreeQuery, require_tree_id
 from app.creation.step_schemas import MethodId
 from app.creation.steps import check_shapes, expected_s, image_roles, queue_of
+from app.http import threads
 from app.http.aliased import require_unnamed
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant, checked
@@ -228,7 +228,7 @@ async def cancel_job(
     async def make() -> Response:
         if if_match is not None:
             await _require_match(service, tenant, job_id, if_match)
-        record = await to_thread.run_sync(service.ledger.cancel, tenant, job_id)
+        record = await threads.run_sync(service.ledger.cancel, tenant, job_id)
         if record is None:
             raise not_found("job", job_id)
         return answer(request, JobBody.of(record))
@@ -287,7 +287,7 @@ async def retry_job(submission: SubmissionDep, job_id: JobId) -> Response:
         return record
 
     async def make() -> Response:
-        return presented_job(submission, 202, await to_thread.run_sync(repeated), {})
+        return presented_job(submission, 202, await threads.run_sync(repeated), {})
 
     async def again(_: str) -> Response | None:
         return await make()
@@ -319,8 +319,8 @@ async def delete_job(
     an alias names its tree."""
     if if_match is not None:
         await _require_match(service, tenant, job_id, if_match)
-    await to_thread.run_sync(require_unnamed, service.aliases, tenant, job_id)
-    if not await to_thread.run_sync(service.ledger.delete, tenant, job_id):
+    await threads.run_sync(require_unnamed, service.aliases, tenant, job_id)
+    if not await threads.run_sync(service.ledger.delete, tenant, job_id):
         raise not_found("job", job_id)
     return Response(status_code=204)
 
@@ -331,7 +331,7 @@ async def _require_match(service: Service, tenant: str, job_id: str, if_match: s
 
 
 async def _find(service: Service, tenant: str, job_id: str) -> Record:
-    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+    record = await threads.run_sync(service.ledger.get, tenant, job_id)
     if record is None:
         raise not_found("job", job_id)
     return record

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from fastapi import Path as InPath
 from pydantic import BaseModel
@@ -16,6 +15,7 @@ from app.creation.creation import Draft, SubmissionDep, Work
 from app.creation.fit_rows import require_n_rows
 from app.creation.inputs import resolve
 from app.creation.named import NamedJobs
+from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
@@ -277,5 +277,5 @@ def _place(shown: EditedTree, place: int, ids: pa.Array | None) -> PlaceBody:
 async def _made(service: Service, tenant: str, map_id: str) -> tuple[TreeRecord, Path]:
     """The tree of a map that has succeeded, and the file with its positions."""
     record = await MAPS.succeeded(service, tenant, map_id)
-    path = await to_thread.run_sync(MAPS.file, service, tenant, map_id, results.POSITIONS)
+    path = await threads.run_sync(MAPS.file, service, tenant, map_id, results.POSITIONS)
     return await record_of(service, tenant, MapBody.of(record).tree or ""), path

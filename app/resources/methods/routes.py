@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
+from app.http import threads
 from app.http.dependencies import Tenant
 from app.http.etags import answer
 from app.http.paging import Page, Paging, Words, example_page, having, paging
@@ -41,7 +41,7 @@ async def list_methods(
     q: Words = None,
 ) -> Response:
     """The catalogue: inputs, parameters and outputs of each method."""
-    methods = await to_thread.run_sync(catalogue)
+    methods = await threads.run_sync(catalogue)
     page = paging.cut(
         response,
         (
@@ -70,7 +70,7 @@ async def list_methods(
 async def get_method(request: Request, method_id: str, _: Tenant) -> Response:
     """One entry of the catalogue. 404 names the nearest one."""
     try:
-        method = await to_thread.run_sync(registry.method, method_id)
+        method = await threads.run_sync(registry.method, method_id)
     except UsageError as error:
         raise Refused("not-found", error.detail) from None
     return answer(request, MethodBody.of(method))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
 from app.creation.annotations import mount_patch
+from app.http import threads
 from app.http.aliased import require_unnamed
 from app.http.bodies import StrictRoute
 from app.http.contents import REFUSALS as CONTENT_REFUSALS
@@ -44,7 +44,7 @@ async def get_model(
     request: Request, service: ServiceDep, tenant: Tenant, model_id: ModelId
 ) -> Response:
     """The fitted model: how it was fitted, and the inputs that predictions need."""
-    return answer(request, await to_thread.run_sync(body_of, service, tenant, model_id))
+    return answer(request, await threads.run_sync(body_of, service, tenant, model_id))
 
 
 @router.get(
@@ -90,11 +90,11 @@ async def get_model_content(
     if_match: IfMatch = None,
 ) -> Response:
     """The arrays as safetensors, whole or in part; the file contains no code."""
-    await to_thread.run_sync(model_file, service, tenant, model_id)
-    stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
+    await threads.run_sync(model_file, service, tenant, model_id)
+    stored = await threads.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
     if stored is None:
         raise not_found("model", model_id)
-    return await to_thread.run_sync(
+    return await threads.run_sync(
         lambda: serve(
             service,
             stored.key,
@@ -132,10 +132,10 @@ async def delete_model(
     """Removes the fitted arrays. The tree stays but can no longer place new rows. 409 while an
     alias names the tree."""
     if if_match is not None:
-        body = await to_thread.run_sync(body_of, service, tenant, model_id)
+        body = await threads.run_sync(body_of, service, tenant, model_id)
         require_match(if_match, body_etag(body))
-    await to_thread.run_sync(require_unnamed, service.aliases, tenant, model_id)
-    if not await to_thread.run_sync(service.trees.delete_model, tenant, model_id):
+    await threads.run_sync(require_unnamed, service.aliases, tenant, model_id)
+    if not await threads.run_sync(service.trees.delete_model, tenant, model_id):
         raise not_found("model", model_id)
     return Response(status_code=204)
 

@@ -9,13 +9,13 @@ from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from anyio import to_thread
 from fastapi import APIRouter, Header, Request, Response
 
 from app.creation.creation import OF_TREE, Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
 from app.creation.named import Named
 from app.creation.steps import image_roles
+from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant, TreeId
 from app.http.forms import Chunks, Form, by_accept, respond, warning
@@ -199,7 +199,7 @@ async def predict_with_model(
     accept: Accept = None,
 ) -> Work:
     """As predictions with the model's tree."""
-    await to_thread.run_sync(model_file, submission.service, submission.tenant, model_id)
+    await threads.run_sync(model_file, submission.service, submission.tenant, model_id)
     return await predict(submission, sibling(model_id, "tr"), body, accept)
 
 
@@ -218,7 +218,7 @@ async def get_predictions(
 ) -> Response:
     """The predictions of a job, once it has succeeded."""
     form = by_accept(accept, FORMS)
-    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+    record = await threads.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "predict":
         raise not_found("job of predictions", job_id)
     if record.status != "succeeded":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.creation.allowances import room_of
 from app.creation.creation import LOCATION
 from app.creation.lists import NameFilter
 from app.creation.named import Named
+from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, Service, ServiceDep, ShareId, Tenant, TreeId
@@ -104,7 +104,7 @@ async def create_share(
             raise not_found("tree", tree_id)
         return share, token
 
-    share, token = await to_thread.run_sync(create)
+    share, token = await threads.run_sync(create)
     headers = {
         "Location": address(request, f"/v1/shares/{share.id}"),
         "Cache-Control": "private, no-store",
@@ -130,7 +130,7 @@ async def list_shares(
 ) -> Page[ShareBody]:
     """Without their tokens; those that have ended for 30 days more."""
     await record_of(service, tenant, tree_id)
-    shares = await to_thread.run_sync(service.shares.of_tree, tenant, tree_id)
+    shares = await threads.run_sync(service.shares.of_tree, tenant, tree_id)
     return paging.cut(
         response,
         (
@@ -171,7 +171,7 @@ async def get_share(
 )
 async def delete_share(service: ServiceDep, tenant: Tenant, share_id: ShareId) -> None:
     """The link opens nothing any more: at once in this process, within two seconds in others."""
-    await to_thread.run_sync(service.shares.revoke, await _found(service, tenant, share_id))
+    await threads.run_sync(service.shares.revoke, await _found(service, tenant, share_id))
     service.links.forget(share_id)
 
 
@@ -194,7 +194,7 @@ async def get_shared(caller: Caller) -> SharedBody:
 
 
 async def _found(service: Service, tenant: str, share_id: str) -> Share:
-    share = await to_thread.run_sync(service.shares.get, share_id)
+    share = await threads.run_sync(service.shares.get, share_id)
     if share is None or share.tenant != tenant:
         raise not_found("share", share_id)
     return share

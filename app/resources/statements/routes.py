@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 import numpy as np
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.allowances import Allowance
+from app.http import threads
 from app.http.bodies import RowsRoute
 from app.http.dependencies import (
     Caller,
@@ -124,7 +124,7 @@ async def label_tree(
         return created(request, dataset)
 
     async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.datasets.get, tenant, earlier_id)
+        earlier = await threads.run_sync(service.datasets.get, tenant, earlier_id)
         return None if earlier is None else created(request, earlier)
 
     return await once.answer(dataset_id, await request.body(), make, again)
@@ -151,7 +151,7 @@ async def get_dataset_statements(
 ) -> StatementsPage:
     """The statements in their order, and the tree that they are about. 404 for a dataset that was
     not made from statements."""
-    content = await to_thread.run_sync(service.datasets.statements, tenant, dataset_id)
+    content = await threads.run_sync(service.datasets.statements, tenant, dataset_id)
     if content is None:
         raise not_found("dataset made from statements", dataset_id)
     kept = StatementsBody.model_validate_json(content)
@@ -178,7 +178,7 @@ async def _create(
 ) -> Dataset:
     """The labels as a dataset, with their statements beside them. On failure nothing remains."""
     tenant, datasets = record.tenant, service.datasets
-    content, file_format = await to_thread.run_sync(_content, known)
+    content, file_format = await threads.run_sync(_content, known)
 
     async def chunks() -> AsyncIterator[bytes]:
         yield content
@@ -207,11 +207,11 @@ async def _create(
     async with Allowance(service, caller, datasets=1, stated=len(content)):
         try:
             await datasets.receive(tenant, dataset_id, chunks())
-            await to_thread.run_sync(datasets.keep_statements, tenant, dataset_id, kept)
+            await threads.run_sync(datasets.keep_statements, tenant, dataset_id, kept)
         except BaseException:
-            await to_thread.run_sync(datasets.discard, tenant, dataset_id)
+            await threads.run_sync(datasets.discard, tenant, dataset_id)
             raise
-        await to_thread.run_sync(datasets.create, dataset)
+        await threads.run_sync(datasets.create, dataset)
     return dataset
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.creation.annotations import mount_patch
 from app.creation.lists import Filters, mount_list
+from app.http import threads
 from app.http.aliased import require_unnamed
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
@@ -120,10 +120,10 @@ async def delete_tree(
     if if_match is not None:
         record = await record_of(service, tenant, tree_id)
         require_match(if_match, *(form_etag(record, each) for each in FORMS))
-    await to_thread.run_sync(require_unnamed, service.aliases, tenant, tree_id)
-    if not await to_thread.run_sync(service.trees.delete, tenant, tree_id):
+    await threads.run_sync(require_unnamed, service.aliases, tenant, tree_id)
+    if not await threads.run_sync(service.trees.delete, tenant, tree_id):
         raise not_found("tree", tree_id)
-    await to_thread.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))
+    await threads.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))
 
 
 def _require_alone(query: FormQuery) -> None:

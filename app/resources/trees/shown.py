@@ -7,9 +7,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from anyio import to_thread
-
 from app.creation.named import Named
+from app.http import threads
 from app.http.dependencies import Service, is_id
 from app.http.etags import etag_of
 from app.http.pointers import QUERY
@@ -83,7 +82,7 @@ async def shown_etag(
     etag : that of the same without them. Raises Refused as `edition_of`.
     """
     if edition is not None:
-        found = await to_thread.run_sync(edition_of, service, tenant, tree_id, edition)
+        found = await threads.run_sync(edition_of, service, tenant, tree_id, edition)
         edition = f"{found.id} {found.revision}"
     return (
         etag if (names, edition) == (None, None) else etag_of(f"{etag} {names} {edition}".encode())

@@ -265,11 +265,11 @@ def _p_values(
 
 def _modularities(points: Float, ks: list[int], params: LayersParams, threads: int) -> list[float]:
     """Newman's modularity, in the graph of the rows, of the cut into each number of clusters."""
-    from models.tree.cut import nested_cuts
+    from models.tree.cut import nodes_of_cuts
 
     tree, (weights, graph) = _merged(points, params, threads, silent)
     most = min(max(ks), tree.n_leaves)
-    cuts = nested_cuts(tree, most).nodes
+    cuts = nodes_of_cuts(tree, most)
     degree = np.asarray(weights.sum(axis=1)).ravel()
     total = degree.sum()
     edges = weights.tocoo()

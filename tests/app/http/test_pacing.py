@@ -28,10 +28,10 @@ from app.http.pacing import (
     Pace,
     metered,
 )
-from app.http.presence import NEAR_S, SHORT_S, Presence
+from app.http.presence import NEAR_S, SHORT_S, Presence, presence
 from app.http.problems import MOST_ERRORS, Refused
 from app.http.streaming import Turn, in_turn
-from app.http.turns import Taker
+from app.http.turns import Taker, taker
 from tests.app.conftest import Api, Start, problem_of
 
 A, A_KEY, B = Taker("a"), Taker("a", "key_1"), Taker("b")
@@ -209,6 +209,23 @@ def test_who_is_there_is_what_the_definition_says() -> None:
         for each in ("ada", "bea", "cy"):
             there = any(now - at < NEAR_S for name, at in sent.items() if name != each)
             assert own._held(Taker(each)) == there
+
+
+def test_a_tenant_is_there_while_its_work_is_done_however_long() -> None:
+    """Else others had no pace once a picture took longer than `NEAR_S`, and made it take longer."""
+    seen: list[bool] = []
+
+    async def work() -> None:
+        taker.set(B)
+
+        own = presence()
+        await in_turn(
+            lambda: seen.extend((own.others("a"), own.others("b"))), Turn("draw", waits=True)
+        )
+        seen.append(own.others("a"))
+
+    run(work())
+    assert seen == [True, False, False]
 
 
 def test_what_a_request_takes_of_the_interpreter_counts_as_several() -> None:
@@ -436,3 +453,23 @@ def test_a_counted_request_ends_as_it_would_otherwise() -> None:
         assert [ref() for ref in alive] == [None]
     finally:
         gc.enable()
+
+
+def test_what_a_route_does_in_a_thread_counts_for_its_pace(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether or not it waits for a turn: the list of an upload's 10,000 parts did not."""
+    spent: list[float] = []
+    upload = api.client.post("/v1/uploads").json()["id"]
+    own = api.service.parts.list
+
+    def slow(*given: Any) -> Any:
+        until = time.thread_time() + 0.05
+        while time.thread_time() < until:
+            pass
+        return own(*given)
+
+    monkeypatch.setattr(api.service.parts, "list", slow)
+    monkeypatch.setattr(Pace, "spend", lambda self, who, seconds: spent.append(seconds))
+    assert api.client.get(f"/v1/uploads/{upload}").status_code == 200
+    assert sum(spent) >= 0.05

@@ -115,7 +115,7 @@ def test_idle_uploads_are_removed(blobs: Blobs, usage: Usage) -> None:
     for started in (begun, idle, foreign):
         parts.create(started)
     assert parts.add(begun, received(parts, begun, 1, b"x"))
-    assert parts.forget("ada", datetime.now(UTC) - timedelta(hours=1)) == 0
+    assert parts.forget("ada", datetime.now(UTC) - timedelta(hours=1)) == 2
     between = datetime.now(UTC) + timedelta(milliseconds=5)
     while datetime.now(UTC) < between + timedelta(milliseconds=5):
         pass

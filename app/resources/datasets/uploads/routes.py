@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from app.creation.allowances import Allowance
 from app.creation.annotation_schemas import DescriptionQuery, TagsQuery
 from app.creation.expiry import ExpiresAt
+from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import PartsRoute, content_length, too_large
 from app.http.dependencies import (
@@ -50,7 +50,7 @@ from app.resources.datasets.uploads.schemas import (
     UploadBody,
 )
 from workers.artifacts.datasets import Dataset
-from workers.artifacts.uploads import MOST_PARTS, Part, Upload
+from workers.artifacts.uploads import MOST_OPEN, MOST_PARTS, Part, Upload
 from workers.errors import Missing
 from workers.formats.column_roles import UNCHOSEN
 from workers.model import new_id, now
@@ -133,12 +133,17 @@ async def create_upload(
 
     async def make() -> Response:
         before = datetime.now(UTC) - timedelta(seconds=service.settings.upload_keep_s)
-        await to_thread.run_sync(service.parts.forget, tenant, before)
-        await to_thread.run_sync(service.parts.create, upload)
+        if await threads.run_sync(service.parts.forget, tenant, before) >= MOST_OPEN:
+            raise Refused(
+                "conflict",
+                f"Your tenant has {MOST_OPEN} uploads that are not complete, and may have no more: "
+                "complete some, or delete them.",
+            )
+        await threads.run_sync(service.parts.create, upload)
         return begun(upload)
 
     async def again(earlier_id: str) -> Response | None:
-        earlier = await to_thread.run_sync(service.parts.get, tenant, earlier_id)
+        earlier = await threads.run_sync(service.parts.get, tenant, earlier_id)
         return None if earlier is None else begun(earlier)
 
     def begun(upload: Upload) -> Response:
@@ -162,7 +167,7 @@ async def get_upload(
     request: Request, service: ServiceDep, tenant: Tenant, upload_id: UploadId
 ) -> Response:
     """The parts that need not be sent again after an interruption; once complete, the dataset."""
-    return answer(request, await to_thread.run_sync(_shown, service, tenant, upload_id))
+    return answer(request, await threads.run_sync(_shown, service, tenant, upload_id))
 
 
 @router.put(
@@ -235,10 +240,10 @@ async def put_part(
     """
     stated = _stated_digest(sha256, content_digest)
     upload = await _find(service, caller.tenant, upload_id)
-    if await to_thread.run_sync(service.parts.completed, upload) is not None:
+    if await threads.run_sync(service.parts.completed, upload) is not None:
         raise Refused("conflict", "The upload is complete; begin another one.")
     if if_match is not None:
-        parts = await to_thread.run_sync(service.parts.list, upload)
+        parts = await threads.run_sync(service.parts.list, upload)
         earlier = [f'"{part.sha256}"' for part in parts if part.number == number]
         require_match(if_match, *earlier)
     length = content_length(request)
@@ -254,9 +259,9 @@ async def put_part(
             )
             refused = Refused("digest-mismatch", detail)
         if refused is not None:
-            await to_thread.run_sync(service.parts.drop, upload, part)
+            await threads.run_sync(service.parts.drop, upload, part)
             raise refused
-        if not await to_thread.run_sync(service.parts.add, upload, part):
+        if not await threads.run_sync(service.parts.add, upload, part):
             raise not_found("upload", upload_id)
     return Response(status_code=204, headers={"ETag": f'"{part.sha256}"'})
 
@@ -306,9 +311,9 @@ async def complete_upload(
     """
     upload = await _find(service, caller.tenant, upload_id)
     if if_match is not None:
-        shown = await to_thread.run_sync(_shown, service, caller.tenant, upload_id)
+        shown = await threads.run_sync(_shown, service, caller.tenant, upload_id)
         require_match(if_match, body_etag(shown))
-    dataset = await to_thread.run_sync(_earlier_dataset, service, upload)
+    dataset = await threads.run_sync(_earlier_dataset, service, upload)
     # Its bytes were admitted with the parts. A dataset that is recorded was admitted before.
     admitted = dataset is not None
     deduped = False
@@ -320,8 +325,8 @@ async def complete_upload(
                 service, caller, upload, body or CompleteBody(), dedupe, allowance
             )
         if not deduped:
-            await to_thread.run_sync(_ensure, service, dataset, request_id)
-        await to_thread.run_sync(service.parts.clear, upload)
+            await threads.run_sync(_ensure, service, dataset, request_id)
+        await threads.run_sync(service.parts.clear, upload)
     return repeated(request, dataset) if deduped else created(request, dataset)
 
 
@@ -341,9 +346,9 @@ async def delete_upload(
     service: ServiceDep, tenant: Tenant, upload_id: UploadId, if_match: IfMatch = None
 ) -> Response:
     """A dataset that was made from it stays."""
-    upload = await to_thread.run_sync(_shown, service, tenant, upload_id)
+    upload = await threads.run_sync(_shown, service, tenant, upload_id)
     require_match(if_match, body_etag(upload))
-    await to_thread.run_sync(service.parts.delete, tenant, upload_id)
+    await threads.run_sync(service.parts.delete, tenant, upload_id)
     return Response(status_code=204)
 
 
@@ -357,7 +362,7 @@ def _shown(service: Service, tenant: str, upload_id: str) -> UploadBody:
 
 
 async def _find(service: Service, tenant: str, upload_id: str) -> Upload:
-    upload = await to_thread.run_sync(service.parts.get, tenant, upload_id)
+    upload = await threads.run_sync(service.parts.get, tenant, upload_id)
     if upload is None:
         raise not_found("upload", upload_id)
     return upload
@@ -375,7 +380,7 @@ async def _joined(
 
     dedupe : whether a dataset that the tenant has already will do. Returns also whether it does.
     """
-    parts = await to_thread.run_sync(service.parts.list, upload)
+    parts = await threads.run_sync(service.parts.list, upload)
     _require_whole(parts, body.parts)
     size = sum(part.bytes for part in parts)
     if size > service.settings.max_dataset_bytes:
@@ -405,22 +410,22 @@ async def _joined(
             service.settings.max_dataset_bytes,
         )
     except Missing:
-        first = await to_thread.run_sync(service.parts.completed, upload)
+        first = await threads.run_sync(service.parts.completed, upload)
         if first is None:
             detail = "A part was sent again meanwhile; complete the upload once more."
             raise Refused("conflict", detail) from None
         return first, False
     if body.sha256 is not None and dataset.sha256 != body.sha256.lower():
-        await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
+        await threads.run_sync(service.datasets.discard, upload.tenant, dataset.id)
         stated = body.sha256.lower()
         detail = f"The sha256 of the whole is {dataset.sha256}; stated was {stated}."
         raise Refused("digest-mismatch", detail)
     same = None
     if dedupe:
-        same = await to_thread.run_sync(duplicates.earlier, service, dataset, caller)
-    first = await to_thread.run_sync(service.parts.complete, upload, same or dataset)
+        same = await threads.run_sync(duplicates.earlier, service, dataset, caller)
+    first = await threads.run_sync(service.parts.complete, upload, same or dataset)
     if first.id != dataset.id:
-        await to_thread.run_sync(service.datasets.discard, upload.tenant, dataset.id)
+        await threads.run_sync(service.datasets.discard, upload.tenant, dataset.id)
     return first, same is not None and first.id == same.id
 
 
@@ -494,5 +499,5 @@ def _refuse_numbers(numbers: Sequence[int], why: str) -> None:
 
 async def _from_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
     """The pieces, each read in a thread."""
-    while (piece := await to_thread.run_sync(next, pieces, b"")) != b"":
+    while (piece := await threads.run_sync(next, pieces, b"")) != b"":
         yield piece

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Response
 
 from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
 from app.creation.inputs import resolve
+from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, ModelId, Service, ServiceDep, Tenant, is_id
 from app.http.json_parts import json_object
@@ -95,7 +95,7 @@ async def evaluate_model(
 )
 async def get_evaluation_tables(service: ServiceDep, tenant: Tenant, job_id: JobId) -> Response:
     """The tables of the evaluation of a model, once that has succeeded."""
-    record = await to_thread.run_sync(service.ledger.get, tenant, job_id)
+    record = await threads.run_sync(service.ledger.get, tenant, job_id)
     if record is None or record.kind != "evaluate":
         raise not_found("job of an evaluation", job_id)
     if record.status != "succeeded":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.http import threads
 from app.http.dependencies import Caller, ServiceDep
 from app.http.problems import Refused, responses
 from app.http.queries import ONLY_KNOWN
@@ -51,6 +51,6 @@ async def get_webhook_secret(response: Response, service: ServiceDep, caller: Ca
             "forbidden",
             "This key may only read, and the secret signs; use a key with the role `write`.",
         )
-    keys = await to_thread.run_sync(service.ledger.webhooks.keys.of, caller.tenant)
+    keys = await threads.run_sync(service.ledger.webhooks.keys.of, caller.tenant)
     response.headers["Cache-Control"] = "no-store"
     return SecretBody(secret=encoded(keys[0]), former=encoded(keys[1]) if keys[1:] else None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
+from app.http import threads
 from app.http.dependencies import ModelId, ServiceDep, Tenant
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
@@ -68,8 +68,8 @@ async def get_paths(
     A picture shows the weights as bands, and below them the turns from period to period, for at
     most 12 clusters; the others are one grey band. 404 for models without periods.
     """
-    stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
-    path = await to_thread.run_sync(service.trees.file, tenant, model_id, results.MODEL)
+    stored = await threads.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
+    path = await threads.run_sync(service.trees.file, tenant, model_id, results.MODEL)
     if stored is None or path is None:
         raise not_found("model", model_id)
     tree_id = sibling(model_id, "tr")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
+from app.http import threads
 from app.http.dependencies import ModelId, ServiceDep, Tenant
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
@@ -60,8 +60,8 @@ async def get_stretched_features(
     (`stretch`) and by the feature's standard deviation (`reach`). Features are those after
     `preprocess`. A picture shows them as bars. 404 for models without a transformation.
     """
-    stored = await to_thread.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
-    path = await to_thread.run_sync(service.trees.file, tenant, model_id, results.MODEL)
+    stored = await threads.run_sync(service.trees.stored, tenant, model_id, results.MODEL)
+    path = await threads.run_sync(service.trees.file, tenant, model_id, results.MODEL)
     if stored is None or path is None:
         raise not_found("model", model_id)
 

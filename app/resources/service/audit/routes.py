@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import AwareDatetime
 
+from app.http import threads
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.forms import Form, by_accept
 from app.http.keyring import Access
@@ -106,7 +106,7 @@ async def list_audit(
     if by_accept(request.headers.get("accept"), _FORMS) is _LINES:
         return await export_audit(service, wanted)
     after = _after(paging.position)
-    read = await to_thread.run_sync(lambda: _page(service, wanted, paging.limit, after))
+    read = await threads.run_sync(lambda: _page(service, wanted, paging.limit, after))
     page, following = read
     response.headers["Cache-Control"] = "no-store"
     return paging.page(response, page, None if following is None else _cursor(following))
@@ -115,7 +115,7 @@ async def list_audit(
 @router.get("/v1/audit.jsonl", include_in_schema=False, response_class=Response)
 async def export_audit(service: ServiceDep, wanted: Wanted) -> Response:
     """All that the list has, in its order, as JSON lines."""
-    await to_thread.run_sync(_shipped, service)
+    await threads.run_sync(_shipped, service)
 
     def lines() -> Iterator[bytes]:
         for _, event in audit.found(service.blobs, wanted):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from anyio import to_thread
 from anyio.lowlevel import RunVar
 from fastapi import APIRouter, Query, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from redis.exceptions import RedisError
 
+from app.http import threads
 from app.http.dependencies import Service, ServiceDep
 from app.http.problems import Refused, responses
 from app.resources.service.health.schemas import Health
@@ -27,7 +27,18 @@ _LEAST_ROOM = 1 << 20
 _GLANCE_S = 1.0
 """How long to wait for a comparison of Redis with the store that may be over soon."""
 
-_Check = asyncio.Task[tuple[list[str], list[str], int]]
+
+class State(NamedTuple):
+    """away, full : the parts that cannot be reached, and those that can be read and not written.
+    n_workers : how many are alive. warnings : what the settings of Redis may lose."""
+
+    away: list[str]
+    full: list[str]
+    n_workers: int
+    warnings: tuple[str, ...]
+
+
+_Check = asyncio.Task[State]
 _checks_of_loop: RunVar[dict[str, _Check]] = RunVar("checks of readiness")
 
 router = APIRouter(tags=["health"])
@@ -78,13 +89,14 @@ async def get_readyz(
     all else is served). 507 names what has no room left: what is stored
     can still be read. `instance` says which service answers, also beside a problem.
     """
-    away, full, n_workers = await _checked(service)
+    away, full, n_workers, risky = await _checked(service)
+    away = list(away)
     if workers and n_workers == 0 and "redis" not in full:
         # Where Redis is full, workers cannot report that they are alive.
         away.append("workers")
     if away:
         why = f"{', '.join(away)} cannot be reached"
-        if away == ["workers"] and await to_thread.run_sync(_compiling, service):
+        if away == ["workers"] and await threads.run_sync(_compiling, service):
             why = COMPILING
         raise Refused(
             "unavailable",
@@ -101,8 +113,8 @@ async def get_readyz(
             full=full,
             instance=service.settings.instance_id,
         )
-    warnings = list(await to_thread.run_sync(_warnings, service))
-    course = await to_thread.run_sync(_course, service, _GLANCE_S if workers else 0.0)
+    warnings = list(risky)
+    course = await threads.run_sync(_course, service, _GLANCE_S if workers else 0.0)
     if course is not None and workers:
         raise Refused(
             "unavailable",
@@ -143,11 +155,11 @@ async def get_metrics(request: Request) -> Response:
     """Requests, jobs, queues, workers, tenants and the store. Where there are keys, it needs
     `Authorization: Bearer <UMBEL_METRICS_TOKEN>`, or a key of the role `admin`.
     """
-    text = await to_thread.run_sync(request.app.state.metrics.text)
+    text = await threads.run_sync(request.app.state.metrics.text)
     return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-async def _checked(service: Service) -> tuple[list[str], list[str], int]:
+async def _checked(service: Service) -> State:
     """As `_state`; requests that come while a check is under way share the next one, so that any
     number of them writes to the store no more than once at a time."""
     checks = _checks()
@@ -158,13 +170,11 @@ async def _checked(service: Service) -> tuple[list[str], list[str], int]:
     return await asyncio.shield(following)
 
 
-async def _check(
-    service: Service, checks: dict[str, _Check], running: _Check | None
-) -> tuple[list[str], list[str], int]:
+async def _check(service: Service, checks: dict[str, _Check], running: _Check | None) -> State:
     if running is not None:
         await asyncio.wait([running])
     checks["running"] = checks.pop("following")
-    return await to_thread.run_sync(_state, service)
+    return await threads.run_sync(_state, service)
 
 
 def _checks() -> dict[str, _Check]:
@@ -192,9 +202,7 @@ def _course(service: Service, wait_s: float) -> str | None:
         return COMPARING
 
 
-def _state(service: Service) -> tuple[list[str], list[str], int]:
-    """The parts that cannot be reached, those that can be read and not written, and how many
-    workers are alive."""
+def _state(service: Service) -> State:
     parts: dict[str, Callable[[], object]] = {
         "redis": partial(_write_to_redis, service),
         "store": partial(_write_to_store, service),
@@ -202,7 +210,8 @@ def _state(service: Service) -> tuple[list[str], list[str], int]:
     states = {name: _state_of(write) for name, write in parts.items()}
     away = [name for name, state in states.items() if state == "away"]
     full = [name for name, state in states.items() if state == "full"]
-    return away, full, _n_workers(service) if states["redis"] == "ok" else 0
+    n_workers = _n_workers(service) if states["redis"] == "ok" else 0
+    return State(away, full, n_workers, _warnings(service))
 
 
 def _state_of(write: Callable[[], object]) -> Literal["ok", "full", "away"]:

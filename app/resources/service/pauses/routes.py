@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Response
 
 from app.creation.job_schemas import PauseBody
+from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Operator, Service, ServiceDep
 from app.http.paging import ByName, Page, example_page
@@ -63,7 +63,7 @@ async def list_pauses(
 
     return paging.cut(
         response,
-        await to_thread.run_sync(read),
+        await threads.run_sync(read),
         lambda pause: PauseBody.model_validate(pause.model_dump()),
         own=lambda pause: f"{pause.scope}/{pause.name}",
         when=lambda pause: pause.since,
@@ -97,7 +97,7 @@ async def pause(
         service.ledger.pauses.put(made)
         return made
 
-    return PauseBody.model_validate((await to_thread.run_sync(put)).model_dump())
+    return PauseBody.model_validate((await threads.run_sync(put)).model_dump())
 
 
 @router.delete(
@@ -114,7 +114,7 @@ async def resume(
     service: ServiceDep, caller: Operator, scope: ScopePath, name: NamePath
 ) -> Response:
     """What waited is taken in its turn."""
-    if not await to_thread.run_sync(service.ledger.pauses.remove, scope, name):
+    if not await threads.run_sync(service.ledger.pauses.remove, scope, name):
         raise not_found("pause", f"{scope}/{name}")
     return Response(status_code=204)
 

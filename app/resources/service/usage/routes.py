@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from anyio import to_thread
 from fastapi import APIRouter, Response
 
 from app.creation.allowances import limits_of_tenant
+from app.http import threads
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.keyring import Access
 from app.http.problems import responses
@@ -40,7 +40,7 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
     nodes phrased by a language model.
     """
     states = await _bucket_states(service, caller)
-    tenant = await to_thread.run_sync(
+    tenant = await threads.run_sync(
         lambda: _use(
             service,
             caller.tenant,
@@ -52,7 +52,7 @@ async def get_usage(response: Response, service: ServiceDep, caller: Caller) -> 
     key = caller.key
     of_key = None
     if key is not None:
-        of_key = await to_thread.run_sync(
+        of_key = await threads.run_sync(
             lambda: _use(service, caller.tenant, key.id, key.limits, states.get("key"))
         )
     response.headers["Cache-Control"] = "no-store"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from importlib.metadata import version
 
-from anyio import to_thread
 from fastapi import APIRouter
 
 from app.creation.waiting import beside_methods, waiting_values
+from app.http import threads
 from app.http.dependencies import ServiceDep
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
@@ -28,7 +28,7 @@ router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
 async def get_version(service: ServiceDep) -> Version:
     """The version of the contract, of the service, and of Python under it; which maps and forms it
     does not have for lack of a package; and the methods of plug-ins."""
-    plugged = await to_thread.run_sync(plugins)
+    plugged = await threads.run_sync(plugins)
     return Version(
         api=VERSION,
         service=version("umbel"),

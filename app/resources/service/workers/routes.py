@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.http import threads
 from app.http.dependencies import Operator, Service, ServiceDep
 from app.http.paging import Page, Paging, example_page, paging
 from app.http.problems import responses
@@ -61,7 +61,7 @@ async def list_workers(
     """The workers that have reported within 15 s, by id. A worker drains while it is paused
     (`PUT /v1/pauses/worker/{name}`); once it is `drained` it can be stopped and nothing is lost.
     """
-    workers = await to_thread.run_sync(_workers, service)
+    workers = await threads.run_sync(_workers, service)
     return paging.cut(
         response,
         (worker for worker in workers if status in (None, worker.status)),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Annotated, Any
 
-from anyio import to_thread
 from fastapi import APIRouter, Query, Response
 
 from app.creation.annotation_schemas import DescriptionQuery, TagsQuery
@@ -18,6 +17,7 @@ from app.creation.fields import (
     RetryOnQuery,
     WebhookQuery,
 )
+from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import read_mapped
 from app.http.etags import answer
@@ -120,7 +120,7 @@ async def import_tree(
     content = await read_mapped(
         request, settings.max_tree_bytes, "An uploaded tree", settings.scratch_dir
     )
-    digest = await to_thread.run_sync(lambda: sha256(content).hexdigest())
+    digest = await threads.run_sync(lambda: sha256(content).hexdigest())
 
     def draft() -> Draft:
         return Draft(ImportOptions(format=FORMATS[media]), inline={"content": content})

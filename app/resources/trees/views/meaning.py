@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter
 
+from app.http import threads
 from app.http.dependencies import Service
 from app.http.problems import Refused, refused_at
 from app.resources.trees.item_columns import files_of
@@ -127,6 +128,6 @@ async def nearest(
         return near, found.sent
 
     try:
-        return await to_thread.run_sync(scored, limiter=_AT_ONCE)
+        return await threads.run_sync(scored, limiter=_AT_ONCE)
     except NotYet as error:
         raise Refused("unavailable", str(error), headers={"Retry-After": str(_AGAIN_S)}) from None

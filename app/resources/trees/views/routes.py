@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.http import json_parts as parts
+from app.http import threads
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.paging import LINK_HEADER, next_link
 from app.http.picture_queries import EditionOf, NamesOf
@@ -326,7 +326,7 @@ async def get_levels(
     than 95 % of the points. In an edition whose nodes lie otherwise, gaps alone are looked at.
     """
     record = await record_of(service, tenant, tree_id)
-    job = await to_thread.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))
+    job = await threads.run_sync(service.ledger.get, tenant, sibling(tree_id, "job"))
     curves = {} if job is None or job.result is None else job.result.get("curves", {})
 
     def suggested() -> bytes:

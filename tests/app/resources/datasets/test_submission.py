@@ -302,3 +302,15 @@ def test_a_lost_connection(live: Live) -> None:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         assert client.get(path).json()["parts"] == []
+
+
+def test_a_tenant_has_so_many_uploads_open(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is an object in the store, of which no quota counts anything."""
+    monkeypatch.setattr("app.resources.datasets.uploads.routes.MOST_OPEN", 2)
+    first, _ = begun(api, media_type="text/csv"), begun(api)
+    problem = problem_of(api.client.post("/v1/uploads"), 409, "conflict")
+    assert "2 uploads that are not complete" in problem["detail"]
+    assert put(api, first, 0, b"1,2\n").status_code == 204
+    assert api.client.post(f"{first}/complete").status_code == 201
+    api.client.delete(begun(api))
+    begun(api)

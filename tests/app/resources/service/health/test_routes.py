@@ -11,6 +11,7 @@ import pytest
 
 from app.http.dependencies import Service
 from app.resources.service.health import routes
+from app.resources.service.health.routes import State
 from models.running import packages
 from tests.app.conftest import Api, Start, new_job, problem_of
 from tests.workers.waiting_kit import until
@@ -122,12 +123,12 @@ def test_requests_at_one_time_share_a_check(api: Api, monkeypatch: pytest.Monkey
     """However many there are, they write to the store no more than once at a time."""
     begun, release, n_checks = threading.Event(), threading.Event(), 0
 
-    def counted(_: Service) -> tuple[list[str], list[str], int]:
+    def counted(_: Service) -> State:
         nonlocal n_checks
         n_checks += 1
         begun.set()
         assert release.wait(30.0)
-        return ["store"], [], n_checks
+        return State(["store"], [], n_checks, ())
 
     monkeypatch.setattr(routes, "_state", counted)
 
@@ -140,11 +141,24 @@ def test_requests_at_one_time_share_a_check(api: Api, monkeypatch: pytest.Monkey
         # One whose client leaves takes the check from nobody.
         later[0].cancel()
         release.set()
-        assert await first == (["store"], [], 1)
+        assert await first == State(["store"], [], 1, ())
         # What came meanwhile is not answered by what was seen before.
-        assert await asyncio.gather(*later[1:]) == [(["store"], [], 2)] * 8
+        assert await asyncio.gather(*later[1:]) == [State(["store"], [], 2, ())] * 8
 
     asyncio.run(work())
+
+
+def test_requests_that_share_a_check_change_nothing_of_it(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = State([], [], 0, ())
+
+    async def checked(_: Service) -> State:
+        return state
+
+    monkeypatch.setattr(routes, "_checked", checked)
+    for _ in range(2):
+        assert problem_of(api.client.get("/readyz"), 503, "unavailable")["away"] == ["workers"]
 
 
 def test_readiness_names_the_part_without_room(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
