@@ -399,20 +399,25 @@ def _facts(
 def _member(
     member: str | None, columns: Sequence[Column], role: str, *, sheets: bool = False
 ) -> str | None:
-    """The column that is the value of a role which takes one. sheets : whether `member` is a
-    sheet."""
+    """The column that is the value of a role which takes one. sheets : whether it is a sheet."""
     if (member is not None and not sheets) or not role_of(role).column or not columns:
         return member
     kind = COLUMN_OF.get(role)
     name = None if kind is None else column_roles.of_role(columns, kind)
     own = columns[0].name if len(columns) == 1 else name
-    return own if member is None or own is None else f"{member}!{own}"
+    return own if member is None or own is None else _within(member, own)
+
+
+def _within(member: str, column: str) -> str:
+    """A column of what `member` chooses, which may be this column itself."""
+    return member if member == column or member.endswith(f"!{column}") else f"{member}!{column}"
 
 
 def _no_features(columns: Sequence[Column], role: str, notes: Sequence[str]) -> UsageError:
     has = listed([f"{column.name} ({column.type})" for column in columns], 20)
     first = f"Input {role!r} must be a matrix of numbers; no column of the table is a feature."
-    return UsageError(" ".join((first, f"It has {has}.", *notes)), code="wrong-input", role=role)
+    parts = (first, f"It has {has}.", *column_roles.numbers_as_texts(columns), *notes)
+    return UsageError(" ".join(parts), code="wrong-input", role=role)
 
 
 def texts(
@@ -420,7 +425,7 @@ def texts(
 ) -> list[str]:
     """A column of a table as texts, numbers as they are written. Raises the errors of `load`."""
     if format in _SHEETS and member is not None:
-        column = f"{member}!{column}"
+        column = _within(member, column)
     if format == "csv":
         return csv.texts(path, column, bounds)
     found = load(format, path, column, "names", bounds)

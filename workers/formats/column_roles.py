@@ -34,6 +34,7 @@ from pydantic import BaseModel, ConfigDict
 
 from models.errors import UsageError, listed, shown
 from workers.formats.csv_dialect import AS_FOUND, Written
+from workers.formats.tables import is_number
 
 Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
 ColumnRole: TypeAlias = Literal["feature", "id", "label", "text", "weight"]
@@ -70,6 +71,7 @@ _LABEL = re.compile(
     r"|y_true|diagnosis|clusters?|(seurat|leiden|louvain)([ _.]clusters?)?|cell[ _.]?type|topic)",
     re.IGNORECASE,
 )
+_BRACKETS = re.compile(r"\s*[\[({]\s*[-+]?\.?\d", re.ASCII)
 _RANKS = frozenset(
     {"domain", "superkingdom", "kingdom", "phylum", "division", "class", "order", "family"}
     | {"subfamily", "tribe", "genus", "species", "subspecies"}
@@ -265,6 +267,7 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
                 f"{shown(each.padded)}, as ids and codes do, and is among the features; if it is "
                 "none, choose ids with ?id_column=, or the features with ?columns=."
             )
+    yield from numbers_as_texts(columns)
     heavy = [name for name in sorted(own) if _MAYBE_WEIGHT.fullmatch(name.strip())]
     if heavy and len(own) > len(heavy) and of_role(columns, "weight") is None:
         yield (
@@ -276,6 +279,27 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
         yield (
             f"Numbers with decimals are no labels, so that they are among the features: "
             f"{listed(labels, _MOST_NAMED)}. Choose the features with ?columns=."
+        )
+
+
+def numbers_as_texts(columns: Sequence[Column]) -> Iterator[str]:
+    """What may be features, if it were not written as texts: lists of numbers, and numbers."""
+    texts = [own for own in columns if own.type == "text" and own.examples]
+    lists = [own.name for own in texts if all(map(_BRACKETS.match, own.examples))]
+    plain = [
+        own.name
+        for own in texts
+        if all(map(is_number, own.examples)) and not _is_text_or_index(own.name.strip())
+    ]
+    if lists:
+        yield (
+            f"Lists of numbers that are written as texts are no features: {listed(lists, 20)}. "
+            "Write them as lists, in Parquet or JSON lines, or as a column for each number."
+        )
+    if plain:
+        yield (
+            f"Numbers that are written as texts are no features: {listed(plain, 20)}. Write them "
+            "as numbers if they are meant to be."
         )
 
 
@@ -421,6 +445,12 @@ def is_text_by_name(name: str, *, whole: bool) -> bool:
         or _NAME.fullmatch(plain) is not None
         or (whole and _LABEL.fullmatch(plain) is not None)
     )
+
+
+def _is_text_or_index(name: str) -> bool:
+    """Whether numbers under this name may well be texts."""
+    index = _SAVED.fullmatch(name) or _INDEX.fullmatch(name) or _COUNTER.fullmatch(name)
+    return index is not None or is_text_by_name(name, whole=True)
 
 
 def _is_label(seen: Seen) -> bool:

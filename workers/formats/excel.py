@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
-from models.errors import UsageError, shown
+from models.errors import UsageError, listed, shown
 from models.roles import Want
 from workers.formats import archives, batches, sheet_sizes
 from workers.formats.archives import ArchiveKind
@@ -87,6 +87,7 @@ class Sheet:
     named : whether its first line names the columns. changes : by column, the first row (from 0)
         whose cell is of another kind than those above; such a column is text. first_line : the line
         of row 0 in Excel. notes : what was left out. column : the one that was chosen, if any.
+    name : of the sheet.
     """
 
     table: Batches
@@ -95,16 +96,17 @@ class Sheet:
     first_line: int
     notes: tuple[str, ...]
     column: str | None = None
+    name: str = ""
 
 
 @contextmanager
 def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sheet]:
     """A sheet: the first, or that named `member`. A `member` that names no sheet is a column of the
-    first one; `Sheet!column`, as in Excel, is a column of another.
+    first one, which is then the only column; `Sheet!column`, as in Excel, is a column of another.
 
     Raises UsageError `archive-bomb`, `too-large`, `invalid-file`, `empty`,
-    `member-needed` for a sheet that is not there, `wrong-input` for merged cells and for a header
-    with gaps."""
+    `member-needed` for a sheet or a column that is not there, `wrong-input` for merged cells and
+    for a header with gaps."""
     import python_calamine as calamine
 
     _require_sizes(path, bounds)
@@ -135,7 +137,8 @@ def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sh
             "?member= chooses another.",
         )
     try:
-        yield replace(_sheet(rows, first_line, notes), column=column)
+        found = replace(_sheet(rows, first_line, notes), name=names[at])
+        yield found if column is None else _of_column(found, column, names, at)
     except UsageError as error:
         # What is wrong may be the sheet that nobody chose.
         detail = " ".join((error.detail, *notes))
@@ -151,6 +154,25 @@ def _chosen(names: Sequence[str], member: str | None) -> tuple[int, str | None]:
     if mark and sheet in names:
         return names.index(sheet), column
     return 0, member
+
+
+def _of_column(sheet: Sheet, column: str, names: Sequence[str], at: int) -> Sheet:
+    """The sheet with this column alone. Raises UsageError `member-needed` where it has none."""
+    import pyarrow as pa
+
+    own = sheet.table.schema.names
+    if not sheet.named or column not in own:
+        raise UsageError(
+            f"The workbook has no sheet {shown(column)}, and its sheet {shown(names[at])} has no "
+            f"column of this name. Its sheets are {listed(names, 10)}; the columns of "
+            f"{shown(names[at])} are {listed(own, 20) if sheet.named else 'without names'}.",
+            code="member-needed",
+        )
+    place = own.index(column)
+    field = sheet.table.schema.field(place)
+    table = Batches(pa.schema([field]), sheet.table.n_rows, lambda _: sheet.table.read([place]))
+    changes = {0: sheet.changes[place]} if place in sheet.changes else {}
+    return replace(sheet, table=table, changes=changes, column=column)
 
 
 def _require_sizes(path: Path, bounds: Bounds) -> None:
@@ -209,7 +231,13 @@ def _sheet(rows: list[list[Any]], first_line: int, notes: tuple[str, ...]) -> Sh
     if len(filled) < len(cells):
         dropped = len(cells) - len(filled)
         notes += (f"{dropped} blank column{'s' * (dropped > 1)} of the sheet left out.",)
-    named = _is_header([column[0] for column in filled], [column[1:] for column in filled])
+    first = [column[0] for column in filled]
+    named = _is_header(first, [column[1:] for column in filled])
+    if not named and _are_places(first):
+        notes += (
+            f"The first line of the sheet is {listed([_text(cell) for cell in first], 3)}...: it "
+            "was taken as a row. Write it as texts if it is the header.",
+        )
     if named:
         _require_header([column[0] for column in filled], first_line)
         names = [_text(column.pop(0)) for column in filled]
@@ -234,6 +262,12 @@ def _is_header(first: Sequence[Any], below: Sequence[Sequence[Any]]) -> bool:
         and _kinds(column) in ({"number"}, {"boolean"}, {"date"})
         for cell, column in zip(first, below, strict=True)
     )
+
+
+def _are_places(first: Sequence[Any]) -> bool:
+    """Whether the cells are integers that follow each other, such as years, as in a header."""
+    whole = [cell for cell in first if _kind(cell) == "number" and float(cell).is_integer()]
+    return len(whole) == len(first) > 2 and all(b - a == 1 for a, b in pairwise(whole))
 
 
 def _require_header(first: Sequence[Any], line: int) -> None:

@@ -27,6 +27,7 @@ from workers.formats import (
     csv,
     excel,
     h5ad,
+    hidden_cells,
     items,
     json,
     jsonl,
@@ -128,7 +129,7 @@ def notes(
     """
     if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
-            return found.notes
+            return (*found.notes, *hidden_cells.notes(path, found.name))
     if format == "h5ad":
         with h5ad.opened(path, bounds, sheet) as annotated:
             return annotated.notes

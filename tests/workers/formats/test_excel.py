@@ -228,3 +228,46 @@ def test_a_document_type_is_refused(tmp_path: Path) -> None:
         archive.writestr("content.xml", '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>')
     assert catalogue.format_of(None, path.read_bytes()) == "ods"
     assert "document type" in refused(excel.inspect, path, None).detail
+
+
+def test_a_member_that_is_neither_sheet_nor_column_is_refused(tmp_path: Path) -> None:
+    path = book(tmp_path / "x", ["a", "b"], [1, 2], [3, 4])
+    error = refused(catalogue.inspect, "xlsx", path, "A", role="features")
+    assert error.code == "member-needed"
+    assert "'Sheet'" in error.detail
+    assert "'a', 'b'" in error.detail
+    one = catalogue.inspect("xlsx", path, "b", role="features")
+    assert one.shape == (2, 1)
+    value = catalogue.load("xlsx", path, "b", "features", columns=one.columns)
+    assert np.asarray(value).tolist() == [[2], [4]]
+    for member in ("b", "Sheet!b"):
+        own = catalogue.inspect("xlsx", path, member, role="labels").columns
+        labels = catalogue.load("xlsx", path, member, "labels", columns=own)
+        assert np.asarray(labels).tolist() == [2, 4]
+
+
+def test_what_excel_hides_is_named(tmp_path: Path) -> None:
+    def hide(workbook: Any) -> None:
+        sheet = workbook.active
+        sheet.row_dimensions[3].hidden = sheet.row_dimensions[4].hidden = True
+        sheet.column_dimensions["B"].hidden = True
+
+    rows = (["a", "b"], [1, 2], [3, 4], [5, 6])
+    facts = catalogue.inspect("xlsx", book(tmp_path / "x", *rows, act=hide), None)
+    assert facts.shape == (3, 2)
+    assert "has 2 rows and 1 column that Excel hides" in " ".join(facts.warnings)
+    assert not catalogue.inspect("xlsx", book(tmp_path / "y", *rows), None).warnings
+
+
+def test_a_first_line_of_years_is_noted(tmp_path: Path) -> None:
+    path = book(tmp_path / "x", [2019, 2020, 2021], [1.5, 2, 3], [4, 5.5, 6])
+    facts = catalogue.inspect("xlsx", path, None, role="features")
+    assert facts.shape == (3, 3)
+    assert "2019, 2020, 2021" in facts.warnings[0].replace("'", "")
+
+
+def test_numbers_as_texts_are_named(tmp_path: Path) -> None:
+    path = book(tmp_path / "x", ["width", "e", "y"], ["1", "[1, 2]", 2], ["3", "[3, 4]", 4])
+    words = " ".join(catalogue.inspect("xlsx", path, None, role="features").warnings)
+    assert "Numbers that are written as texts are no features: 'width'" in words
+    assert "Lists of numbers that are written as texts are no features: 'e'" in words

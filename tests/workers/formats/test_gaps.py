@@ -159,7 +159,8 @@ def test_the_first_is_located_across_blocks(
     for header in ([], ["a,b,c"]):
         path.write_text("\n".join([*header, *lines]))
         facts = catalogue.inspect("csv", path)
-        (warning,) = facts.warnings
+        # The third column counts the rows, which another warning says.
+        warning = facts.warnings[-1]
         assert f"row {at}," in warning
         assert f"line {at + 1 + len(header)} of" in warning
         value = catalogue.load("csv", path, None, "features", columns=facts.columns)

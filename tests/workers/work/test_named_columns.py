@@ -1,4 +1,4 @@
-"""Names that a fit was given, or did not have, beside those of the table of new rows."""
+"""Names that a fit was given, or did not have, beside the names in a table of new rows."""
 
 from __future__ import annotations
 
