@@ -2,12 +2,12 @@
 
 "layers_real": for each system and set its best layer, by NMI with the classes, noise being one more
 cluster; the same measure's layer for ARI; how many clusters and what share of noise the former has;
-and `n_layers`. EVoC draws: it is fitted with `N_SEEDS` seeds, and the row is of the mean NMI and ARI
-with their ranges, else of its first seed; what the seed of `layers` changes is the p-values alone,
-and PLSCAN has none. The best layer is chosen with the classes, for every system alike: it says what a
+and `n_layers`. The best layer is chosen with the classes, for every system alike: it says what a
 user who looks through the layers can find. EVoC and PLSCAN (`evoc`, `fast_plscan`; neither is a
 dependency) take part where they can be imported, all by their defaults; PLSCAN has the rows at
-length 1, and its layers are the cuts at the peaks of its persistence.
+length 1, and its layers are the cuts at the peaks of its persistence. EVoC draws: NMI and ARI are
+the means of `N_SEEDS` seeds with their ranges, the rest is the first seed's. In `layers` a seed
+changes the p-values alone, and PLSCAN takes none.
 
 "layers_chance": of `N_SETS` sets without structure of `N_POINTS` rows, for how many `layers` finds
 a layer, with Wilson's interval.
