@@ -6,7 +6,7 @@ there are some, cut into `N_CLUSTERS` (`ward`). The documents are the posts, pie
 characters of the Universal Declaration of Human Rights, the words that describe an emoji, and the
 glosses of nouns. `share` is over all rows and nodes, with its interval of 95%; `nodes` is the mean
 of the shares of the nodes, `draw` the share of a draw; `unclear` counts the nodes that the naming
-warns of. `asked` is the mean over nodes of the balanced share of rows that answer the node's
+warns of. `answered` is the mean over nodes of the balanced share of rows that answer the node's
 question rightly, .5 by a draw.
 
 Posts are read as scikit-learn keeps them (`fetch_20newsgroups`), without headers, footers and
@@ -92,7 +92,7 @@ def _row(report: Report, what: str, tree: Tree, texts: list[str], n_clusters: in
         share=f"{routed.share:.3f} [{routed.low:.3f}, {routed.high:.3f}]",
         nodes=f"{np.mean([tally.share for tally in routed.of_node.values()]):.3f}",
         draw=f"{routed.by_draw:.3f}",
-        asked=f"{np.mean(answered):.3f}",
+        answered=f"{np.mean(answered):.3f}",
         unclear=sum(
             tally.interval[0] <= routed.draw[node] for node, tally in routed.at_split.items()
         ),

@@ -6,8 +6,8 @@ A question is a condition on rows, made of what the node is named by:
 - features: the row is above, or below, a threshold in one feature of the name; of a feature with no
   values but 0 and 1, it has it or not.
 
-Of all that can be asked of these it has the largest difference between the share of the node's rows
-that meet it and the share of its siblings' rows that do (Youden, "Index for rating diagnostic
+It is the one with the largest difference between the share of the node's rows that meet it and the
+share of its siblings' rows that do (Youden, "Index for rating diagnostic
 tests", 1950); terms are added one by one while this grows. Without a difference above 0 there is no
 question.
 
@@ -75,13 +75,13 @@ def questions(tree: Tree, n_clusters: int, finder: Finder) -> dict[int, Question
     made = {node: condition for node, _, condition in found}
     right = {node: np.zeros((2, 2)) for node in made}
     for others, part in parts if len(parts) > 1 else ():
-        asked = rows_under(below, part, at)
+        held = rows_under(below, part, at)
         known = rows_under(below, np.setdiff1d(drawn, part), at)
         for node, parent, condition in _sought(below, known, finder(others)):
-            if node not in right or parent not in asked:
+            if node not in right or parent not in held:
                 continue
-            own = np.isin(asked[parent], asked.get(node, ()))
-            is_right = condition.met(asked[parent]) == own
+            own = np.isin(held[parent], held.get(node, ()))
+            is_right = condition.met(held[parent]) == own
             right[node] += [[is_right[own].sum(), own.sum()],
                             [is_right[~own].sum(), (~own).sum()]]  # fmt: skip
     return {node: Question(each.text, _balanced(right[node])) for node, each in made.items()}
@@ -111,7 +111,7 @@ def of_terms(
             if not chosen:
                 return None
             text = f"{verb} {' or '.join(terms[column] for column in chosen)}?"
-            return Condition(text, lambda asked: has(asked, chosen).any(axis=1))
+            return Condition(text, lambda given: has(given, chosen).any(axis=1))
 
         return seek
 
@@ -147,8 +147,8 @@ def of_features(
         if is_yes_no:
             text = f"{names[column]}?" if above else f"not {names[column]}?"
         if above:
-            return Condition(text, lambda asked: value(asked, column) > limit)
-        return Condition(text, lambda asked: value(asked, column) < limit)
+            return Condition(text, lambda given: value(given, column) > limit)
+        return Condition(text, lambda given: value(given, column) < limit)
 
     return lambda known: seek
 

@@ -184,7 +184,7 @@ def dealt(tree: Tree) -> list[tuple[Int, Int]]:
 
 
 def terms_of(tree: Tree, present: Matrix, n_clusters: int) -> TermsOf:
-    """`distinctive_columns` of rows, which are kept for the next who asks for the same rows."""
+    """`distinctive_columns` of rows, which are kept for whoever needs the same rows next."""
     known: dict[bytes, Mapping[int, Sequence[tuple[int, float]]]] = {}
 
     def found(rows: Int) -> Mapping[int, Sequence[tuple[int, float]]]:
@@ -244,7 +244,7 @@ def children_above(tree: Tree, cover: Int) -> dict[int, list[int]]:
 
 
 def rows_under(below: Below, part: Int, at: Int) -> dict[int, Int]:
-    """The rows of the part under each node, those of a parent in the order of its children.
+    """The rows of the part under each node, in the order of its children.
     O(rows times depth).
 
     at : (n_points,) the node of the cut that each row lies under.

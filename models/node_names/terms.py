@@ -91,9 +91,9 @@ def distinctive_columns(
 
     so that a term which a sibling has too, or all rows have, counts little (class-based TF-IDF,
     Grootendorst 2022, with shares of rows for counts: a long row counts no more than a short one).
-    Of the `N_CANDIDATES` with the largest weights the first is taken, and then one by one, as in
+    From the `N_CANDIDATES` with the largest weights the first is taken, and then one by one, as in
     greedy covering, the one with the largest weight where p is the share of rows that have it and
-    none of those before; of equals, as where no row is left, the one with the larger weight. So
+    none taken before; among equals, as where no row is left, the one with the larger weight. So
     terms that stand in the same rows do not say one thing five times. Where values count, each row
     has each term, and the largest weights are taken.
     Nodes below the cut into `n_clusters` clusters, nodes of one point and the root have none.

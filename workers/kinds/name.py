@@ -87,10 +87,10 @@ def _named(
     tallies = [None if routed is None else routed.of_node.get(node) for node in nodes]
     columns["n_routed"] = pa.array([each and each.n for each in tallies], pa.int64())
     columns["routed"] = pa.array([each and each.share for each in tallies], pa.float64())
-    asked = [found.questions.get(node) for node in nodes]
-    answered = [each.right if each and terms.by != "model" else None for each in asked]
+    posed = [found.questions.get(node) for node in nodes]
+    answered = [each.right if each and terms.by != "model" else None for each in posed]
     known = [share for share in answered if share is not None]
-    columns["question"] = pa.array([each and each.text for each in asked], pa.string())
+    columns["question"] = pa.array([each and each.text for each in posed], pa.string())
     columns["answered"] = pa.array(answered, pa.float64())
     save_arrow(pa.table(columns), folder / results.NAMES)
     facts = {

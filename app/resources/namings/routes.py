@@ -51,8 +51,8 @@ _PER_ROW = ("labels", "documents", "features", "names")
     summary="Name the nodes of a tree",
 )
 async def create_naming(submission: SubmissionDep, tree_id: TreeId, body: NamingRequest) -> Work:
-    """Names the nodes by what their rows have in common, and asks what tells siblings apart. Forms
-    of the tree show it with `names`. `routed` says how well names tell siblings apart.
+    """Names the nodes by what their rows have in common, with a question that tells siblings apart.
+    Forms of the tree show both with `names`. `routed` says how well names tell siblings apart.
     """
     service, tenant = submission.service, submission.tenant
     record = await record_of(service, tenant, tree_id)

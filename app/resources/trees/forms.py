@@ -236,10 +236,10 @@ def renamed(tree: Tree, path: Path) -> Tree:
     name[node[~kept]] = np.array(table.column("name").to_pylist(), dtype=object)[~kept]
     extra = dict(tree.extra)
     # Namings of before have no questions.
-    asked = table.column("question") if "question" in table.column_names else None
-    if asked is not None and asked.null_count < len(asked):
+    given = table.column("question") if "question" in table.column_names else None
+    if given is not None and given.null_count < len(given):
         extra["question"] = np.full(tree.n_nodes, None, dtype=object)
-        extra["question"][node] = np.array(asked.to_pylist(), dtype=object)
+        extra["question"][node] = np.array(given.to_pylist(), dtype=object)
     named = relabelled(tree, name, extra)
     _renamed[tree] = path, named
     return named

@@ -98,7 +98,7 @@ def test_a_threshold_is_where_shares_differ_most() -> None:
             assert yes[inside].mean() - yes[~inside].mean() == pytest.approx(max(cuts))
 
 
-def test_features_of_yes_and_no_are_asked_for_as_they_are_called() -> None:
+def test_features_of_yes_and_no_are_questions_as_they_are_called() -> None:
     furry = np.repeat([1.0, 0.0], 10)[:, None]
     values = {"features": furry, "feature_names": ["furry"]}
     found = evidence(two_groups(10), "features", values, MANY).questions
@@ -115,7 +115,7 @@ def test_noise_is_answered_as_by_a_draw() -> None:
     assert all(each.right is not None and abs(each.right - 0.5) < 0.1 for each in found.values())
 
 
-def test_what_does_not_differ_is_not_asked() -> None:
+def test_what_does_not_differ_has_no_question() -> None:
     tree = two_groups(3)
     same = np.ones((6, 1))
     assert questions(tree, MANY, of_features(same, ["Mg"], {1: [(0, 1.0)]})) == {}

@@ -24,7 +24,7 @@ export function resultText({ result, warnings }) {
   const { n_named: n, routed, answered, sent } = result ?? { n_named: 0, routed: null, sent: null };
   const named = `${plural(n, "node")} ${n === 1 ? "has a name" : "have names"}.`;
   const led = routed ? [routedText(routed)] : [];
-  const told =
+  const share =
     typeof answered === "number"
       ? [
           `The question about a node is answered rightly for ${percent(answered)} of rows (by chance ${percent(0.5)}).`,
@@ -33,7 +33,7 @@ export function resultText({ result, warnings }) {
   const disclosure = sent
     ? [`Evidence of ${plural(sent.n_nodes, "node")} was sent to ${sent.model} at ${sent.to}.`]
     : [];
-  return [named, ...led, ...told, ...disclosure, ...warnings].join(" ");
+  return [named, ...led, ...share, ...disclosure, ...warnings].join(" ");
 }
 
 /**
