@@ -24,6 +24,9 @@ from models.methods.classifiers.classes.structure import ClassTree
 LARGEST_UNIT = 2.0**80
 """Columns below this size have weights that fit into single precision."""
 
+FEW_PATHS = 1 << 14
+"""Values of a path matrix that are multiplied dense, in less time than a sparse product begins."""
+
 SCALES = (np.log(0.03), np.log(3.0))
 """Logarithms of the least and largest deviation of moves of a precision's logarithm."""
 
@@ -59,8 +62,10 @@ class BranchModel:
         self._code = code
         self._own = np.arange(code.size), code
         self.tree, self._shape, self._rate = tree, shape, rate
-        self._paths = path_matrix(tree)
-        self._below = sp.csr_array(self._paths.T)
+        paths = path_matrix(tree)
+        self._paths, self._below = paths, sp.csr_array(paths.T)
+        if np.prod(paths.shape, dtype=float) <= FEW_PATHS:
+            self._paths, self._below = paths.toarray(), paths.toarray().T
         self._times = self._design.T @ sp.csr_array(
             (np.ones(code.size), self._own), shape=(code.size, tree.n_classes)
         )

@@ -42,6 +42,6 @@ def grouped(points: Array, graph: Graph, n_groups: int, progress: Progress) -> t
     node, group = np.unique(root, return_inverse=True)
     size = np.bincount(group, minlength=n_groups)
     centre = np.zeros((n_groups, points.shape[1]))
-    for block in row_blocks(*points.shape, 1 << 22):
+    for block in row_blocks(n_points, points.shape[1], 1 << 22):
         np.add.at(centre, group[block], points[block])
     return Groups(merges, node, size, centre / size[:, None]), under
