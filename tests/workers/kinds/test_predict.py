@@ -149,11 +149,36 @@ def test_shares_go_to_helpers_as_rows_and_progress_grows(tmp_path: Path, in_crum
     fractions = [each.fraction for each in jobs.progress]
     assert fractions == sorted(fractions)
     assert len({fraction for fraction in fractions if 0.2 < fraction < 0.85}) >= 4
-    rows[-1] = 1e30
-    again, _ = jobs.run("predict", inputs | {"features": rows}, options={"tree": "tr_0"})
-    assert any("Row 424 lies" in sentence for sentence in again.warnings)
-    fractions = [each.fraction for each in jobs.progress]
-    assert fractions == sorted(fractions)
+
+
+def test_a_far_row_is_warned_of_by_its_number_and_leaves_the_rows_in_shares(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    rows = rng.normal(size=(425, 3))
+    outcome, fit = jobs.run(
+        "fit", {"features": rows[:60]}, method="kmeans", params={"n_clusters": 3}
+    )
+    assert outcome.error is None, outcome.error
+    rows[[300, 424]] = 1e30
+    inputs: dict[str, Any] = {"tree": tree_of(fit), "features": rows}
+    labels = rng.integers(3, size=425).tolist()
+    given = {"predict": inputs, "evaluate": {**inputs, "labels": labels}}
+    works: dict[str, dict[str, Any]] = {
+        "predict": {"tree": "tr_0"},
+        "evaluate": {"tree": "tr_0", "inputs": ["features"]},
+    }
+    whole = {kind: jobs.run(kind, given[kind], options=works[kind]) for kind in works}
+    request.getfixturevalue("in_crumbs")
+    for kind in works:
+        helped = Helped(tmp_path / kind, given[kind], kind=kind, options=works[kind])
+        shared, of_all = jobs.run(kind, given[kind], options=works[kind], coordinator=helped)
+        assert helped.own == [0, 3], "not placed together again"
+        outcome, together = whole[kind]
+        assert any("Row 300 lies" in sentence for sentence in shared.warnings)
+        assert shared == outcome
+        if kind == "predict":
+            assert predicted(of_all) == predicted(together)
 
 
 def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None:
