@@ -86,13 +86,14 @@ class Division:
 
     coordinator : hands out the pieces, which `piece_of_shares` answers; None: all are computed
     here. reading_s : the processor's time that a helper needs to read the inputs. given : plain
-    JSON that each piece gets beside its shares.
+    JSON that each piece gets beside its shares. stage : of the progress.
     """
 
     progress: Progress
     coordinator: Coordinator | None = None
     reading_s: float = 0.0
     given: Mapping[str, Any] = field(default_factory=dict)
+    stage: str = "predicting"
 
 
 def in_shares(
@@ -100,7 +101,7 @@ def in_shares(
 ) -> Iterator[tuple[int, Arrays]]:
     """Each share's number and arrays, the first one first and the others in any order."""
     progress, coordinator = division.progress, division.coordinator
-    progress(0.0, "predicting")
+    progress(0.0, division.stage)
     begun_s = time.process_time()
     first = of_share(cut[0])
     each_s = time.process_time() - begun_s
@@ -114,22 +115,24 @@ def in_shares(
     pieces: list[Piece] = [{**division.given, SHARES: cut[a:b]} for a, b in pairwise(edges)]
 
     def compute(piece: Piece, within: Progress) -> Arrays:
-        return piece_of_shares(of_share, piece, within)
+        return piece_of_shares(of_share, piece, within, division.stage)
 
     within = subprogress(progress, 1 / len(cut), 1.0)
     for number, found in Crew(compute, within, coordinator=coordinator).compute(pieces):
         yield from enumerate(_apart(found, len(pieces[number][SHARES])), edges[number])
 
 
-def piece_of_shares(of_share: OfShare, piece: Piece, progress: Progress) -> Arrays:
+def piece_of_shares(
+    of_share: OfShare, piece: Piece, progress: Progress, stage: str = "predicting"
+) -> Arrays:
     """The arrays of all shares of a piece."""
     found: dict[str, Array] = {}
     own = piece[SHARES]
     for place, (first, last) in enumerate(own):
         rows = f"rows {first:,} to {last:,}"
-        progress(place / len(own), "predicting", rows)
+        progress(place / len(own), stage, rows)
         found |= {f"{place}.{name}": array for name, array in of_share((first, last)).items()}
-        progress((place + 1) / len(own), "predicting", rows)
+        progress((place + 1) / len(own), stage, rows)
     return found
 
 

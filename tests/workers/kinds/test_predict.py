@@ -13,9 +13,10 @@ import pytest
 from models.graphs import nearest_points
 from models.running.progress import Piece
 from tests.workers.child.job_kit import JobsInFolder, predicted, tree_of
-from workers.artifacts.results import PIECE, PREDICTIONS
+from workers.artifacts.results import MODEL, PIECE, PREDICTIONS, TRANSFORMED
 from workers.work import row_shares
 from workers.work.crew import Assignment
+from workers.work.sources import Source
 
 
 class Helped:
@@ -230,3 +231,37 @@ def test_drifts_and_evaluations_of_shares_are_those_of_all_rows(
         shared, _ = jobs.run(kind, inputs, options=options, coordinator=helped)
         assert helped.own == own
         assert shared == whole
+
+
+def test_rows_transformed_in_shares_are_those_of_one_process(
+    tmp_path: Path, in_crumbs: None
+) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    points, rows = rng.normal(size=(60, 3)), rng.normal(size=(100, 3))
+    labels = [*rng.integers(2, size=40).astype(str).tolist(), *[None] * 20]
+    outcome, fit = jobs.run(
+        "fit",
+        {"features": points, "labels": labels},
+        method="fda",
+        params={"n_clusters": 2, "n_init": 2},
+        preprocess=[{"step": "standardize"}],
+    )
+    assert outcome.error is None, outcome.error
+    rows[[40, 90]] = 1e30
+    model = Source(role="model", kind="model", path=fit / MODEL)
+    # By number: the name of an input is its role, which 'model' is none of.
+    inputs = {"0": jobs.source("features", rows), "1": model}
+    how: dict[str, Any] = {"method": "fda", "options": {"model": "md_x"}}
+    alone, of_one = jobs.run("transform", inputs, **how)
+    assert alone.error is None, alone.error
+    helped = Helped(tmp_path, inputs, kind="transform", **how)
+    shared, of_all = jobs.run("transform", inputs, coordinator=helped, **how)
+    assert helped.own == [0, 3]
+    assert any("Row 40 lies" in sentence for sentence in shared.warnings)
+    assert shared.warnings == alone.warnings
+    assert (of_all / TRANSFORMED).read_bytes() == (of_one / TRANSFORMED).read_bytes()
+    rows[90, 1] = np.nan
+    inputs["0"] = jobs.source("features", rows)
+    refused, _ = jobs.run("transform", inputs, **how)
+    assert refused.error is not None
+    assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (90, 1)
