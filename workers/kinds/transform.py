@@ -96,16 +96,13 @@ class _Transformed:
             return self._of(self.values)
         # An error of a share counts its rows from its first: all together name them right.
         with suppress(UsageError):
-            rows, noted = np.empty((0, 0)), False
+            parts, noted = [np.empty((0, 0))] * len(cut), False
             for number, found in in_shares(cut, self.share, self._division):
-                part = found["rows"]
-                if number == 0:
-                    rows = np.empty((n_rows, part.shape[1]), dtype=part.dtype)
-                rows[slice(*cut[number])] = part
+                parts[number] = found["rows"]
                 noted |= NOTED in found
             if noted:
                 self._note(self.values)
-            return rows
+            return np.concatenate(parts)
         return self._of(self.values)
 
     def share(self, share: Share) -> Arrays:

@@ -112,7 +112,7 @@ def test_shares_of_rows_give_the_file_of_all_together(
     alone, of_one = jobs.run("predict", inputs, **how)
     helped = Helped(tmp_path, inputs, **how)
     shared, of_all = jobs.run("predict", inputs, coordinator=helped, **how)
-    assert helped.own == [0, 3]
+    assert helped.own == [0, 3, 6]
     assert (of_all / PREDICTIONS).read_bytes() == (of_one / PREDICTIONS).read_bytes()
     # The place of rows from which distances are measured follows from the rows given, in the last
     # digits.
@@ -144,7 +144,7 @@ def test_shares_go_to_helpers_as_rows_and_progress_grows(tmp_path: Path, in_crum
     _, of_all = jobs.run(
         "predict", inputs, method="kmeans", options={"tree": "tr_0"}, coordinator=helped
     )
-    assert helped.own == [0, 3]
+    assert helped.own == [0, 3, 6]
     _, of_one = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
     assert (of_all / PREDICTIONS).read_bytes() == (of_one / PREDICTIONS).read_bytes()
     fractions = [each.fraction for each in jobs.progress]
@@ -174,7 +174,7 @@ def test_a_far_row_is_warned_of_by_its_number_and_leaves_the_rows_in_shares(
     for kind in works:
         helped = Helped(tmp_path / kind, given[kind], kind=kind, options=works[kind])
         shared, of_all = jobs.run(kind, given[kind], options=works[kind], coordinator=helped)
-        assert helped.own == [0, 3], "not placed together again"
+        assert helped.own == [0, 3, 6], "not placed together again"
         outcome, together = whole[kind]
         assert any("Row 300 lies" in sentence for sentence in shared.warnings)
         assert shared == outcome
@@ -219,9 +219,9 @@ def test_drifts_and_evaluations_of_shares_are_those_of_all_rows(
             "drift",
             {"tree": tree, "reference.features": rows, "batch.features": rows[:300] + 0.5},
             {"tree": "tr_0"},
-            [0, 3, 0, 3],
+            [0, 3, 6, 0, 3],
         ),
-        ("evaluate", before, {"tree": "tr_0", "inputs": ["features"]}, [0, 3]),
+        ("evaluate", before, {"tree": "tr_0", "inputs": ["features"]}, [0, 3, 6]),
     ]
     alone = [jobs.run(kind, inputs, options=options)[0] for kind, inputs, options, _ in works]
     request.getfixturevalue("in_crumbs")
@@ -256,7 +256,7 @@ def test_rows_transformed_in_shares_are_those_of_one_process(
     assert alone.error is None, alone.error
     helped = Helped(tmp_path, inputs, kind="transform", **how)
     shared, of_all = jobs.run("transform", inputs, coordinator=helped, **how)
-    assert helped.own == [0, 3]
+    assert helped.own == [0, 3, 6]
     assert any("Row 40 lies" in sentence for sentence in shared.warnings)
     assert shared.warnings == alone.warnings
     assert (of_all / TRANSFORMED).read_bytes() == (of_one / TRANSFORMED).read_bytes()
