@@ -35,8 +35,11 @@ from workers.work.crew import Crew
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
 from workers.work.placing import (
+    NOTED,
     fitted_of,
     new_rows,
+    note_rows,
+    noted_in,
     placed,
     placed_piece,
     placed_share,
@@ -127,7 +130,7 @@ class _Predicted:
         """One piece, for an attempt on another worker."""
         if SHARES not in piece:
             return placed_piece(self._tree, self._model, self._values, piece)
-        return piece_of_shares(lambda share: arrays_of(*self._share(share)), piece, silent)
+        return piece_of_shares(self._arrays_of_share, piece, silent)
 
     def written(self) -> tuple[str, ...]:
         """Write all predictions; returns their warnings."""
@@ -143,19 +146,27 @@ class _Predicted:
             shares = PlacedShares(Path(folder), len(cut))
 
             def of_share(share: Share) -> Arrays:
-                predictions, answers = self._share(share)
-                shares.all_as(predictions, answers)
-                return arrays_of(predictions, answers)
+                return self._arrays_of_share(share, shares)
 
             division = Division(self._within, self._job.coordinator, self._reading_s)
+            noted = False
             for number, arrays in in_shares(cut, of_share, division):
                 shares.add(number, arrays)
+                noted |= NOTED in arrays
+            if noted:
+                note_rows(self._tree, self._model, self._values)
             filled = Preparation(self._model.prepared).filled(self._values)
             return (*self._write(shares, shares.labelled, shares.answered), *filled)
 
-    def _share(self, share: Share) -> tuple[Predictions, NodeAnswers | None]:
-        predictions = placed_share(self._tree, self._model, self._values, share, self._options)
-        return predictions, self._answers(rows_of(self._values, share))
+    def _arrays_of_share(self, share: Share, shares: PlacedShares | None = None) -> Arrays:
+        """shares : is shown names and columns first."""
+        predictions, noted = placed_share(
+            self._tree, self._model, self._values, share, self._options
+        )
+        answers = self._answers(rows_of(self._values, share))
+        if shares is not None:
+            shares.all_as(predictions, answers)
+        return {**arrays_of(predictions, answers), **noted_in(noted)}
 
     def _together(self) -> tuple[str, ...]:
         def crew_of(piece: Callable[[Piece, Progress], Arrays]) -> Crew:

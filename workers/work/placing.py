@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from models.arrays import Arrays, Float, Int
+from models.arrays import Array, Arrays, Float, Int
 from models.errors import UsageError
 from models.graphs.nearest_points import CrewOf, PlacesNearest, placing_by
 from models.inputs.data import Data, Value
+from models.inputs.oddities import note_new_rows
 from models.inputs.reading import noting
 from models.method import PredictionOptions, Predictions, handed_on
 from models.preprocess.inputs import Preparation
@@ -44,6 +45,14 @@ from workers.work.row_shares import (
     shares,
 )
 from workers.work.sources import Source, many_of, of_role, tree_of, values_of
+
+NOTED = "noted"
+"""The array, without values, of a share of which `note_rows` has something to note."""
+
+
+def noted_in(noted: bool) -> dict[str, Array]:
+    """What the arrays of a share have of it."""
+    return {NOTED: np.zeros(0)} if noted else {}
 
 
 def fitted_of(sources: Sequence[Source], role: str = "tree") -> tuple[Tree, results.FittedModel]:
@@ -152,17 +161,34 @@ def placed_share(
     values: Mapping[str, Value],
     share: Share,
     options: PredictionOptions | None = None,
-) -> Predictions:
-    """The rows of a share, as `placed`, without the warnings of empty values.
+) -> tuple[Predictions, bool]:
+    """The rows of a share, as `placed`, without the warnings of empty values; and whether
+    `note_rows` has something to note of them.
 
     Raises UsageError as `placed`, with numbers of rows that count from the share's first, and where
-    its rows have a warning, which counts all rows: `placed` then places them together.
+    its rows have another warning, which counts all rows: `placed` then places them together.
     """
+    own = rows_of(values, share)
     with noting() as notes:
-        predictions, _ = _placed(tree, model, rows_of(values, share), options)
-    if notes or predictions.warnings:
+        predictions, _ = _placed(tree, model, own, options)
+    expected: Mapping[str, None] = {}
+    if notes:
+        with noting() as expected:
+            note_rows(tree, model, own)
+    if predictions.warnings or notes.keys() - expected.keys():
         raise UsageError("There are warnings of these rows.", code="unusable-input")
-    return predictions
+    return predictions, bool(notes)
+
+
+def note_rows(tree: Tree, model: results.FittedModel, values: Mapping[str, Value]) -> None:
+    """Note what `placed` notes of rows as it reads them, without placing them: those too far from
+    the rows of the fit. One pass over the features.
+
+    Raises UsageError as `placing_data`.
+    """
+    bare, others = _with_values(tree, model, values)
+    with counting_without(bare):
+        note_new_rows(model.stages[-1].model.arrays, placing_data(model, others))
 
 
 def placed_piece(
@@ -200,9 +226,13 @@ def leaves(
         # An error of a share counts its rows from its first: all together name them right.
         with suppress(UsageError):
             of_share = partial(_share_of_leaves, tree, model, values)
+            noted = False
             for number, found in in_shares(cut, of_share, division):
                 rows = slice(*cut[number])
                 leaf[rows], last[rows] = found["leaf"], found["last"]
+                noted |= NOTED in found
+            if noted:
+                note_rows(tree, model, values)
             return PlacedLeaves(leaf, last, Preparation(model.prepared).filled(values))
     predictions = placed(tree, model, values)
     return PlacedLeaves(**_leaf_and_last(predictions), warnings=predictions.warnings)
@@ -219,7 +249,8 @@ def leaves_piece(
 def _share_of_leaves(
     tree: Tree, model: results.FittedModel, values: Mapping[str, Value], share: Share
 ) -> Arrays:
-    return _leaf_and_last(placed_share(tree, model, values, share))
+    predictions, noted = placed_share(tree, model, values, share)
+    return {**_leaf_and_last(predictions), **noted_in(noted)}
 
 
 def _leaf_and_last(predictions: Predictions) -> dict[str, Any]:

@@ -3,8 +3,9 @@ help where they save more than they cost.
 
 Shares follow from the shapes alone, and each is a pure function of the inputs: whoever computes
 them, the result has the same bits. How many go to a worker at a time, a piece, follows from the
-processor's time that the first one took here: a worker that helps starts a process and reads the
-inputs again for each piece, so that a piece is worth `PIECE_S`, and `READINGS` times the reading.
+processor's time that a few rows of the first one take here: a worker that helps starts a process
+and reads the inputs again for each piece, so that a piece is worth `PIECE_S`, and `READINGS` times
+the reading.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from models.arrays import Array, Arrays
 from models.inputs.data import Value
 from models.inputs.rows import RowRange, Rows
 from models.roles import role_of
-from models.running.progress import Piece, Progress, subprogress
+from models.running.progress import Piece, Progress
 from workers.work.crew import Coordinator, Crew
 
 SHARE_ROWS = 65_536
@@ -31,6 +32,9 @@ SHARE_ROWS = 65_536
 PIECE_S, READINGS = 1.0, 4.0
 """The least seconds of a processor in a piece, and how many times the reading of the inputs they
 are. A process starts in about .1 s."""
+
+TRIED_ROWS = 2_048
+"""Rows at both ends of the first share that show what a share takes."""
 
 MOST_AT_ONCE = 64
 """Pieces of one call, at most; more would only be shorter."""
@@ -86,50 +90,60 @@ class Division:
 
     coordinator : hands out the pieces, which `piece_of_shares` answers; None: all are computed
     here. reading_s : the processor's time that a helper needs to read the inputs. given : plain
-    JSON that each piece gets beside its shares.
+    JSON that each piece gets beside its shares. stage : of the progress.
     """
 
     progress: Progress
     coordinator: Coordinator | None = None
     reading_s: float = 0.0
     given: Mapping[str, Any] = field(default_factory=dict)
+    stage: str = "predicting"
 
 
 def in_shares(
     cut: Sequence[Share], of_share: OfShare, division: Division
 ) -> Iterator[tuple[int, Arrays]]:
-    """Each share's number and arrays, the first one first and the others in any order."""
+    """Each share's number and arrays, in any order. Some rows of the first share are computed
+    here beforehand, whoever computes the shares."""
     progress, coordinator = division.progress, division.coordinator
-    progress(0.0, "predicting")
-    begun_s = time.process_time()
-    first = of_share(cut[0])
-    each_s = time.process_time() - begun_s
-    yield 0, first
-    rest = len(cut) - 1
+    progress(0.0, division.stage)
+    each_s = _tried_s(cut[0], of_share)
     worth_s = max(PIECE_S, READINGS * division.reading_s)
-    n_pieces = min(MOST_AT_ONCE, rest, int(rest * each_s / worth_s))
+    n_pieces = min(MOST_AT_ONCE, len(cut), int(len(cut) * each_s / worth_s))
     if n_pieces < 2:
-        n_pieces, coordinator = rest, None
-    edges = [1 + rest * number // n_pieces for number in range(n_pieces + 1)] if rest else []
+        n_pieces, coordinator = len(cut), None
+    edges = [len(cut) * number // n_pieces for number in range(n_pieces + 1)]
     pieces: list[Piece] = [{**division.given, SHARES: cut[a:b]} for a, b in pairwise(edges)]
 
     def compute(piece: Piece, within: Progress) -> Arrays:
-        return piece_of_shares(of_share, piece, within)
+        return piece_of_shares(of_share, piece, within, division.stage)
 
-    within = subprogress(progress, 1 / len(cut), 1.0)
-    for number, found in Crew(compute, within, coordinator=coordinator).compute(pieces):
+    for number, found in Crew(compute, progress, coordinator=coordinator).compute(pieces):
         yield from enumerate(_apart(found, len(pieces[number][SHARES])), edges[number])
 
 
-def piece_of_shares(of_share: OfShare, piece: Piece, progress: Progress) -> Arrays:
+def _tried_s(share: Share, of_share: OfShare) -> float:
+    """The processor's time that a share takes, by some of its rows: the second part of them, since
+    the first call loads what it needs."""
+    first, last = share
+    n_tried = max(1, min(TRIED_ROWS, (last - first) // 2))
+    of_share((first, first + n_tried))
+    begun_s = time.process_time()
+    of_share((last - n_tried, last))
+    return (time.process_time() - begun_s) * (last - first) / n_tried
+
+
+def piece_of_shares(
+    of_share: OfShare, piece: Piece, progress: Progress, stage: str = "predicting"
+) -> Arrays:
     """The arrays of all shares of a piece."""
     found: dict[str, Array] = {}
     own = piece[SHARES]
     for place, (first, last) in enumerate(own):
         rows = f"rows {first:,} to {last:,}"
-        progress(place / len(own), "predicting", rows)
+        progress(place / len(own), stage, rows)
         found |= {f"{place}.{name}": array for name, array in of_share((first, last)).items()}
-        progress((place + 1) / len(own), "predicting", rows)
+        progress((place + 1) / len(own), stage, rows)
     return found
 
 

@@ -13,9 +13,10 @@ import pytest
 from models.graphs import nearest_points
 from models.running.progress import Piece
 from tests.workers.child.job_kit import JobsInFolder, predicted, tree_of
-from workers.artifacts.results import PIECE, PREDICTIONS
+from workers.artifacts.results import MODEL, PIECE, PREDICTIONS, TRANSFORMED
 from workers.work import row_shares
 from workers.work.crew import Assignment
+from workers.work.sources import Source
 
 
 class Helped:
@@ -111,7 +112,7 @@ def test_shares_of_rows_give_the_file_of_all_together(
     alone, of_one = jobs.run("predict", inputs, **how)
     helped = Helped(tmp_path, inputs, **how)
     shared, of_all = jobs.run("predict", inputs, coordinator=helped, **how)
-    assert helped.own == [0, 3]
+    assert helped.own == [0, 3, 6]
     assert (of_all / PREDICTIONS).read_bytes() == (of_one / PREDICTIONS).read_bytes()
     # The place of rows from which distances are measured follows from the rows given, in the last
     # digits.
@@ -143,17 +144,42 @@ def test_shares_go_to_helpers_as_rows_and_progress_grows(tmp_path: Path, in_crum
     _, of_all = jobs.run(
         "predict", inputs, method="kmeans", options={"tree": "tr_0"}, coordinator=helped
     )
-    assert helped.own == [0, 3]
+    assert helped.own == [0, 3, 6]
     _, of_one = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
     assert (of_all / PREDICTIONS).read_bytes() == (of_one / PREDICTIONS).read_bytes()
     fractions = [each.fraction for each in jobs.progress]
     assert fractions == sorted(fractions)
     assert len({fraction for fraction in fractions if 0.2 < fraction < 0.85}) >= 4
-    rows[-1] = 1e30
-    again, _ = jobs.run("predict", inputs | {"features": rows}, options={"tree": "tr_0"})
-    assert any("Row 424 lies" in sentence for sentence in again.warnings)
-    fractions = [each.fraction for each in jobs.progress]
-    assert fractions == sorted(fractions)
+
+
+def test_a_far_row_is_warned_of_by_its_number_and_leaves_the_rows_in_shares(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    rows = rng.normal(size=(425, 3))
+    outcome, fit = jobs.run(
+        "fit", {"features": rows[:60]}, method="kmeans", params={"n_clusters": 3}
+    )
+    assert outcome.error is None, outcome.error
+    rows[[300, 424]] = 1e30
+    inputs: dict[str, Any] = {"tree": tree_of(fit), "features": rows}
+    labels = rng.integers(3, size=425).tolist()
+    given = {"predict": inputs, "evaluate": {**inputs, "labels": labels}}
+    works: dict[str, dict[str, Any]] = {
+        "predict": {"tree": "tr_0"},
+        "evaluate": {"tree": "tr_0", "inputs": ["features"]},
+    }
+    whole = {kind: jobs.run(kind, given[kind], options=works[kind]) for kind in works}
+    request.getfixturevalue("in_crumbs")
+    for kind in works:
+        helped = Helped(tmp_path / kind, given[kind], kind=kind, options=works[kind])
+        shared, of_all = jobs.run(kind, given[kind], options=works[kind], coordinator=helped)
+        assert helped.own == [0, 3, 6], "not placed together again"
+        outcome, together = whole[kind]
+        assert any("Row 300 lies" in sentence for sentence in shared.warnings)
+        assert shared == outcome
+        if kind == "predict":
+            assert predicted(of_all) == predicted(together)
 
 
 def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None:
@@ -193,9 +219,9 @@ def test_drifts_and_evaluations_of_shares_are_those_of_all_rows(
             "drift",
             {"tree": tree, "reference.features": rows, "batch.features": rows[:300] + 0.5},
             {"tree": "tr_0"},
-            [0, 3, 0, 3],
+            [0, 3, 6, 0, 3],
         ),
-        ("evaluate", before, {"tree": "tr_0", "inputs": ["features"]}, [0, 3]),
+        ("evaluate", before, {"tree": "tr_0", "inputs": ["features"]}, [0, 3, 6]),
     ]
     alone = [jobs.run(kind, inputs, options=options)[0] for kind, inputs, options, _ in works]
     request.getfixturevalue("in_crumbs")
@@ -205,3 +231,37 @@ def test_drifts_and_evaluations_of_shares_are_those_of_all_rows(
         shared, _ = jobs.run(kind, inputs, options=options, coordinator=helped)
         assert helped.own == own
         assert shared == whole
+
+
+def test_rows_transformed_in_shares_are_those_of_one_process(
+    tmp_path: Path, in_crumbs: None
+) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    points, rows = rng.normal(size=(60, 3)), rng.normal(size=(100, 3))
+    labels = [*rng.integers(2, size=40).astype(str).tolist(), *[None] * 20]
+    outcome, fit = jobs.run(
+        "fit",
+        {"features": points, "labels": labels},
+        method="fda",
+        params={"n_clusters": 2, "n_init": 2},
+        preprocess=[{"step": "standardize"}],
+    )
+    assert outcome.error is None, outcome.error
+    rows[[40, 90]] = 1e30
+    model = Source(role="model", kind="model", path=fit / MODEL)
+    # By number: the name of an input is its role, which 'model' is none of.
+    inputs = {"0": jobs.source("features", rows), "1": model}
+    how: dict[str, Any] = {"method": "fda", "options": {"model": "md_x"}}
+    alone, of_one = jobs.run("transform", inputs, **how)
+    assert alone.error is None, alone.error
+    helped = Helped(tmp_path, inputs, kind="transform", **how)
+    shared, of_all = jobs.run("transform", inputs, coordinator=helped, **how)
+    assert helped.own == [0, 3, 6]
+    assert any("Row 40 lies" in sentence for sentence in shared.warnings)
+    assert shared.warnings == alone.warnings
+    assert (of_all / TRANSFORMED).read_bytes() == (of_one / TRANSFORMED).read_bytes()
+    rows[90, 1] = np.nan
+    inputs["0"] = jobs.source("features", rows)
+    refused, _ = jobs.run("transform", inputs, **how)
+    assert refused.error is not None
+    assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (90, 1)
