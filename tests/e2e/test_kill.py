@@ -1,16 +1,20 @@
-"""kill -9 of any process: every accepted job ends, with one result, and nothing is left behind."""
+"""kill -9 of any process: every accepted job ends, with one result, and nothing is left behind; an
+API that is stopped breaks no request."""
 
 from __future__ import annotations
 
+import http.client
 import io
 import os
 import signal
 import statistics
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 import psutil
@@ -21,11 +25,22 @@ from tests.workers.waiting_kit import gone
 
 TRIVIAL = {"method": "l2h", "inputs": {"logits": [[2.0, 0.0, 0.5], [0.0, 2.0, 1.5], [0.5, 1, 2]]}}
 
+N_CLIENTS = 8
+
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with running(tmp_path_factory.mktemp("killed") / "data") as service:
         yield service
+
+
+@pytest.fixture
+def own(kept: Service) -> Service:
+    """One service for all, started again after a test that ends it: such tests come last, since a
+    start takes more than ten seconds of a core."""
+    if kept.process.poll() is not None:
+        kept.start()
+    return kept
 
 
 def upload(service: Service, n_points: int, n_features: int) -> str:
@@ -231,27 +246,6 @@ def report(victim: str, recovery: list[float]) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "part",
-    [
-        "server",
-        *(pytest.param(p, marks=pytest.mark.slow) for p in ("process", "worker", "template")),
-    ],
-)
-def test_no_process_is_left_whatever_is_killed_first(tmp_path: Path, part: str) -> None:
-    with running(tmp_path / "data", workers=1) as service:
-        service.submit(hac(upload(service, 10_000, 64)))
-        await_busy(service)
-        if part == "worker":
-            service.workers()[0].kill()
-        if part == "template":
-            service.templates()[0].kill()
-        if part == "server":
-            service.named("valkey-server")[0].kill()
-        service.kill()
-        until(lambda: not service.processes())
-
-
 def test_a_cancel_interrupts_a_c_loop(own: Service) -> None:
     job = own.submit(hac(upload(own, 10_000, 64)))
     child = await_busy(own)
@@ -279,19 +273,18 @@ def test_a_stopped_worker_gives_its_job_back_unspent(own: Service) -> None:
     published_once(own, job)
 
 
-def test_ctrl_c_leaves_no_process_and_a_restart_keeps_everything(tmp_path: Path) -> None:
-    with running(tmp_path / "data", workers=1) as service:
-        dataset = upload(service, 6_000, 64)
-        trivial, long = service.submit(TRIVIAL), service.submit(hac(dataset))
-        service.ended(trivial)
-        await_busy(service)
-        assert service.stop() == 0
-        assert service.processes() == []
-        service.start()
-        assert service.ended(trivial)["status"] == "succeeded"
-        assert service.ended(long)["status"] == "succeeded"
-        assert service.client.get(f"/v1/datasets/{dataset}").status_code == 200
-        published_once(service, long)
+def test_ctrl_c_leaves_no_process_and_a_restart_keeps_everything(own: Service) -> None:
+    dataset = upload(own, 6_000, 64)
+    trivial, long = own.submit(TRIVIAL), own.submit(hac(dataset))
+    own.ended(trivial)
+    await_busy(own)
+    assert own.stop() == 0
+    assert own.processes() == []
+    own.start()
+    assert own.ended(trivial)["status"] == "succeeded"
+    assert own.ended(long)["status"] == "succeeded"
+    assert own.client.get(f"/v1/datasets/{dataset}").status_code == 200
+    published_once(own, long)
 
 
 def test_a_second_service_on_the_same_data_is_refused(own: Service) -> None:
@@ -330,3 +323,93 @@ def test_a_port_in_use_is_reported(own: Service, tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "Cannot listen" in done.stderr
+
+
+class Client(threading.Thread):
+    """Sends requests one after the other over a connection that is kept; over a new one where the
+    service requested it.
+
+    `n_done` responses; `broken` are the errors of requests that had been sent. A connection that is
+    refused sends no request: it is tried again.
+    """
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        self._address = urlsplit(url)
+        self._over = threading.Event()
+        self.n_done = 0
+        self.broken: list[str] = []
+
+    def run(self) -> None:
+        connection: http.client.HTTPConnection | None = None
+        while not self._over.is_set():
+            if connection is None:
+                assert self._address.hostname
+                connection = http.client.HTTPConnection(
+                    self._address.hostname, self._address.port, timeout=60.0
+                )
+                try:
+                    connection.connect()
+                except OSError:
+                    connection = None
+                    time.sleep(0.02)
+                    continue
+            try:
+                connection.request("GET", "/v1/methods/kmeans")
+                response = connection.getresponse()
+                response.read()
+                assert response.status == 200
+                self.n_done += 1
+                closes = response.will_close
+            except (OSError, http.client.HTTPException) as error:
+                self.broken.append(repr(error))
+                closes = True
+            if closes:
+                connection.close()
+                connection = None
+
+    def finish(self) -> None:
+        self._over.set()
+        self.join()
+
+
+def test_no_request_breaks_when_the_api_is_stopped(own: Service) -> None:
+    clients = [Client(own.url) for _ in range(N_CLIENTS)]
+    for client in clients:
+        client.start()
+
+    def all_served() -> None:
+        before = [client.n_done for client in clients]
+        until(lambda: all(c.n_done > n + 5 for c, n in zip(clients, before, strict=True)))
+
+    all_served()
+    [api] = own.named("app.cli", "'api'") or own.named("app.cli", " api ")
+    api.terminate()
+    api.wait(30)
+    all_served()
+    own.client.close()
+    own.process.send_signal(signal.SIGTERM)
+    own.process.wait(30)
+    for client in clients:
+        client.finish()
+    assert [error for client in clients for error in client.broken] == []
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "server",
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("process", "worker", "template")),
+    ],
+)
+def test_no_process_is_left_whatever_is_killed_first(own: Service, part: str) -> None:
+    own.submit(hac(upload(own, 10_000, 64)))
+    await_busy(own)
+    if part == "worker":
+        own.workers()[0].kill()
+    if part == "template":
+        own.templates()[0].kill()
+    if part == "server":
+        own.named("valkey-server")[0].kill()
+    own.kill()
+    until(lambda: not own.processes())
