@@ -153,7 +153,7 @@ class Pages:
         if self._free and not fresh:
             page = self._free.pop()
             page.set_viewport_size({"width": width, "height": height})
-            page.emulate_media(color_scheme=theme)
+            page.emulate_media(media="null", color_scheme=theme, reduced_motion="reduce")
             page.watch = PageWatch(origin.rstrip("/"))
             return page
         context = self._browser.new_context(
@@ -172,8 +172,12 @@ class Pages:
         """Reset the page for the next test, or close it where that is impossible."""
         try:
             if not fresh:
+                for further in page.context.pages:
+                    if further is not page:
+                        further.close()
                 page.context.set_offline(False)
                 page.context.clear_permissions()
+                page.context.clear_cookies()
                 page.unroute_all()
                 page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
                 page.goto("about:blank")
@@ -194,8 +198,9 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
     """`open_page("/jobs")`: a page at that place, loaded anew, once its heading is visible.
 
     theme, width, height : of the browser window. url : of another service. fresh : in a new
-    context. The test fails at its end for violations in `page.watch`; patterns of those that it
-    provokes belong into `page.watch.expected`.
+    context, which takes four times as long, since it loads all modules: for what cannot be undone
+    and for what counts what is loaded. The test fails at its end for violations in `page.watch`;
+    patterns of those that it provokes belong into `page.watch.expected`.
     """
     opened: list[tuple[Page, bool]] = []
 
@@ -211,7 +216,7 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
         **options: Any,
     ) -> Page:
         kind = (theme, width, height)
-        alone = fresh or url is not None or bool(options)
+        alone = fresh or bool(options)
         page = pages.take(kind, url or service.url, alone, **options)
         opened.append((page, alone))
         page.goto(f"{url or service.url}/#{path}")

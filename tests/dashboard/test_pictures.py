@@ -81,7 +81,7 @@ def test_a_state_at_three_sizes(
     open_page: Open, axe: Axe, trees: dict[str, str], name: str
 ) -> None:
     path, selector, ready = STATES[name]
-    page = open_page(path.format(**trees), fresh=True, width=SIZES[0][0], height=SIZES[0][1])
+    page = open_page(path.format(**trees), width=SIZES[0][0], height=SIZES[0][1])
     ready(page)
     fonts = kit.fonts_of(page)
     if WRITES:

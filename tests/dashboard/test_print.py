@@ -9,7 +9,7 @@ from tests.dashboard.planted import settled
 
 
 def test_a_tree_is_printed_in_black_on_white(open_page: Open, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/trees/{blobs['tree']}", theme="dark", fresh=True)
+    page = open_page(f"/trees/{blobs['tree']}", theme="dark")
     settled(page)
     dark = page.evaluate("document.querySelector('.tree-base').toDataURL()")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -31,7 +31,7 @@ def test_a_tree_is_printed_in_black_on_white(open_page: Open, blobs: dict[str, A
 
 
 def test_the_picture_is_on_the_paper(open_page: Open, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/trees/{blobs['tree']}", theme="dark", fresh=True)
+    page = open_page(f"/trees/{blobs['tree']}", theme="dark")
     settled(page)
     whole = len(page.pdf())
     page.evaluate(

@@ -169,7 +169,7 @@ def test_the_role_of_a_file_is_guessed(open_page: Open) -> None:
 
 
 def test_a_run_waits_for_its_uploads(open_page: Open) -> None:
-    page = open_page("/?method=hac", fresh=True)
+    page = open_page("/?method=hac")
     run = page.get_by_role("button", name="Run Agglomerative clustering")
     run.wait_for()
     with held_back(page, re.compile(r"/v1/datasets\?"), "POST") as held:
@@ -416,7 +416,7 @@ def test_a_method_without_its_package_cannot_be_chosen(open_page: Open, service:
     for item in listed["items"]:
         if item["needs"]:
             item["available"] = False
-    page = open_page("/jobs", fresh=True)
+    page = open_page("/jobs")
     page.route("**/v1/methods?*", lambda route: route.fulfill(json=listed))
     page.goto(f"{service.url}/#/")
     page.reload()
@@ -482,7 +482,7 @@ def test_from_a_table_to_its_tree_in_three_steps(
     name: str, content: Callable[[], bytes], open_page: Open, service: Service
 ) -> None:
     """The columns are confirmed, a method chosen, and run."""
-    page = open_page("/", fresh=True)
+    page = open_page("/")
     drop(page, name, content())
     assert guess(page) == "features"
     page.get_by_role("button", name="Use it so").click()

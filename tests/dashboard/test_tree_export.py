@@ -167,7 +167,7 @@ def test_copy_link(open_page: Open, small: str) -> None:
 
 
 def test_a_figure_waits_for_the_tree(open_page: Open, small: str) -> None:
-    page = open_page("/jobs", fresh=True)
+    page = open_page("/jobs")
     with held_back(page, re.compile(r"/v1/trees/[^/]+/view"), "GET") as held:
         page.goto(f"{page.url.partition('#')[0]}#/trees/{small}")
         page.get_by_role("button", name="Save", exact=True).first.click()

@@ -189,7 +189,7 @@ def test_it_fits_the_window(
 
 @pytest.mark.parametrize("by", ["webgl", "pixels"])
 def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str) -> None:
-    page = open_page("/trees", fresh=True)
+    page = open_page("/trees")
     # WebGL by the processor would not be used.
     page.evaluate(
         """isWanted => {

@@ -26,7 +26,7 @@ def above_the_fold(page: Page, *parts: Locator) -> None:
 
 
 def test_the_tabs_open_and_close_a_sheet(open_page: Open, blobs: dict[str, Any], axe: Axe) -> None:
-    page = open_page(f"/trees/{blobs['tree']}", width=390, height=844, fresh=True)
+    page = open_page(f"/trees/{blobs['tree']}", width=390, height=844)
     settled(page)
     tabs = page.get_by_role("tablist", name="About the tree")
     summary = page.locator(".cut-summary strong")

@@ -43,7 +43,7 @@ def crowded(api: Api) -> str:
 def test_words_are_readable_and_inside(
     open_page: Open, crowded: str, width: int, height: int
 ) -> None:
-    page = open_page(f"/trees/{crowded}", width=width, height=height, fresh=True)
+    page = open_page(f"/trees/{crowded}", width=width, height=height)
     page.get_by_text("nodes loaded").wait_for()
     page.evaluate(RECORDED)
     for shape in ("Rectangle", "Circle"):

@@ -28,7 +28,7 @@ def page(open_page: Open, service: Service) -> Page:
     listed = service.client.get("/v1/methods").json()
     for item in listed["items"]:
         item["waiting"] = [CONES] if item["id"] == "tcs-cs" else []
-    page = open_page("/jobs", fresh=True)
+    page = open_page("/jobs")
     page.route("**/v1/version", lambda route: route.fulfill(json=version))
     page.route("**/v1/methods?*", lambda route: route.fulfill(json=listed))
     return page

@@ -24,7 +24,7 @@ EMPTY = """() => {
 
 def start(open_page: Open, *, is_empty: bool, width: int = 1280, height: int = 800) -> Page:
     """The start page; `is_empty`: as if nothing had been run on the service that tests share."""
-    page = open_page("/jobs", fresh=True, width=width, height=height)
+    page = open_page("/jobs", width=width, height=height)
     if is_empty:
         page.evaluate(EMPTY)
     page.evaluate("location.hash = '#/'")
@@ -93,7 +93,7 @@ def colours(page: Page) -> set[str]:
 def test_a_link_leads_through_the_sample_again(
     open_page: Open, blobs: dict[str, object], axe: Axe
 ) -> None:
-    page = open_page("/?welcome=1", fresh=True)
+    page = open_page("/?welcome=1")
     page.get_by_role("button", name="Try it on the languages").wait_for()
     axe(page)
 

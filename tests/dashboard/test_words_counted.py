@@ -95,7 +95,7 @@ def counted(page: Page, selector: str) -> int:
 @pytest.mark.parametrize("n", SIZES)
 def test_every_picture_of_the_page_has_words(open_page: Open, api: Api, n: int) -> None:
     tree = planted(api, n)
-    page = open_page(f"/trees/{tree}", width=1440, height=900, fresh=True)
+    page = open_page(f"/trees/{tree}", width=1440, height=900)
     page.watch.expected.append(SOFTWARE)  # type: ignore[attr-defined]
     page.locator(".cut-summary strong").wait_for(state="attached")
     record(page)
@@ -125,7 +125,7 @@ def test_a_level_of_thousands_of_clusters_has_words(open_page: Open, api: Api) -
     # All below the root; none is wide enough for a name.
     groups = ",".join(f"(left_{at},right_{at})" for at in range(5_000))
     tree = imported(api, f"({groups});", "5,000 groups")
-    page = open_page(f"/trees/{tree}", width=1440, height=900, fresh=True)
+    page = open_page(f"/trees/{tree}", width=1440, height=900)
     page.locator(".cut-summary strong").wait_for(state="attached")
     record(page)
     for shape in ("Icicle", "Rectangle", "Circle"):
