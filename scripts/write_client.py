@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tempfile
@@ -370,8 +371,10 @@ def _problem_name(code: str) -> str:
 
 def _codes() -> list[str]:
     """The codes of errors in the user's data, and of jobs' problems, as the code names them."""
-    codes = {code for path in _sources() for code in _codes_in(ast.parse(path.read_text("utf-8")))}
-    return sorted(codes)
+    texts = [path.read_text("utf-8") for path in _sources()]
+    # To parse the quarter of the files that may name one takes half of the time.
+    named = [text for text in texts if re.search(r"\bcode\s*=|\bproblem\s*\(", text)]
+    return sorted({code for text in named for code in _codes_in(ast.parse(text))})
 
 
 def _sources() -> Iterator[Path]:

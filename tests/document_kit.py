@@ -1,11 +1,24 @@
-"""The OpenAPI document without references: each operation whole, each form by itself."""
+"""The OpenAPI document: as the routes give it, and without references, each operation whole, each
+form by itself."""
 
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 _KEPT = "#/components/schemas/"
+
+
+@functools.cache
+def made() -> str:
+    """The document as the routes give it, made once, since that takes three seconds; the service
+    serves the committed one."""
+    # Tests of whole services need not import the API.
+    from app.main import documented_app
+    from app.openapi import document as openapi
+
+    return openapi.text(documented_app())
 
 
 def spelled_out(document: dict[str, Any]) -> dict[str, Any]:

@@ -6,39 +6,14 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
 
 from tests.conftest import ROOT
 
 GUIDE = (ROOT / "docs" / "plugins.md").read_text()
-
-
-def outcome(path: str, folder: Path, text: str) -> subprocess.CompletedProcess[str]:
-    """pytest in a folder that is not Umbel's, on one test file."""
-    (folder / "test_toy.py").write_text(text)
-    (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -W error\n")
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_toy.py"],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
-
-
-def test_three_lines_are_the_tests_of_a_method(path: str, tmp_path: Path) -> None:
-    [text] = re.findall(r"```python\n(from weather_methods.*?)```", GUIDE, flags=re.DOTALL)
-    text = text.replace("weather_methods.weather_trees", "toy_methods.median_split")
-    done = outcome(path, tmp_path, text.replace("WeatherTrees", "MedianSplit"))
-    assert done.returncode == 0, done.stdout
-    assert " failed" not in done.stdout
-    assert re.search(r"\b2\d passed", done.stdout)
-
-
-def test_a_method_that_breaks_the_contract_fails_by_what_it_breaks(
-    path: str, tmp_path: Path
-) -> None:
-    text = """
+LAZY = """
 from toy_methods.median_split import MedianSplit
 from umbel.plugins import Fitted, from_partition
 from umbel.testing import Contract, examples_of
@@ -55,19 +30,7 @@ class Lazy(MedianSplit):
 class TestLazy(Contract):
     examples = examples_of(Lazy())
 """
-    done = outcome(path, tmp_path, text)
-    assert done.returncode == 1
-    failed = set(re.findall(r"FAILED test_toy.py::TestLazy::(\w+)", done.stdout))
-    assert {
-        "test_a_value_that_is_not_finite_is_named",
-        "test_the_order_of_rows_does_not_matter",
-        "test_prediction_agrees_with_the_fit_on_its_own_rows",
-    } <= failed
-    assert "test_unknown_and_missing_roles_are_refused" not in failed
-
-
-def test_what_was_compared_is_shown(path: str, tmp_path: Path) -> None:
-    text = """
+FUTURE = """
 from toy_methods.median_split import MedianSplit
 from umbel.testing import Contract, examples_of
 
@@ -77,5 +40,65 @@ class Future(MedianSplit):
 class TestFuture(Contract):
     examples = examples_of(Future())
 """
-    done = outcome(path, tmp_path, text)
-    assert "where True = <built-in method endswith of str object" in done.stdout
+
+
+def guide() -> str:
+    """The three lines of the guide, for the toy method."""
+    [text] = re.findall(r"```python\n(from weather_methods.*?)```", GUIDE, flags=re.DOTALL)
+    text = text.replace("weather_methods.weather_trees", "toy_methods.median_split")
+    return str(text.replace("WeatherTrees", "MedianSplit"))
+
+
+Cases = dict[str, str]
+"""The tests of a file that were not skipped, by name, each with its failure: empty where it
+passed."""
+
+
+@pytest.fixture(scope="module")
+def run(path: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cases]:
+    """The tests of each file, run together by pytest in a folder that is not Umbel's."""
+    folder = tmp_path_factory.mktemp("author")
+    for name, text in (("guide", guide()), ("lazy", LAZY), ("future", FUTURE)):
+        (folder / f"test_{name}.py").write_text(text)
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers -W error\n")
+    options = ("-q", "-p", "no:cacheprovider", "--junit-xml", "report.xml")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1, done.stdout
+    cases: dict[str, Cases] = {"guide": {}, "lazy": {}, "future": {}}
+    for case in ElementTree.parse(folder / "report.xml").iter("testcase"):
+        if case.find("skipped") is not None:
+            continue
+        name = case.attrib["classname"].partition(".")[0].removeprefix("test_")
+        failures = [each.text or "" for each in case if each.tag in ("failure", "error")]
+        cases[name][case.attrib["name"]] = "".join(failures)
+    return cases
+
+
+def failed(cases: Cases) -> set[str]:
+    """The names of the tests that failed."""
+    return {name.partition("[")[0] for name, failure in cases.items() if failure}
+
+
+def test_three_lines_are_the_tests_of_a_method(run: dict[str, Cases]) -> None:
+    assert not failed(run["guide"])
+    assert 20 <= len(run["guide"]) < 30
+
+
+def test_a_method_that_breaks_the_contract_fails_by_what_it_breaks(run: dict[str, Cases]) -> None:
+    assert {
+        "test_a_value_that_is_not_finite_is_named",
+        "test_the_order_of_rows_does_not_matter",
+        "test_prediction_agrees_with_the_fit_on_its_own_rows",
+    } <= failed(run["lazy"])
+    assert "test_unknown_and_missing_roles_are_refused" not in failed(run["lazy"])
+
+
+def test_what_was_compared_is_shown(run: dict[str, Cases]) -> None:
+    shown = "".join(run["future"].values())
+    assert "where True = <built-in method endswith of str object" in shown

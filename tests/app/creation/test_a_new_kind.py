@@ -27,11 +27,10 @@ USE = '''
 
 import json
 
-from app.main import documented_app
-from app.openapi import document
 from tests.app.conftest import *
 from tests.app.conftest import problem_of
 from tests.app.tree_kit import fit
+from tests.document_kit import made
 from workers.kinds.registry import kind_of
 
 LOGITS = [[4.0, 1.0, 0.0], [0.5, 3.0, 2.0], [0.0, 2.0, 3.5]]
@@ -74,7 +73,7 @@ def test_it_is_refused_cancelled_and_reported_like_every_other(api):
 
 
 def test_it_has_a_page_of_the_document():
-    text = document.text(documented_app())
+    text = made()
     for operation in ("create_count", "get_count", "list_counts", "delete_count"):
         assert f'"{operation}"' in text
     created = json.loads(text)["paths"]["/v1/trees/{tree_id}/counts"]["post"]

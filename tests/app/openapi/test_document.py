@@ -21,13 +21,12 @@ from app.openapi.method_schemas import brief
 from app.resources.trees.forms import FORMS
 from models.registry import methods
 from tests.app.conftest import Api
-from tests.document_kit import followed, joined, spelled_out
+from tests.document_kit import followed, joined, made, spelled_out
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    """The document as the routes give it; the service serves the committed one."""
-    return openapi.text(documented_app())
+    return made()
 
 
 @pytest.fixture(scope="module")

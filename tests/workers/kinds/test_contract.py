@@ -11,9 +11,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from app.main import documented_app
-from app.openapi import document
 from tests.conftest import ROOT
+from tests.document_kit import made
 from workers.kinds import registry
 from workers.kinds.kind import QUICK_S, SHORT_S, Kind, NamedKind, OfTree, Options, Size
 from workers.model import Request, new_id, now
@@ -24,8 +23,8 @@ ROOMS_OF_KINDS = ("workers/kinds/", "app/resources/")
 
 @pytest.fixture(scope="module")
 def paths() -> dict[str, Any]:
-    made: dict[str, Any] = json.loads(document.text(documented_app()))["paths"]
-    return made
+    paths: dict[str, Any] = json.loads(made())["paths"]
+    return paths
 
 
 @pytest.mark.parametrize("name", KINDS)
