@@ -15,7 +15,7 @@ from models.arrays import Int
 from models.editions.state import EditionState
 from models.errors import UsageError
 from models.tree.build import from_parents
-from models.tree.cluster_names import DISTINCTIVE
+from models.tree.cluster_names import DIFFERENCES, DISTINCTIVE
 from models.tree.tree import Tree
 from models.tree.walk import path, relabelled, require_node
 
@@ -153,11 +153,11 @@ def reshaped(state: EditionState) -> EditedTree:
     height = np.concatenate([tree.height, np.array(state.heights, dtype=np.float64)])
     name = np.concatenate([tree.name, np.full(n_new, None, dtype=object)])
     extra = {key: _lengthened(np.asarray(column), n_new) for key, column in tree.extra.items()}
-    if DISTINCTIVE in extra:
+    for key in {DIFFERENCES, DISTINCTIVE} & extra.keys():
         # Words that compare a node with siblings hold no longer beside others.
-        words = extra[DISTINCTIVE].copy()
+        words = extra[key].copy()
         words[_beside_others(state)] = None
-        extra[DISTINCTIVE] = words
+        extra[key] = words
     shaped = from_parents(
         over,
         height[given],

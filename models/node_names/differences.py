@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from models.arrays import Float, Matrix
 from models.inputs.rows import Rows
 from models.node_names.terms import MOST_CLUSTERS, above
-from models.tree.cluster_names import DISTINCTIVE, is_number
+from models.tree.cluster_names import DIFFERENCES, DISTINCTIVE, MOST_BY_LEAVES, is_number
 from models.tree.cut import finest_cut, rows_at
 from models.tree.noise import noise_leaves
 from models.tree.tree import Tree
@@ -40,17 +40,41 @@ def distinctive_features(
     by blocks of rows.
     """
     sums, squares = _moments(tree, features, n_clusters)
+    return _apart(tree, sums, squares, lambda node: int(tree.parent[node]))
+
+
+def identifying_features(
+    tree: Tree, features: Matrix | Rows, n_clusters: int = MOST_CLUSTERS
+) -> dict[int, list[tuple[int, float]]]:
+    """The columns in which each node differs most from all other rows, but the last one from its
+    siblings, where it is not among these: deep in a tree siblings differ in little that says what
+    a node is. Otherwise as `distinctive_features`."""
+    sums, squares = _moments(tree, features, n_clusters)
+    found = _apart(tree, sums, squares, lambda _: 0)
+    for node, beside in _apart(tree, sums, squares, lambda node: int(tree.parent[node])).items():
+        own = found.get(node, [])[: N_FEATURES - 1]
+        known = {column for column, _ in own}
+        found[node] = [*own, *(each for each in beside if each[0] not in known)][:N_FEATURES]
+    return found
+
+
+def _apart(
+    tree: Tree, sums: dict[int, Float], squares: dict[int, Float], whole_of: Callable[[int], int]
+) -> dict[int, list[tuple[int, float]]]:
+    """For each node the columns in which it differs most from the rest of the node `whole_of`."""
     whole = np.maximum(squares[0] / tree.n_points - (sums[0] / tree.n_points) ** 2, 0.0)
     found: dict[int, list[tuple[int, float]]] = {}
     for node in sums:
-        parent = int(tree.parent[node])
+        if not node:
+            continue
+        outer = whole_of(node)
         n_own = int(tree.size[node])
-        n_rest = int(tree.size[parent]) - n_own if node else 0
+        n_rest = int(tree.size[outer]) - n_own
         if not n_own or not n_rest:
             continue
-        rest = sums[parent] - sums[node]
+        rest = sums[outer] - sums[node]
         apart = sums[node] / n_own - rest / n_rest
-        within = (squares[parent] - sums[node] ** 2 / n_own - rest**2 / n_rest) / tree.size[parent]
+        within = (squares[outer] - sums[node] ** 2 / n_own - rest**2 / n_rest) / tree.size[outer]
         deviation = np.sqrt(np.maximum(within, 0.0) + whole / 4)
         effect = np.divide(apart, deviation, out=np.zeros(apart.size), where=deviation > 0)
         best = np.argsort(-np.abs(effect), kind="stable")[:N_FEATURES].tolist()
@@ -66,23 +90,35 @@ def side_of(effect: float) -> str:
 
 def described(tree: Tree, features: Matrix | Rows | None, names: Sequence[str] | None) -> Tree:
     """The tree with the column `distinctive`, which says that its leaves are clusters without names
-    of rows, and what its nodes are called by; unchanged if a leaf has a name.
+    of rows, and what its nodes are called by; of a tree of rows with the column `differences`, if
+    there is something to say. Unchanged if leaves of several rows have a name, or the method
+    describes the nodes itself.
 
     features, names : of the rows of the tree and of their columns; None: nodes have no features.
     Only the cut into so many clusters has some that `_MOST_SUMS` numbers suffice. O(n_points D).
     """
+    of_rows = tree.n_leaves == tree.n_points
+    if tree.n_leaves > tree.n_points or (
+        of_rows and any(column.dtype.kind == "O" for column in tree.extra.values())
+    ):
+        return tree
     leaves = np.setdiff1d(tree.leaves, noise_leaves(tree))
-    if tree.n_leaves >= tree.n_points or not all(map(is_number, tree.name[leaves].tolist())):
+    if not of_rows and not all(map(is_number, tree.name[leaves].tolist())):
         return tree
     column = np.full(tree.n_nodes, None, dtype=object)
     if features is not None and names is not None and len(names) == features.shape[1]:
         n_clusters = max(1, min(MOST_CLUSTERS, _MOST_SUMS // max(len(names), 1)))
-        for node, found in distinctive_features(tree, features, n_clusters).items():
+        found_in = identifying_features if of_rows else distinctive_features
+        for node, found in found_in(tree, features, n_clusters).items():
+            if of_rows and tree.size[node] <= MOST_BY_LEAVES:
+                continue
             column[node] = [
                 {"feature": names[at], "side": side_of(effect), "difference": effect}
                 for at, effect in found
             ]
-    return replace(tree, extra={**tree.extra, DISTINCTIVE: column})
+    if of_rows and all(words is None for words in column):
+        return tree
+    return replace(tree, extra={**tree.extra, DIFFERENCES if of_rows else DISTINCTIVE: column})
 
 
 def _moments(

@@ -27,6 +27,12 @@ DISTINCTIVE = "distinctive"
 """The column of a tree whose leaves are clusters of rows that nobody has named: for each node, the
 features in which it differs from its siblings."""
 
+DIFFERENCES = "differences"
+"""The column of a tree of rows that holds, for its large nodes, the features in which each differs
+from its siblings."""
+MOST_BY_LEAVES = 20
+"""Leaves of a node that are named after three of them although there are such features."""
+
 
 class DistinctiveFeature(NamedTuple):
     """One number of one feature of one node.
@@ -124,9 +130,10 @@ def cluster_names(tree: Tree, nodes: Int | Sequence[int]) -> list[str | None]:
     beside leaves with some, nor leaves of noise. Where no leaf under the node has a name, the first
     `N_LEAVES` terms or named features that its method gives for the node itself; None without any.
 
-    In a tree with the column `DISTINCTIVE`, a node is named by its features there, with its points
-    where a sibling in `nodes` would have the same name; else by the numbers of its largest
-    clusters.
+    In a tree with the column `DIFFERENCES`, a node of more than `MOST_BY_LEAVES` leaves is named by
+    its features there. In a tree with the column `DISTINCTIVE`, any node is, else by the numbers of
+    its largest clusters. Both have the node's points beside them where a sibling in `nodes` would
+    have the same name.
 
     nodes : (n,) rows of the tree. Disjoint nodes cost O(n_leaves log n_leaves) together, after
     O(n_leaves) once per tree; a node above others counts its leaves again.
@@ -139,6 +146,8 @@ def cluster_names(tree: Tree, nodes: Int | Sequence[int]) -> list[str | None]:
     leaves = _leaf_names(tree)
     if not unnamed.size:
         return names
+    if DIFFERENCES in tree.extra:
+        unnamed = _by_differences(tree, at, unnamed, names)
     for place, text in zip(unnamed.tolist(), _largest(tree, leaves, at[unnamed]), strict=True):
         names[place] = text
     columns = [column for column in tree.extra.values() if column.dtype.kind == "O"]
@@ -146,6 +155,21 @@ def cluster_names(tree: Tree, nodes: Int | Sequence[int]) -> list[str | None]:
         if names[place] is None:
             names[place] = _by_terms(columns, int(at[place]))
     return names
+
+
+def _by_differences(tree: Tree, nodes: Int, unnamed: Int, names: list[str | None]) -> Int:
+    """Name large nodes by their features, with their points where siblings would be called the
+    same; (n,) the places that are left."""
+    large = unnamed[tree.size[nodes[unnamed]] > MOST_BY_LEAVES]
+    parent = tree.parent[nodes].tolist()
+    for place in large.tolist():
+        names[place] = _by_terms([tree.extra[DIFFERENCES]], int(nodes[place]))
+    found = [place for place in large.tolist() if names[place] is not None]
+    times = Counter((parent[place], names[place]) for place in found)
+    for place in found:
+        if times[parent[place], names[place]] > 1:
+            names[place] = f"{names[place]} ({int(tree.size[nodes[place]]):,})"
+    return np.setdiff1d(unnamed, found)
 
 
 def given_names(tree: Tree, nodes: Int) -> list[str | None]:

@@ -187,6 +187,17 @@ def test_it_fits_the_window(
     axe(page, "color-contrast")
 
 
+def test_a_map_that_is_chosen_on_a_phone_comes_into_view(open_page: Open, tree: str) -> None:
+    page = open_page(f"/trees/{tree}", width=390, height=844)
+    page.get_by_role("combobox", name="Map", exact=True).select_option("pca")
+    region = panel(page)
+    resting(region)
+    middle = (
+        "(map) => { const { y, height } = map.getBoundingClientRect(); return y + height / 2; }"
+    )
+    until(page, lambda: 0 < region.evaluate(middle) < 780)
+
+
 @pytest.mark.parametrize("by", ["webgl", "pixels"])
 def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str) -> None:
     page = open_page("/trees")

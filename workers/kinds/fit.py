@@ -20,7 +20,7 @@ from models.preprocess.inputs import TERMS, feature_matrix
 from models.preprocess.pipeline import ROLE, parsed
 from models.registry import method
 from models.running.progress import SHARED, Piece, Progress, silent
-from models.tree.cluster_names import DISTINCTIVE
+from models.tree.cluster_names import DIFFERENCES, DISTINCTIVE
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.checkpoints import FOLDER, FileCheckpoint
@@ -274,10 +274,13 @@ def _named(tree: Tree, values: Mapping[str, Any], by: str, bare: BareRows) -> Tr
 
 
 def _described(tree: Tree, spec: Spec, result: PlanResult) -> Tree:
-    """The tree; where its leaves are clusters without names, with what these are called by."""
+    """The tree; where its leaves are rows, or clusters without names, with what nodes are called
+    by."""
     inputs, bare = result.inputs, result.bare
     features = inputs.get(ROLE)
-    if features is None or {"names", "labels", "logits", "tasks"} & inputs.keys():
+    if features is None or {"labels", "logits", "tasks"} & inputs.keys():
+        return tree
+    if "names" in inputs and tree.n_leaves < tree.n_points:
         return tree
     given = {TERMS: inputs[TERMS]} if TERMS in inputs else {}
     given |= implied(spec.sources, given, {TERMS: "column"}, spec.request.preprocess)
@@ -287,7 +290,8 @@ def _described(tree: Tree, spec: Spec, result: PlanResult) -> Tree:
         matrix = feature_matrix(as_matrix(features))
     if matrix is not None and matrix.shape[0] != own.n_points:
         matrix = None
-    return bare.with_column(tree, described(own, matrix, named), DISTINCTIVE)
+    made = described(own, matrix, named)
+    return bare.with_column(tree, made, DIFFERENCES if DIFFERENCES in made.extra else DISTINCTIVE)
 
 
 def _plan(request: Request) -> Plan:

@@ -96,6 +96,7 @@ class Levels(TypedDict):
         Rows,
         Field(description="From coarse to fine: k, height, criterion, score, names, p_value"),
     ]
+    reason: Annotated[str | None, Field(description="Why none stands out; null where some do")]
 
 
 class Clusters(TypedDict):

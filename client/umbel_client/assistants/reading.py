@@ -12,6 +12,7 @@ from umbel_client.assistants.answers import Clusters, Confused, Found, Levels, T
 from umbel_client.assistants.values import Labels, Limit, Tree, given
 from umbel_client.client import Umbel
 from umbel_client.errors import InputError
+from umbel_client.results import Level
 
 MAX_CHARACTERS = 200_000
 """Text of a tree that fits into a conversation."""
@@ -88,12 +89,15 @@ class Reading:
 
     def levels(self, tree: Tree) -> Levels:
         """The few cuts of a tree that stand out, from coarse to fine, each with its clusters' names
-        and the probability that data without structure have as strong a one."""
-        found = [asdict(each) for each in self._umbel.tree(tree).levels()]
+        and the probability that data without structure have as strong a one; where none does, the
+        reason."""
+        body = self._umbel.tree(tree)._document("/levels", "levels")
+        found = [asdict(Level.of(each)) for each in body["levels"]]
         return {
             "levels": [
                 {name: own for name, own in each.items() if name != "curve"} for each in found
-            ]
+            ],
+            "reason": body.get("reason"),
         }
 
     def cut(

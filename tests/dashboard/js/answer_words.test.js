@@ -22,6 +22,7 @@ test("the groups that stand out, with their strength", () => {
     "3 groups stand out (compact and apart, score 0.51): plants (2), animals (2) and fungi (1).",
   );
   assert.deepEqual(linksOf(parts), [3, ...cut.clusters.map(({ node }) => node)]);
+  assert.match(textOf(words.groupsSentence({ ...level, score: 0.027 }, cut, names)), /^3 groups stand out, but weakly \(compact and apart, score 0\.027\)/); // prettier-ignore
   // Another cut is shown: its clusters are not the groups.
   const other = cutHere(cutter(store), { k: 2 });
   assert.equal(textOf(words.groupsSentence(level, other, names)), "3 groups stand out (compact and apart, score 0.51)."); // prettier-ignore

@@ -93,6 +93,29 @@ def test_siblings_alike_have_their_points_in_brackets() -> None:
     ]
 
 
+def test_large_nodes_of_a_tree_of_rows_are_called_by_their_features() -> None:
+    #            0: 64 rows
+    #        /             \\
+    #    1: 40 rows      2: 24 rows
+    #     /      \\        |
+    #  3: 30   4: 10    rows 40 to 63
+    #    |       |
+    #  0..29  30..39
+    parent = [-1, 0, 0, 1, 1, *[3] * 30, *[4] * 10, *[2] * 24]
+    height = [3.0, 2.0, 1.0, 1.0, 1.0, *[0.0] * 64]
+    names = [*[None] * 5, *(f"bike {row}" for row in range(64))]
+    tree = from_parents(parent, height, names, np.arange(5, 69))
+    features = np.zeros((64, 2))
+    features[:30, 0], features[40:, 1] = 5.0, 9.0
+    named = described(tree, features, ["gears", "watts"])
+    assert cluster_names(named, [1, 2, 3, 4]) == [
+        *("low watts, high gears", "high watts, low gears", "high gears, low watts"),
+        "bike 30, bike 31, bike 32, …",
+    ]
+    assert named.extra["differences"][4] is None
+    assert described(tree, None, None) is tree
+
+
 def test_names_that_were_given_and_rows_stay() -> None:
     tree = from_partition([0, 0, 1], 2, names=["cat", "dog"])
     assert described(tree, np.ones((3, 1)), ["x"]) is tree

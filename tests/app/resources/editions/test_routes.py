@@ -179,7 +179,7 @@ def test_every_form_shows_the_edition(working: Working, tree: dict[str, Any]) ->
     assert {each["node"]: each["size"] for each in cut} == {6: 1, 7: 1, 1: 3}
     rows = read("/assignments.json", k=3).json()
     assert {each["node"]: each["size"] for each in rows["clusters"]} == {6: 1, 7: 1, 1: 3}
-    assert read("/assignments.csv", k=4).text.splitlines()[1] == "0,2,8,garden"
+    assert read("/assignments.csv", k=4).text.splitlines()[1] == "0,rose,2,8,garden"
     nested = read("/assignments", levels="3,4").json()["levels"]
     assert [each["parent"] for each in nested[1]["clusters"]] == [0, 1, 2, 2]
     last = read("/places/4").json()

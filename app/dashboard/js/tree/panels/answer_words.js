@@ -19,6 +19,11 @@ const LISTED = 3;
 const PAIRS = 2;
 const LONGEST = 60;
 const SHORT = 20;
+/**
+ * A silhouette below which there is no substantial structure (Kaufman and Rousseeuw, "Finding Groups in
+ * Data", 1990, chapter 2).
+ */
+const STRONG = 0.25;
 /** A node that stands apart has at most this share of the points. */
 const SMALL = 0.1;
 /** Its branch is this many times as long as the median of the leaves, or longer, and this share of all heights. */
@@ -58,7 +63,9 @@ export function groupsSentence(level, shown, names) {
   if (level) {
     const strength = `${criterionText(level.criterion)}, score ${number(Number(level.score.toPrecision(2)))}`;
     const of = list.length ? [largest.length < level.k ? ", the largest " : ": ", ...list] : [];
-    return [{ text: plural(level.k, "group"), k: level.k }, ` stand out (${strength})`, ...of, "."];
+    const isWeak = level.criterion === "silhouette" && level.score < STRONG;
+    const stand = isWeak ? " stand out, but weakly" : " stand out";
+    return [{ text: plural(level.k, "group"), k: level.k }, `${stand} (${strength})`, ...of, "."];
   }
   return list.length ? ["No level stands out. The largest clusters of the cut are ", ...list, "."] : null; // prettier-ignore
 }

@@ -8,6 +8,7 @@ import { count, plural } from "../../ui/format.js";
 import { byErrors, shownErrors, shownSupport } from "../draw/colouring.js";
 import { MEASURES } from "../model/errors.js";
 import { PALETTES } from "../model/look.js";
+import { labelOption, labelsRows } from "../model/row_labels.js";
 import { MOST_LEAVES, SUPPORT } from "../model/support.js";
 import { legend } from "./legend.js";
 
@@ -126,24 +127,16 @@ export function colourPanel(view, { onproblem, onchange, onchoose, labelFile }) 
     );
     key.draw();
   };
-  /**
-   * Labels that fit: one for each row, or for each leaf.
-   *
-   * @param {Dataset} dataset
-   */
-  const fits = ({ role, status, shape }) =>
-    (role === "labels" || role === "names" || role === null) &&
-    status === "ready" &&
-    shape?.length === 1 &&
-    isLong(shape[0]);
   /** @param {number} rows */
   const isLong = (rows) => rows === view.total.size || rows === view.total.leaves;
+  /** @param {Dataset} dataset */
+  const fits = (dataset) => labelsRows(dataset, isLong);
   const file = labelFile?.(async (dataset) => {
     if (!fits(dataset)) {
       const has = dataset.shape?.length === 1 ? `It has ${plural(dataset.shape[0], "row")}` : "It has several columns"; // prettier-ignore
       return `${has}; labels are one column with a row for each of the ${count(view.total.size)} points or ${count(view.total.leaves)} leaves.`;
     }
-    datasets = [labelled(dataset), ...datasets];
+    datasets = [labelOption(dataset), ...datasets];
     await choose(dataset.id);
     return null;
   });
@@ -154,7 +147,7 @@ export function colourPanel(view, { onproblem, onchange, onchoose, labelFile }) 
       /** @param {Dataset} dataset */
       const rank = (dataset) => Number(dataset.role !== "labels");
       const fitting = items.filter(fits).sort((a, b) => rank(a) - rank(b));
-      datasets = fitting.map(labelled);
+      datasets = fitting.map(labelOption);
     } catch (error) {
       if (!aborted(error)) onproblem(error);
     }
@@ -215,9 +208,3 @@ export function colourPanel(view, { onproblem, onchange, onchoose, labelFile }) 
     offerSupport,
   });
 }
-
-/**
- * @param {Dataset} dataset
- * @returns {Option}
- */
-const labelled = ({ id, name }) => [id, name ?? id];

@@ -9,6 +9,7 @@ import { saveBlob } from "../../ui/downloads.js";
 import { count, number, percent, plural } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
+import { readable } from "../draw/label_places.js";
 import { clusterNames } from "../model/cluster_names.js";
 import { clusterRows, namesUnder } from "../model/cut_rows.js";
 
@@ -135,7 +136,8 @@ function clusterColumns({ clusters }, under, total) {
       label: "Cluster",
       head: true,
       sort: ({ name, node }) => name ?? `node ${node}`,
-      cell: ({ name, node }) => (name ? bdi(name) : `Node ${node}`),
+      cell: ({ name, node }) =>
+        name ? bdi(readable(name), { class: "cluster-name", title: name }) : `Node ${node}`,
     },
     { label: "Node", numeric: true, sort: ({ node }) => node, cell: ({ node }) => String(node) },
     {

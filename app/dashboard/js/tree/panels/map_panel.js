@@ -135,8 +135,10 @@ export function mapPanel(view, { onchoose, only = null }) {
     content,
   );
 
+  let isChosen = false;
   const select = el("select", {
     onchange: () => {
+      isChosen = true;
       look.map = MAPS.find(([by]) => by === select.value)?.[0] ?? null;
       draw();
       view.emit("look");
@@ -217,6 +219,9 @@ export function mapPanel(view, { onchoose, only = null }) {
       if (own !== latest || signal.aborted) return;
       replace(trouble);
       await show(next, positions);
+      // On a phone it stands below the tree, where nobody who has just chosen it would see it.
+      if (isChosen) element.scrollIntoView({ block: "nearest" });
+      isChosen = false;
     } catch (error) {
       if (aborted(error) || own !== latest) return;
       content.hidden = true;
