@@ -740,6 +740,7 @@ class FeaturesMethods(Generic[R]):
         metric: Literal["euclidean", "cosine", "correlation"] = "euclidean",
         n_neighbors: int = 10,
         steps: int = 4,
+        max_places: int = 20000,
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
         support: Mapping[str, Any] | None = None,
@@ -768,6 +769,8 @@ class FeaturesMethods(Generic[R]):
         n_neighbors : Number of nearest neighbours that each point is joined to; a consensus has
             half as many and twice as many, too.
         steps : Steps of a walk; a consensus has four times as many, too.
+        max_places : More distinct points are first merged into so many groups along the graph of
+            neighbours.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
@@ -783,6 +786,7 @@ class FeaturesMethods(Generic[R]):
                 "metric": metric,
                 "n_neighbors": n_neighbors,
                 "steps": steps,
+                "max_places": max_places,
             },
             preprocess=preprocess,
             then=then,
