@@ -2,11 +2,11 @@
 
 The protocol of `labelled`, of at most `MOST_ROWS` rows a set, on ten sets: a third of the classes,
 rounded up, is to be found, drawn anew for each seed; all rows of the others are labelled. `gmm` is
-the method of that name on the rows to be clustered alone, with its defaults; `GM` and `GM full` are
-mixtures with one spread and with full covariances that know the labelled rows; `fda` are Fisher
-discriminants. `under` is what a method has more than `tcs` over the same draws, with the half width
-of its 95% interval (Student's t); a set is `short` of a method where that is more than `MARGIN` in
-NMI, and `surely` where the interval lies above it.
+the method of that name on the rows to be clustered alone, with its defaults, 0 where a covariance
+is singular; `GM` and `GM full` are mixtures with one spread and with full covariances that know the
+labelled rows; `fda` are Fisher discriminants. `under` is what a method has more than `tcs` over the
+same draws, with the half width of its 95% interval (Student's t); a set is `short` of a method
+where that is more than `MARGIN` in NMI, and `surely` where the interval lies above it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from bench.labelled import EMBEDDINGS, FULL, GM, Entry, outcome_of, standardised
 from bench.quality import present
 from bench.report import Report
 from models.arrays import Array, Int
+from models.errors import UsageError
 from models.inputs.data import Data
 from models.metrics import flat
 from models.registry import method
@@ -89,9 +90,11 @@ def interval(differences: Array) -> tuple[float, float]:
 def _alone(features: Array, code: Int, hidden: Int, seed: int) -> tuple[float, float]:
     free = np.isin(code, hidden)
     used = method("gmm")
-    fitted = used.fit(
-        Data({"features": features[free]}), used.Params(n_clusters=hidden.size, seed=seed)
-    )
+    params = used.Params(n_clusters=hidden.size, seed=seed)
+    try:
+        fitted = used.fit(Data({"features": features[free]}), params)
+    except UsageError:
+        return 0.0, 0.0
     cluster = np.unique(fitted.tree.leaf_of_point, return_inverse=True)[1]
     truth = np.unique(code[free], return_inverse=True)[1]
     counts = flat.contingency(cluster, truth, int(cluster.max()) + 1, int(truth.max()) + 1)

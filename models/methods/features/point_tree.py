@@ -90,8 +90,8 @@ class PointTreeParams(Params):
         ge=2,
         le=20_000,
         description=(
-            "Most distinct points of which all pairs are compared; more are first merged into so "
-            "many groups along the graph of neighbours."
+            "More distinct points are first merged into so many groups along the graph of "
+            "neighbours."
         ),
     )
 

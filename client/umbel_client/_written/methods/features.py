@@ -769,8 +769,8 @@ class FeaturesMethods(Generic[R]):
         n_neighbors : Number of nearest neighbours that each point is joined to; a consensus has
             half as many and twice as many, too.
         steps : Steps of a walk; a consensus has four times as many, too.
-        max_places : Most distinct points of which all pairs are compared; more are first merged
-            into so many groups along the graph of neighbours.
+        max_places : More distinct points are first merged into so many groups along the graph
+            of neighbours.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
