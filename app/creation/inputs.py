@@ -127,7 +127,9 @@ def _check_reference(
     """The dataset; None for references to other things."""
     if role_of(role).tree and not is_id(value, "ds"):
         if not is_id(value, "tr") or service.trees.record(tenant, value) is None:
-            raise _refused("unknown-input", role, f"Input {role!r}: there is no tree {value!r}.")
+            raise _refused(
+                "unknown-input", role, f"Input {role!r}: there is no tree {shown(value)}."
+            )
         return None
     if role in JOBS:
         _check_job(service, tenant, role, value)
@@ -136,11 +138,13 @@ def _check_reference(
         raise _refused(
             "wrong-input",
             role,
-            f"Input {role!r} takes a dataset (`ds_...`) or an inline list, not {value!r}.",
+            f"Input {role!r} takes a dataset (`ds_...`) or an inline list, not {shown(value)}.",
         )
     dataset = service.datasets.get(tenant, value) if is_id(value, "ds") else None
     if dataset is None:
-        raise _refused("unknown-input", role, f"Input {role!r}: there is no dataset {value!r}.")
+        raise _refused(
+            "unknown-input", role, f"Input {role!r}: there is no dataset {shown(value)}."
+        )
     _check_dataset(dataset, role, images=role in images)
     return dataset
 
@@ -149,12 +153,12 @@ def _check_job(service: Service, tenant: str, role: str, value: str) -> None:
     """Checks only that the job succeeded; the worker checks what it kept."""
     record = service.ledger.get(tenant, value) if is_id(value, "job") else None
     if record is None or record.kind != "fit":
-        raise _refused("unknown-input", role, f"Input {role!r}: there is no job {value!r}.")
+        raise _refused("unknown-input", role, f"Input {role!r}: there is no job {shown(value)}.")
     if record.status != "succeeded":
         raise _refused(
             "wrong-input",
             role,
-            f"Input {role!r}: job {value!r} is {record.status}; it must have succeeded.",
+            f"Input {role!r}: job {shown(value)} is {record.status}; it must have succeeded.",
         )
 
 

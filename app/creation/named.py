@@ -133,7 +133,7 @@ class Named:
         or is of another tree."""
         record, noun = self.record(service, tenant, own_id), self.noun
         if record is None:
-            raise refused_at("unknown-input", f"There is no {noun} {own_id!r}.", *pointer)
+            raise refused_at("unknown-input", f"There is no {noun} {shown(own_id)}.", *pointer)
         if record.status != "succeeded" or record.result is None:
             raise refused_at(
                 "wrong-input",

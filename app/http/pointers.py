@@ -17,13 +17,18 @@ class Outside(str):
     __slots__ = ()
 
 
+LONGEST = 200
+"""Letters of a name in a pointer."""
+
 QUERY = Outside("query")
 HEADER = Outside("header")
 
 
 def pointer_of(place: Sequence[str | int]) -> str:
-    """The JSON pointer (RFC 6901) of a place in the body; "" for the whole body."""
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in place)
+    """The JSON pointer (RFC 6901) of a place in the body; "" for the whole body. A name that is
+    longer than any of ours is cut."""
+    parts = (str(part)[:LONGEST] for part in place)
+    return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)
 
 
 def located(errors: Sequence[Mapping[str, Any]], *, bodiless: bool) -> list[dict[str, Any]]:

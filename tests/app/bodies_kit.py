@@ -65,7 +65,7 @@ def nobodys(named: str) -> str:
 
 
 def shape_of(text: str, named: str) -> str:
-    """An answer without what each request has of its own."""
+    """An answer without the id of the request and the one that it names."""
     body = json.loads(text) if text.startswith("{") else {}
     body.pop("request_id", None)
     return json.dumps(body).replace(named, ID)

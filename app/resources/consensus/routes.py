@@ -16,6 +16,7 @@ from app.http.problems import ANYWHERE, Refused, refused_at, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
 from app.resources.consensus.schemas import EXAMPLE, AgreementBody, ConsensusBody, ConsensusRequest
+from models.errors import shown
 from models.tree.walk import require_node
 from workers.artifacts import results
 from workers.kinds.consensus import ConsensusOptions
@@ -103,5 +104,5 @@ def _require(service: Service, tenant: str, trees: list[str], member: str) -> No
         if tree_id in known:
             continue
         if not is_id(tree_id, "tr") or service.trees.record(tenant, tree_id) is None:
-            raise refused_at("unknown-input", f"There is no tree {tree_id!r}.", member)
+            raise refused_at("unknown-input", f"There is no tree {shown(tree_id)}.", member)
         known.add(tree_id)

@@ -10,6 +10,9 @@ import pytest
 from app.creation.inputs import resolve
 from models.errors import UsageError
 from models.tree import class_paths
+from tests.app.conftest import Api
+
+LONG = "x" * 100_000
 
 NO_SERVICE = cast(Any, None)
 
@@ -40,3 +43,30 @@ def test_a_hierarchy_is_checked_without_making_its_tree() -> None:
         resolve(NO_SERVICE, "ada", {"hierarchy": ["a", f"{path}/"]})
     assert caught.value.where == {"role": "hierarchy", "row": 1}
     assert class_paths.distinct(["b", "a/b", "b"], range(3)) == ["b", "a/b"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("comparisons", {"labels": LONG}),
+        ("comparisons", {"hierarchy": LONG}),
+        ("comparisons", {"inputs": {LONG: [[0]]}}),
+        ("comparisons", {"inputs": {"features": LONG}}),
+        ("comparisons", {"runs": [{"method": LONG}]}),
+        ("jobs", {"inputs": {LONG: [[0]]}}),
+        ("jobs", {"inputs": {LONG: LONG}}),
+        ("jobs", {"inputs": {"features": f"job_{LONG}"}}),
+        ("jobs", {"inputs": {"features": [LONG, LONG]}}),
+        ("jobs", {"params": {LONG: LONG}}),
+        ("jobs", {"params": {"linkage": LONG}}),
+        ("jobs", {LONG: 1}),
+        ("consensus", {"trees": [LONG, LONG]}),
+    ],
+)
+def test_a_refusal_repeats_little_of_a_long_text(api: Api, path: str, body: dict[str, Any]) -> None:
+    """A request of 100 KB had an answer of 200."""
+    whole: dict[str, Any] = {"inputs": {"features": [[0.0], [1.0]]}}
+    whole |= {"runs": [{"method": "hac"}]} if path == "comparisons" else {"method": "hac"}
+    answer = api.client.post(f"/v1/{path}", json=body if path == "consensus" else {**whole, **body})
+    assert answer.status_code == 422
+    assert len(answer.content) < 5_000, answer.text[:500]
