@@ -111,7 +111,7 @@ def of_terms(
             if not chosen:
                 return None
             text = f"{verb} {' or '.join(terms[column] for column in chosen)}?"
-            return Condition(text, lambda given: has(given, chosen).any(axis=1))
+            return Condition(text, lambda given: np.asarray(has(given, chosen).any(axis=1)))
 
         return seek
 
