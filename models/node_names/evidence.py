@@ -149,8 +149,8 @@ def _features(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evide
             f"{names[column]} {effect:+.2g} standard deviations from its siblings"
             for column, effect in found
         )
-    put = questions(tree, n_clusters, of_features(features, names, differ))
-    return Evidence(name, detail, questions=put)
+    made = questions(tree, n_clusters, of_features(features, names, differ))
+    return Evidence(name, detail, questions=made)
 
 
 _FINDERS: dict[By, Callable[[Tree, Mapping[str, Value], int], Evidence]] = {

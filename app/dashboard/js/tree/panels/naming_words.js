@@ -4,6 +4,8 @@ import { percent, plural } from "../../ui/format.js";
 
 /** @import { Naming } from "../../net/answers.js" */
 
+const NOTHING = { n_named: 0, routed: null, answered: null, sent: null };
+
 /**
  * A naming in a list of them: "By terms", "By model, of terms".
  *
@@ -21,7 +23,7 @@ export function labelOf({ name, result }) {
  * @param {Naming} naming
  */
 export function resultText({ result, warnings }) {
-  const { n_named: n, routed, answered, sent } = result ?? { n_named: 0, routed: null, sent: null };
+  const { n_named: n, routed, answered, sent } = result ?? NOTHING;
   const named = `${plural(n, "node")} ${n === 1 ? "has a name" : "have names"}.`;
   const led = routed ? [routedText(routed)] : [];
   const share =
