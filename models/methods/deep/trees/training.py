@@ -115,7 +115,7 @@ class Trainer:
         n_rows = self._n_versions * -(-rows.n_points // self._n_batches)
         self._ahead = max(1, min(AHEAD, AHEAD_BYTES // (4 * n_rows * (rows.rows.shape[1] + 1))))
         self._pass = BatchPass(network, n_rows)
-        # Of reconstruction, centres and compression; the last is 1 and counts steps.
+        # Reconstruction, centres and compression; the last is 1 and counts steps.
         self._losses = network.parameters.new_zeros(4)
         self._losses[3] = 1.0
         self._sums = torch.zeros_like(self._losses)

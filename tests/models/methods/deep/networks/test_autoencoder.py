@@ -67,7 +67,7 @@ def test_without_torch_the_layers_give_the_same() -> None:
 
 
 def test_the_gradient_of_all_parameters_is_that_of_finite_differences() -> None:
-    """Of reconstruction, and of what has a gradient in the embedding."""
+    """Reconstruction, and what has a gradient in the embedding."""
     autoencoder = network()
     rows = torch.ones((6, 6))
     rows[:, :-1] = torch.randn((6, 5), generator=generator(3))
