@@ -17,9 +17,11 @@ ROW = 21.0
 def rows(legend: Sequence[tuple[str, str]], px: float, unit: float) -> list[list[Entry]]:
     """Colours and texts in as few rows as possible, all of about the same length."""
     size = SIZE * unit
+    # On narrow paper a share of the width is a few letters.
+    room = max(0.28 * px, min(0.94 * px - 37 * unit, 24 * size))
     entries = []
     for colour, text in legend:
-        short = shortened(readable(text), size, 0.28 * px)
+        short = shortened(readable(text), size, room)
         entries.append((colour, short, text, width(short, size) + 37 * unit))
     most = 0.94 * px
     fewest = len(_broken(entries, most))
@@ -43,11 +45,14 @@ def _broken(entries: list[Entry], most: float) -> list[list[Entry]]:
 
 
 def write(marks: Marks, rows: list[list[Entry]], px: float, unit: float, top: float) -> None:
-    """The rows below `top`, each in the middle of a picture of `px` pixels of width."""
+    """The rows below `top`, each in the middle of a picture of `px` pixels of width; rows of one
+    entry begin below each other."""
     box = 11 * unit
+    of_rows = [sum(wide for *_, wide in row) for row in rows]
+    is_list = len(rows) > 1 and all(len(row) == 1 for row in rows)
     for number_, row in enumerate(rows):
         y = top + (10 + ROW * number_) * unit
-        x = (px - sum(wide for *_, wide in row) + 20 * unit) / 2
+        x = (px - (max(of_rows) if is_list else of_rows[number_]) + 20 * unit) / 2
         for colour, text, whole, wide in row:
             marks.areas.append(
                 f'<rect x="{number(x)}" y="{number(y - box / 2)}" width="{number(box)}" '

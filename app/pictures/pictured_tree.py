@@ -13,7 +13,7 @@ from app.pictures.lettering import readable
 from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
-from models.tree.cluster_names import called, given_names
+from models.tree.cluster_names import called, telling_names
 from models.tree.labels import Categories, shared, words
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.noise import NAME
@@ -215,7 +215,7 @@ def hues(
         noise = [(style.other, NAME)] if without and categories.noise is not None else []
         rank = {colour: place for place, colour in enumerate(style.colours)}
         strong = sorted((c for c in here if hue[c] in rank), key=lambda c: rank[hue[c]])
-        names = given_names(tree, categories.node[strong])
+        names = telling_names(tree, categories.node[strong])
         named = [(hue[c], name) for c, name in zip(strong, names, strict=True) if name]
         named = named if len(named) == len(strong) else []
         n_pale = len(here) - len(strong)

@@ -172,12 +172,20 @@ def _by_differences(tree: Tree, nodes: Int, unnamed: Int, names: list[str | None
     return np.setdiff1d(unnamed, found)
 
 
-def given_names(tree: Tree, nodes: Int) -> list[str | None]:
-    """The names that nodes have; where leaves are clusters without names, their `cluster_names`."""
-    if DISTINCTIVE in tree.extra:
-        return cluster_names(tree, nodes)
-    names: list[str | None] = tree.name[nodes].tolist()
-    return names
+def telling_names(tree: Tree, nodes: Int) -> list[str | None]:
+    """The names that nodes have; their `cluster_names` where leaves are clusters without names, or
+    rows, and features tell nodes apart; the points stand beside two that are the same."""
+    if DISTINCTIVE not in tree.extra and DIFFERENCES not in tree.extra:
+        given: list[str | None] = tree.name[nodes].tolist()
+        return given
+    names = cluster_names(tree, nodes)
+    times = Counter(names)
+    return [
+        f"{name} ({size:,})" if name and times[name] > 1 and name != own else name
+        for name, own, size in zip(
+            names, tree.name[nodes].tolist(), tree.size[nodes].tolist(), strict=True
+        )
+    ]
 
 
 def _of_clusters(tree: Tree, nodes: Int, names: list[str | None]) -> list[str | None]:

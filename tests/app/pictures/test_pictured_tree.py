@@ -9,7 +9,9 @@ import pytest
 
 from app.pictures.palette import mix, style
 from app.pictures.svg import svg
+from models.node_names.differences import described
 from models.tree import labels as categories
+from models.tree.build import from_parents
 from models.tree.tree import Tree
 from tests.app.pictures.tree_kit import FOUR, SHAPES, by, random_tree, star, texts
 
@@ -78,6 +80,24 @@ def test_named_clusters_have_a_legend() -> None:
     )
     assert {"flowers", "trees"} <= set(texts(svg(named, categories=categories.of_cut(named, k=2))))
     assert len(texts(svg(FOUR, categories=categories.of_cut(FOUR, k=2)))) == 4
+
+
+def test_clusters_of_rows_have_a_legend_by_what_tells_them_apart() -> None:
+    #  0: 100 rows, of which 1 and 2 have 50, and each node below them 25
+    parent = [-1, 0, 0, 1, 1, 2, 2, *np.repeat([3, 4, 5, 6], 25).tolist()]
+    names = [*[None] * 7, *(f"bird {row}" for row in range(100))]
+    rows = from_parents(parent, [3.0, 2.0, 2.0, *[1.0] * 4, *[0.0] * 100], names, np.arange(7, 107))
+    weight = np.repeat([5.0, 0.0, 5.0, 0.0], 25)[:, None]
+    tree = described(rows, weight, ["weight of the whole bird"])
+    narrow = svg(tree, px=321, font=9.33, categories=categories.of_cut(tree, k=4))
+    # Siblings have different names; clusters of different parents have their points beside them.
+    assert [text for text in texts(narrow) if "weight" in text] == [
+        f"{side} weight of the whole bird (25)" for side in ("high", "low", "high", "low")
+    ]
+    # Entries below each other begin at the same place.
+    places = re.findall(r'<rect x="([\d.]+)"[^>]*rx="', narrow)
+    assert len(places) == 4
+    assert len(set(places)) == 1
 
 
 def test_folded_tips_fade_with_mixture() -> None:
