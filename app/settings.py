@@ -143,7 +143,10 @@ class Settings(WorkerSettings):
         256 << 30, ge=1, description="Largest dataset uploaded in parts, at most 10,000 of them."
     )
     upload_keep_s: float = Field(
-        7 * 24 * 3600.0, gt=0, description="An upload that gets no part for this long is removed."
+        7 * 24 * 3600.0,
+        gt=0,
+        description="An upload that gets no part for this long is removed. A tenant has at most "
+        "1,000 that are not complete.",
     )
     max_json_bytes: int = Field(16 << 20, ge=1, description="Largest body that is JSON.")
     max_parsed_json_bytes: int = Field(
