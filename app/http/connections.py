@@ -36,7 +36,10 @@ their request can read it; more are closed at once."""
 
 MOST_PARTS = 100
 """Parts of a header between commas or semicolons, and of a query between `&`: who reads them takes
-time for each, on the event loop. Cookies do not count: browsers send many."""
+time for each, on the event loop."""
+
+_UNCOUNTED = (b"cookie", b"baggage")
+"""Browsers send many cookies, and tracing up to 64 members with properties, which nobody reads."""
 
 _UPLOADS = (b"/v1/datasets?", b"/v1/uploads?")
 _COLUMN = b"columns"
@@ -208,7 +211,7 @@ class Connection(HttpToolsProtocol):
             known = name.lower()
             self._n_hosts += known == b"host"
             self._n_keys += known == b"authorization"
-            if known != b"cookie":
+            if known not in _UNCOUNTED:
                 self._n_parts = max(self._n_parts, 1 + value.count(b",") + value.count(b";"))
             if known == b"transfer-encoding":
                 self._codings.append(value.strip().lower())

@@ -10,8 +10,10 @@ import json
 import math
 import os
 import re
+import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -538,7 +540,8 @@ def _decimals(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Python objects as float64 where all are numbers, decimals among them; else as they are."""
     cells = [columns.plain(cell) for cell in array.reshape(-1).tolist()]
     if all(isinstance(cell, (bool, int, float)) for cell in cells):
-        return np.array(cells, dtype=np.float64).reshape(array.shape)
+        with suppress(OverflowError):
+            return np.array(cells, dtype=np.float64).reshape(array.shape)
     return array
 
 
@@ -571,6 +574,8 @@ def _odd_cell(rows: list[Any], n_dimensions: int) -> str:
     """The sentence about the first cell that is no number."""
     for i, row in enumerate(rows):
         for j, cell in enumerate(row):
+            if isinstance(cell, int) and abs(cell) > sys.float_info.max:
+                return f"row {i}, column {j} is too large for a 64-bit float."
             if isinstance(cell, (bool, int, float, np.number, np.bool_)):
                 continue
             if isinstance(cell, (list, tuple, np.ndarray)) and n_dimensions > 2:

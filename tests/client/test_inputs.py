@@ -201,6 +201,7 @@ def test_files_are_uploaded_by_their_ending(tmp_path: Path) -> None:
         ("features", [1, 2], "a list of single values"),
         ("features", [[1, 2], [3, "x"]], "row 1, column 1 is 'x'"),
         ("features", [[1, None], [3, 4]], "row 0, column 1 is missing"),
+        ("features", [[1.5, 2], [3, 10**400]], "row 1, column 1 is too large"),
         ("features", [], "it has no rows"),
         ("features", b"123", "bytes are no input"),
         ("features", 3, "a value of type int is no input; accepted are arrays"),

@@ -21,7 +21,7 @@ from tests.client.fault_server_kit import (
 from umbel_client import errors, problems
 from umbel_client.core.connection import Connection
 from umbel_client.core.messages import Reply, Request, Settings, pause, post, retry_after
-from umbel_client.errors import ConnectionFailed, ProblemError, UnexpectedResponse
+from umbel_client.errors import ConnectionFailed, InputError, ProblemError, UnexpectedResponse
 
 OK = Answer(200, {"fine": True})
 
@@ -166,6 +166,15 @@ def test_nobody_there_is_reported_at_once(kind: str) -> None:
     server.stop()
     with pytest.raises(ConnectionFailed, match="umbel serve"):
         run_both(kind, server, sent(Request("GET", "/v1/jobs")), retries=50, pause_s=10.0)
+
+
+@pytest.mark.parametrize("part", ["x" * 70_000, "a\0b"])
+def test_what_no_address_can_hold_is_refused(server: FaultServer, kind: str, part: str) -> None:
+    for request in (Request("GET", f"/v1/trees/{part}"), Request("GET", "/", {"q": "x" * 70_000})):
+        with pytest.raises(InputError, match="cannot be requested") as refused:
+            run_both(kind, server, sent(request))
+        assert len(str(refused.value)) < 300
+    assert server.requests == []
 
 
 def test_a_repeated_delete_of_what_is_gone_has_succeeded(server: FaultServer, kind: str) -> None:

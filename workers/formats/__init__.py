@@ -13,5 +13,5 @@ or refuses it, by means of `columns`, `labels` (several a row or none, indicator
 `edges` (a graph of labels) and `items` (columns of any kinds). `gaps` counts empty cells,
 `recognition` knows formats by their first bytes, `facts` describes a file and limits its size in
 memory; `refusals` has shared errors, `inline` the lists of a request, `strict_json` its JSON;
-`trees` reads uploaded trees (`tree_documents`: text or JSON), `table_writers` writes.
+`repeated_names`; `trees` reads uploaded trees (`tree_documents`), `table_writers` writes.
 """

@@ -15,6 +15,7 @@ from models.roles import Want
 from workers.formats import json_tables, roles
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.refusals import broken
+from workers.formats.repeated_names import Repeated, once, repetition
 from workers.formats.tables import Lists
 
 MAX_JSON = 16 << 20
@@ -64,11 +65,19 @@ def parse(document: bytes) -> Lists:
 def decode(text: str) -> object:
     """The value of a JSON text of any form.
 
-    Raises UsageError `not-finite` for NaN and infinities, `invalid-file` for deep nesting and for
-    what is not JSON, naming line and column.
+    Raises UsageError `not-finite` for NaN and infinities, `invalid-file` for deep nesting, for what
+    is not JSON and for a name twice in one object, naming line and column.
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant)
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=once)
+    except Repeated:
+        twice = repetition(text)
+        raise UsageError(
+            f"The JSON document has {twice}; an object has each name once.",
+            code="invalid-file",
+            line=twice.line,
+            column=twice.column,
+        ) from None
     except json.JSONDecodeError as error:
         raise UsageError(
             f"The document is not valid JSON at line {error.lineno}, column {error.colno} "

@@ -16,6 +16,7 @@ from typing import NoReturn
 from models.errors import UsageError, shown
 from models.roles import Want
 from workers.formats.facts import DEFAULT, Bounds, Facts
+from workers.formats.repeated_names import Repeated, once, repetition
 from workers.formats.tables import Lists, Table
 
 MAX_LINE = 16 << 20
@@ -92,7 +93,11 @@ def _values(
 
 def _value(raw: bytes, field: str | None, line: int) -> object:
     try:
-        value: object = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        text = raw.decode("utf-8")
+        value: object = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=once)
+    except Repeated:
+        twice = shown(repetition(text).name)
+        _refuse(line, f"has {twice} twice in one object, which has each name once")
     except UnicodeDecodeError:
         _refuse(line, "is not UTF-8")
     except json.JSONDecodeError as error:

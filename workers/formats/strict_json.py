@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from pydantic_core import from_json
 
-from models.errors import shown
+from workers.formats.repeated_names import repetition
 
 SHORT_BYTES = 64 << 10
 """A text up to this length is searched for huge numbers before its value is gone through."""
@@ -73,7 +73,8 @@ def parse_json(body: bytes) -> Any:
             "finite.",
         )
     if _n_repeated(body, value):
-        raise NotStrict("invalid-request", _repetition(body))
+        twice = repetition(body.decode())
+        raise NotStrict("invalid-request", f"The body has {twice}; give each field once.")
     return value
 
 
@@ -173,29 +174,6 @@ def _n_repeated(body: bytes, value: Any) -> int:
         # Objects first: behind long lists of rows there may be none.
         stack += sorted(below, key=lambda each: isinstance(each, dict))
     return n_members
-
-
-def _repetition(body: bytes) -> str:
-    """The sentence about the first name that an object of the text has twice."""
-
-    def look(members: list[tuple[str, Any]]) -> dict[str, Any]:
-        seen = dict[str, Any]()
-        for name, value in members:
-            if name in seen:
-                raise _Twice(name)
-            seen[name] = value
-        return seen
-
-    what = "a name"
-    try:
-        json.loads(body, object_pairs_hook=look)
-    except _Twice as twice:
-        what = shown(twice.args[0])
-    return f"An object of the body has {what} twice; give each field once."
-
-
-class _Twice(Exception):
-    """Its argument is the name."""
 
 
 def _wide_encoding(body: bytes) -> str | None:

@@ -17,6 +17,7 @@ from mcp.server.mcpserver import Context
 from umbel_client.client import Umbel
 from umbel_client.errors import UmbelError
 from umbel_client.progress import watched
+from umbel_client.quoting import shown
 
 _UPLOADS = 0.1
 """The share of progress that reading and sending inputs are; the job is the rest."""
@@ -103,7 +104,9 @@ def called(
         except UmbelError as error:
             raise kind(str(error)) from error
         except OSError as error:
-            raise kind(f"A file cannot be read: {error}.") from error
+            # The path may be a long text that was meant as content.
+            place = "" if error.filename is None else f" {shown(str(error.filename))}"
+            raise kind(f"A file cannot be read{place}: {error.strerror or error}.") from error
         except anyio.get_cancelled_exc_class():
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(watcher.stop)

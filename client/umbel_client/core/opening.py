@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from umbel_client.core.messages import Request, Settings
+from umbel_client.errors import InputError
+from umbel_client.quoting import shown
 from umbel_client.version import VERSION
 
 _CONNECT_S = 10.0
@@ -102,13 +104,22 @@ class Slices(httpx.ByteStream):
 def built(
     client: httpx.Client | httpx.AsyncClient, request: Request
 ) -> tuple[httpx.Request, Slices]:
-    """A request in the form in which it goes out, and its content."""
+    """A request in the form in which it goes out, and its content.
+
+    Raises InputError for an id or a text that no address can hold.
+    """
     content = request.content or b""
     arguments = arguments_of(request)
     if content:
         length = {"Content-Length": str(len(content))}
         arguments |= {"content": None, "headers": {**arguments["headers"], **length}}
-    made, slices = client.build_request(**arguments), Slices(content)
+    try:
+        made = client.build_request(**arguments)
+    except httpx.InvalidURL as error:
+        raise InputError(
+            "address", f"{shown(request.path)} cannot be requested: {error}."
+        ) from None
+    slices = Slices(content)
     if content:
         made.stream = slices
     return made, slices

@@ -76,6 +76,13 @@ def test_the_error_locates_broken_json() -> None:
     assert error.where == {"line": 2, "column": 6}
 
 
+def test_a_name_twice_in_an_object_is_refused() -> None:
+    """Each parser takes another of the values: a tree would lose its branch without a word."""
+    error = refused(json.parse, b'{"name": "r", "children": [\n {"name": "a", "name": "b"}]}')
+    assert "has 'name' twice in the object at '/children/0'" in error.detail
+    assert error.where == {"line": 2, "column": 16}
+
+
 @pytest.mark.parametrize(
     ("document", "shape", "dtype"),
     [

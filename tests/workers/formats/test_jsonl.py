@@ -96,6 +96,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
         (b'{"body": "a"}', "without the field 'text'"),
         (b'{"text": "a", "x": NaN}', "not finite"),
         (b'{"text": "a", "x": ' + b"9" * 5000 + b"}", "too many digits"),
+        (b'{"text": "a", "text": "b"}', "has 'text' twice"),
         (b"[" * 100_000, "nested too deeply"),
         (b'"\\ud800"', "lone surrogate"),
         (b"", "is empty"),
