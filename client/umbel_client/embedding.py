@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import lzma
 import os
 import tempfile
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,6 +39,9 @@ TEXT_ENDINGS = (".txt", ".text", ".md", ".rst", "")
 MOST_TEXT = 1 << 30
 """Bytes of texts that are read from one folder or zip."""
 
+_BROKEN = (OSError, RuntimeError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+"""What a file or a zip raises that cannot be read."""
+
 
 @contextlib.contextmanager
 def embeddable(content: Any, options: Mapping[str, Any]) -> Iterator[dict[str, Converted]]:
@@ -54,8 +59,7 @@ def embeddable(content: Any, options: Mapping[str, Any]) -> Iterator[dict[str, C
             else:
                 content = _texts(Path(content), paths, lambda name: paths[name].read_bytes())
         elif (path := _zip_of(content)) is not None and not _are_images(content):
-            archive = files.enter_context(zipfile.ZipFile(path))
-            inside = {each.filename: each for each in archive.infolist() if not each.is_dir()}
+            archive, inside = _opened(path, files)
             if any(map(_is_text, inside)):  # Else it is a table that is packed.
                 content = _texts(path, inside, lambda name: archive.read(inside[name]))
         images = _are_images(content)
@@ -112,7 +116,7 @@ def _zip_of(content: Any) -> Path | None:
 def _are_images(content: Any) -> bool:
     """Whether it is a zip of images, or a dataset that is one."""
     if (path := _zip_of(content)) is not None:
-        with contextlib.suppress(OSError), zipfile.ZipFile(path) as archive:
+        with contextlib.suppress(*_BROKEN), zipfile.ZipFile(path) as archive:
             return any(name.lower().endswith(ENDINGS) for name in archive.namelist())
     body = getattr(content, "body", None)
     return isinstance(body, Mapping) and (body.get("format") == "zip" or body.get("role") == IMAGES)
@@ -122,6 +126,31 @@ def _files(folder: Path) -> dict[str, Path]:
     """The files of a folder and of those in it, by name from there, in order."""
     found = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path for path in found}
+
+
+def _opened(
+    path: Path, files: contextlib.ExitStack
+) -> tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]:
+    """A zip and its members by name. Raises InputError where it is damaged, has two members of one
+    name, or texts of more than `MOST_TEXT` bytes."""
+    try:
+        archive = files.enter_context(zipfile.ZipFile(path))
+    except _BROKEN as error:
+        raise InputError(TEXTS, f"{path_shown(path)} is a damaged zip: {error}.") from None
+    inside: dict[str, zipfile.ZipInfo] = {}
+    for each in archive.infolist():
+        if not each.is_dir() and inside.setdefault(each.filename, each) is not each:
+            raise InputError(
+                TEXTS, f"{path_shown(path)} has two members called {path_shown(each.filename)}."
+            )
+    # As declared: no more is read of a member.
+    if sum(each.file_size for name, each in inside.items() if _is_text(name)) > MOST_TEXT:
+        raise _too_long(path)
+    return archive, inside
+
+
+def _too_long(place: Path) -> InputError:
+    return InputError(TEXTS, f"the texts in {path_shown(place)} have more than 1 GiB.")
 
 
 def _texts(
@@ -139,22 +168,23 @@ def _texts(
             f"{', '.join(ENDINGS)}, and no texts, which end in {', '.join(TEXT_ENDINGS[:-1])} or "
             "have no ending.",
         )
-    _warn_left_out(place, [name for name in files if name not in set(names)])
+    _warn_left_out(place, [name for name in files if not _is_text(name)])
     rows: list[dict[str, str]] = []
     size = 0
     for name in names:
         try:
             content = read(name)
             text = decoded(content, path_shown(name))
-        except (OSError, RuntimeError, UnicodeDecodeError, zipfile.BadZipFile) as error:
+        except (*_BROKEN, UnicodeDecodeError) as error:
             raise InputError(
                 TEXTS, f"{path_shown(name)} cannot be read as text: {error}."
             ) from None
         if not text.strip():
             raise InputError(TEXTS, f"{path_shown(name)} is blank; leave it out.")
         if (size := size + len(content)) > MOST_TEXT:
-            raise InputError(TEXTS, f"the texts in {path_shown(place)} have more than 1 GiB.")
-        rows.append({"id": name, "text": text})
+            raise _too_long(place)
+        # A name that is no Unicode has lone surrogates, which no JSON may have.
+        rows.append({"id": name.encode(errors="backslashreplace").decode(), "text": text})
     return rows
 
 

@@ -211,7 +211,7 @@ def _between(low: float, high: float) -> float:
         short = float(f"{middle:.{digits}g}")
         if low <= short < high:
             return short
-    return low
+    return float(low)
 
 
 def _written(number: float) -> str:

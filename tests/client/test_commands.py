@@ -209,6 +209,7 @@ def test_standard_input_is_given_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (b'{"nodes": []}', {"nodes": []}),
         (b"animal/dog\nanimal/cat\n", ["animal/dog", "animal/cat"]),
         (b'["animal/dog"]', ["animal/dog"]),
+        ("((\xe9,b),c);\n".encode("utf-16"), "((\xe9,b),c);"),
     ],
 )
 def test_a_tree_on_standard_input(
@@ -216,6 +217,16 @@ def test_a_tree_on_standard_input(
 ) -> None:
     piped(monkeypatch, content)
     assert values.tree_of("-") == tree
+
+
+def test_a_tree_in_utf_16(tmp_path: Path) -> None:
+    """As PowerShell writes what a program prints."""
+    for name in ("t.nwk", "t.txt"):
+        (tmp_path / name).write_text("((\xe9,b),c);", encoding="utf-16")
+        assert values.tree_of(str(tmp_path / name)) == "((\xe9,b),c);"
+    (tmp_path / "t.nwk").write_bytes(b"(a\0,b);")
+    with pytest.raises(InputError, match="cannot be read"):
+        values.tree_of(str(tmp_path / "t.nwk"))
 
 
 def test_a_linkage_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

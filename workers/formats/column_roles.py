@@ -71,6 +71,9 @@ _LABEL = re.compile(
     r"|y_true|diagnosis|clusters?|(seurat|leiden|louvain)([ _.]clusters?)?|cell[ _.]?type|topic)",
     re.IGNORECASE,
 )
+_RANK = re.compile(r"(.*[ _.\-])?rank(s|ing)?([ _.\-].*)?", re.IGNORECASE)
+_PADDED = re.compile(r"\s*0\d", re.ASCII)
+"""A number that begins as codes do: of postal areas, of products."""
 _BRACKETS = re.compile(r"\s*[\[({]\s*[-+]?\.?\d", re.ASCII)
 _RANKS = frozenset(
     {"domain", "superkingdom", "kingdom", "phylum", "division", "class", "order", "family"}
@@ -234,13 +237,17 @@ def warnings(
     that seem to be something else."""
     if choice.features:
         return ()
-    return (*_apart(columns, choice), *_doubtful(columns, seen))
+    free = [column for column in columns if column.name not in choice.singles()]
+    return (*_apart(columns, choice), *_doubtful(columns, seen), *numbers_as_texts(free))
 
 
 def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
     own = set(features(columns))
+    # One column may be an index; several are ranks.
+    ranks = {each.name for each in seen if each.shuffled and each.name in own}
+    shuffled = {name for name in ranks if len(ranks) == 1 and not _RANK.fullmatch(name.strip())}
     for each in seen:
-        if (each.counts or each.shuffled) and each.name in own and len(own) > 1:
+        if (each.counts or each.name in shuffled) and each.name in own and len(own) > 1:
             how = (
                 "counts the rows" if each.counts else "has the numbers of the rows in another order"
             )
@@ -267,7 +274,6 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
                 f"{shown(each.padded)}, as ids and codes do, and is among the features; if it is "
                 "none, choose ids with ?id_column=, or the features with ?columns=."
             )
-    yield from numbers_as_texts(columns)
     heavy = [name for name in sorted(own) if _MAYBE_WEIGHT.fullmatch(name.strip())]
     if heavy and len(own) > len(heavy) and of_role(columns, "weight") is None:
         yield (
@@ -289,7 +295,9 @@ def numbers_as_texts(columns: Sequence[Column]) -> Iterator[str]:
     plain = [
         own.name
         for own in texts
-        if all(map(is_number, own.examples)) and not _is_text_or_index(own.name.strip())
+        if all(map(is_number, own.examples))
+        and not any(map(_PADDED.match, own.examples))
+        and not _is_text_or_index(own.name.strip())
     ]
     if lists:
         yield (

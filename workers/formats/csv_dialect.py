@@ -405,7 +405,7 @@ class _Numbers:
             cell for cell in cells if any(mark in cell for mark in ",' ") or cell.count(".") > 1
         ]
         if not marked:
-            return cls(".", "")
+            return cls(".", "", _doubtful_amounts(rows))
         found = {mark: any(_GROUPS[mark].fullmatch(cell) for cell in marked) for mark in _GROUPS}
         # "1.234,5" or "1,5": the comma stands before decimals.
         joined = [re.sub(r"(?<=\d)[ '](?=\d{3})", "", cell) for cell in marked]
@@ -437,6 +437,16 @@ def _numeric_cells(rows: Sequence[Sequence[str]]) -> list[str]:
         if not any(re.search("[^-+0-9.,' %eE]", cell) for cell in own):
             cells += own
     return cells
+
+
+def _doubtful_amounts(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """A note where the amounts of money of a column have three digits behind the point, or none."""
+    for at in range(max(map(len, rows), default=0)):
+        cells = [row[at].translate(_SPACES).strip() for row in rows if len(row) > at]
+        amounts = [bare for sign, bare in map(_amount, cells) if sign and "." in bare]
+        if amounts and all(map(_GROUPS["."].fullmatch, amounts)):
+            return (_ambiguous("1.234", "1.234", "thousands=."),)
+    return ()
 
 
 def _ambiguous(example: str, taken: str, other: str) -> str:

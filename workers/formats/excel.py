@@ -87,7 +87,7 @@ class Sheet:
     named : whether its first line names the columns. changes : by column, the first row (from 0)
         whose cell is of another kind than those above; such a column is text. first_line : the line
         of row 0 in Excel. notes : what was left out. column : the one that was chosen, if any.
-    name : of the sheet.
+    name : of the sheet. end : the line and the column, from 1, of its last cell.
     """
 
     table: Batches
@@ -97,6 +97,7 @@ class Sheet:
     notes: tuple[str, ...]
     column: str | None = None
     name: str = ""
+    end: tuple[int, int] = (0, 0)
 
 
 @contextmanager
@@ -118,6 +119,8 @@ def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sh
             _require_unmerged(sheet)
             rows = [list(row) for row in sheet.iter_rows()]
             first_line = 1 + (sheet.start[0] if sheet.start is not None else 0)
+            line, at_most = sheet.end or (-1, -1)
+            end = line + 1, at_most + 1
     except UsageError:
         raise
     except calamine.PasswordError:
@@ -137,7 +140,7 @@ def opened(path: Path, bounds: Bounds, member: str | None = None) -> Iterator[Sh
             "?member= chooses another.",
         )
     try:
-        found = replace(_sheet(rows, first_line, notes), name=names[at])
+        found = replace(_sheet(rows, first_line, notes), name=names[at], end=end)
         yield found if column is None else _of_column(found, column, names, at)
     except UsageError as error:
         # What is wrong may be the sheet that nobody chose.

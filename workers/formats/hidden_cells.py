@@ -1,5 +1,5 @@
 """What a sheet of .xlsx does not show and is read all the same: rows and columns that are hidden,
-by hand or by a filter, and the sheet itself."""
+by hand or by a filter, and the sheet itself. What is hidden behind the last cell has no values."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ _STEP = 1 << 20
 _MOST_BYTES = 1 << 22
 """The most bytes that are read of the list of sheets."""
 _HIDDEN = re.compile(
-    rb"""<(?:\w+:)?(row|col)\b(?=[^>]*\shidden\s*=\s*["'](?:1|true)["'])([^>]*)>""", re.ASCII
+    rb"""<(?:\w+:)?(row|col)\b(?=[^<>]*\shidden\s*=\s*["'](?:1|true)["'])([^<>]*)>""", re.ASCII
 )
-_SPAN = re.compile(rb"""\s(min|max)\s*=\s*["'](\d{1,5})["']""", re.ASCII)
+_SPAN = re.compile(rb"""\s(r|min|max)\s*=\s*["'](\d{1,7})["']""", re.ASCII)
 
 
-def notes(path: Path, sheet: str) -> tuple[str, ...]:
+def notes(path: Path, sheet: str, end: tuple[int, int]) -> tuple[str, ...]:
     """A warning where the sheet of this name is hidden or has hidden rows or columns; none for a
-    file that is no .xlsx, or too odd to tell. Reads the sheet once."""
+    file that is no .xlsx, or too odd to tell. Reads the sheet once.
+
+    end : the line and the column, from 1, of its last cell."""
     if not zipfile.is_zipfile(path):
         return ()
     try:
@@ -33,7 +35,7 @@ def notes(path: Path, sheet: str) -> tuple[str, ...]:
             if place is None:
                 return ()
             with archive.open(place) as file:
-                n_rows, n_columns = _counted(file)
+                n_rows, n_columns = _counted(file, *end)
     except (KeyError, ValueError, OSError, EOFError, zipfile.BadZipFile, expat.ExpatError):
         return ()
     parts = [
@@ -78,8 +80,8 @@ def _elements(archive: zipfile.ZipFile, member: str, name: str) -> Iterator[dict
     yield from found
 
 
-def _counted(file: IO[bytes]) -> tuple[int, int]:
-    """Hidden rows and columns; an element that lies across two pieces is in the second."""
+def _counted(file: IO[bytes], last_row: int, last_column: int) -> tuple[int, int]:
+    """Hidden rows and columns up to these; an element across two pieces is in the second."""
     n_rows = n_columns = 0
     kept = b""
     while part := file.read(_STEP):
@@ -87,9 +89,10 @@ def _counted(file: IO[bytes]) -> tuple[int, int]:
         end = max(text.rfind(b"<"), len(text) - _STEP)
         kept = text[end:]
         for kind, attributes in _HIDDEN.findall(text[:end]):
+            span = {key: int(number) for key, number in _SPAN.findall(attributes)}
             if kind == b"row":
-                n_rows += 1
+                n_rows += span.get(b"r", 0) <= last_row
             else:
-                span = {key: int(number) for key, number in _SPAN.findall(attributes)}
-                n_columns += max(0, span.get(b"max", 0) - span.get(b"min", 0) + 1)
+                last = min(span.get(b"max", 0), last_column)
+                n_columns += max(0, last - span.get(b"min", 0) + 1)
     return n_rows, n_columns

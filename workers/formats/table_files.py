@@ -129,7 +129,7 @@ def notes(
     """
     if format in excel.MEDIA_TYPES:
         with excel.opened(path, bounds, sheet) as found:
-            return (*found.notes, *hidden_cells.notes(path, found.name))
+            return (*found.notes, *hidden_cells.notes(path, found.name, found.end))
     if format == "h5ad":
         with h5ad.opened(path, bounds, sheet) as annotated:
             return annotated.notes

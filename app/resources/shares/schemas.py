@@ -85,7 +85,9 @@ class ShareRequest(Exact):
         "null: the tree itself.",
         examples=[_EDITION],
     )
-    names: str | None = Field(None, max_length=100, description="The naming that it shows.")
+    names: str | None = Field(
+        None, max_length=100, description="The naming that it shows, questions too."
+    )
     map: str | None = Field(None, max_length=100, description="A map of the tree to show with it.")
     rows: bool = Field(False, description="Whether it shows which rows lie under a node.")
     embed: bool = Field(

@@ -20,7 +20,7 @@ from umbel_client.errors import InputError
 from umbel_client.imports import text_type
 from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, TREE, TREE_TEXT, File, is_id
 from umbel_client.methods import METHODS
-from umbel_client.quoting import shown
+from umbel_client.quoting import path_shown, shown
 from umbel_client.tables import ROLES
 
 STANDARD_INPUT = "-"
@@ -178,9 +178,9 @@ def tree_of(text: str) -> Any:
     suffix = path.suffix.lower()
     try:
         if suffix in TREE_ENDINGS:
-            return path.read_text(encoding="utf-8-sig")
+            return line_files.decoded(path.read_bytes(), path_shown(path))
         if suffix == ".txt":
-            text = path.read_text(encoding="utf-8-sig")
+            text = line_files.decoded(path.read_bytes(), path_shown(path))
             return lines("tree", path) if text_type(text) is None else text
         if suffix == ".npy":
             import numpy as np
@@ -210,7 +210,7 @@ def _tree_in(path: Path) -> Any:
         except ValueError as error:
             raise InputError("tree", f"standard input cannot be read: {error}.") from None
     try:
-        text = content.decode("utf-8-sig").strip()
+        text = line_files.decoded(content, "standard input").strip()
     except UnicodeDecodeError as error:
         raise InputError("tree", f"standard input is neither an array nor text: {error}.") from None
     try:

@@ -98,6 +98,12 @@ def test_a_threshold_is_where_shares_differ_most() -> None:
             assert yes[inside].mean() - yes[~inside].mean() == pytest.approx(max(cuts))
 
 
+def test_a_threshold_between_neighbouring_numbers_is_written_as_a_number() -> None:
+    values = 1e15 + np.array([1.0, 2.0, 3.0, 4.0])
+    finder = of_features(values[:, None], ["time"], {2: [(0, 1.0)]})
+    assert questions(two_groups(2), MANY, finder)[2].text == "time over 1000000000000002.0?"
+
+
 def test_features_of_yes_and_no_are_questions_as_they_are_called() -> None:
     furry = np.repeat([1.0, 0.0], 10)[:, None]
     values = {"features": furry, "feature_names": ["furry"]}

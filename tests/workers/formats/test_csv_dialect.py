@@ -91,6 +91,22 @@ def test_what_could_be_read_otherwise_is_noted(
     assert word in note
 
 
+@pytest.mark.parametrize(
+    ("text", "is_noted"),
+    [
+        ("x;y\n1.200 €;2\n950 €;3\n", True),
+        ("x;y\n1.200 €;2\n9.5 €;3\n", False),
+        ("x;y\n1.200;2 €\n2.400;3 €\n", False),
+    ],
+)
+def test_amounts_with_three_digits_behind_the_point(
+    text: str, is_noted: bool, tmp_path: Path
+) -> None:
+    facts, value = read(put(tmp_path / "x", text))
+    assert value[0].tolist() == [1.2, 2]
+    assert any("?thousands=." in note for note in facts.warnings) is is_noted
+
+
 def test_the_uploader_decides(tmp_path: Path) -> None:
     path = put(tmp_path / "x", 'x,y\n"1,234",2\n"5,678",3\n')
     facts, value = read(path, Written(decimal=","))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from models.inputs.reading import noting
 from tests.workers.formats.files_kit import put, refused
 from workers.formats import catalogue
+from workers.formats.column_roles import Choice
 
 ROWS = [(row, 0.5 * (row * 7 % 5), row % 3 + 0.25) for row in range(8)]
 
@@ -122,3 +124,20 @@ def test_a_column_behind_the_features(
     assert [own.role for own in facts.columns] == ["feature", "feature"]
     assert words in " ".join(facts.warnings)
     assert bool(words) == bool(facts.warnings)
+
+
+@pytest.mark.parametrize("head", ["x,rank", "x,rank by size", "extra,other"])
+def test_ranks_are_features(head: str, tmp_path: Path) -> None:
+    """One column with the numbers of the rows may be an index; several, or by name, are ranks."""
+    column = [3, 1, 0, 2, 7, 6, 5, 4]
+    first = column[::-1] if "other" in head else [row / 4 for row in column]
+    lines = [head, *(f"{one},{other}" for one, other in zip(first, column, strict=True)), ""]
+    assert not catalogue.inspect("csv", put(tmp_path / "x", "\n".join(lines).encode())).warnings
+
+
+def test_codes_and_chosen_columns_are_no_numbers_as_texts(tmp_path: Path) -> None:
+    rows = [{"town": f"0{row}", "kind": str(row % 2), "x": row / 4} for row in range(4)]
+    path = put(tmp_path / "x", "\n".join(map(json.dumps, rows)).encode())
+    choice = Choice(id="town", label="kind")
+    assert not catalogue.inspect("jsonl", path, choice=choice).warnings
+    assert "features: 'kind'." in catalogue.inspect("jsonl", path).warnings[-1]

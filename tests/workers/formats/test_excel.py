@@ -259,6 +259,24 @@ def test_what_excel_hides_is_named(tmp_path: Path) -> None:
     assert not catalogue.inspect("xlsx", book(tmp_path / "y", *rows), None).warnings
 
 
+def test_what_excel_hides_behind_the_cells_is_not_named(tmp_path: Path) -> None:
+    """As a sheet is made that shows no cells but its own; a comment is read in one pass."""
+
+    def hide(workbook: Any) -> None:
+        sheet = workbook.active
+        sheet.row_dimensions[9].hidden = True
+        spare = sheet.column_dimensions["E"]
+        spare.min, spare.max, spare.hidden = 5, 16384, True
+
+    path = book(tmp_path / "x", ["a", "b"], [1, 2], [3, 4], act=hide)
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(tmp_path / "y", "w") as new:
+        for name in old.namelist():
+            comment = b"<!--" + b"<row " * 60_000 + b"--><sheetData>"
+            new.writestr(name, old.read(name).replace(b"<sheetData>", comment))
+    assert not catalogue.inspect("xlsx", path).warnings
+    assert not catalogue.inspect("xlsx", tmp_path / "y").warnings
+
+
 def test_a_first_line_of_years_is_noted(tmp_path: Path) -> None:
     path = book(tmp_path / "x", [2019, 2020, 2021], [1.5, 2, 3], [4, 5.5, 6])
     facts = catalogue.inspect("xlsx", path, None, role="features")

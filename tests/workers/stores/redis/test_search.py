@@ -80,3 +80,18 @@ def test_a_search_without_a_hit_reads_nothing(
         assert not items
         n_pages += 1
     assert n_pages <= 8
+
+
+def test_long_entries_and_many_words_are_found(assembly: Assembly) -> None:
+    """A script looks through so much only; the entries behind it are read."""
+    index = assembly.trees._index
+    words = [f"w{at:02}" for at in range(60)]
+    kept = []
+    for at in range(12):
+        own_id, n = new_id("tr"), 20_000 if at % 4 == 0 else 15_000
+        name = " ".join(words if at % 3 else words[1:])
+        facts = {"id": own_id, "name": name, "tags": [], "columns": "w" * n}
+        index.put("ada", own_id, json.dumps(facts))
+        kept += [own_id] if at % 3 else []
+    found = [json.loads(each)["id"] for each in index.listing("ada", words=words).page(99, None)[0]]
+    assert sorted(found) == sorted(kept)
