@@ -2,10 +2,11 @@
 
 The protocol of `labelled`, of at most `MOST_ROWS` rows a set, on ten sets: a third of the classes,
 rounded up, is to be found, drawn anew for each seed; all rows of the others are labelled. `gmm` is
-the method of that name on the rows to be clustered alone, with its defaults, 0 where a covariance
-is singular; `GM` and `GM full` are mixtures with one spread and with full covariances that know the
-labelled rows; `fda` are Fisher discriminants. `under` is what a method has more than `tcs` over the
-same draws, with the half width of its 95% interval (Student's t); a set is `short` of a method
+the method of that name on the rows to be clustered alone, with its defaults; `GM` and `GM full` are
+mixtures with one spread and with full covariances that know the labelled rows; `fda` are Fisher
+discriminants. `refused` counts the draws that a method refuses, such as for a singular covariance;
+all other figures, also for `tcs`, are over the remaining `draws`. `under` is what a method has
+more than `tcs`, with the half width of its 95% interval (Student's t); a set is `short` of a method
 where that is more than `MARGIN` in NMI, and `surely` where the interval lies above it.
 """
 
@@ -44,14 +45,18 @@ def table(report: Report, size: Size, chosen: Chosen) -> None:
         own = scores.pop("tcs")
         for measure, at in (("nmi", 0), ("ari", 1)):
             for other, theirs in scores.items():
-                mean, off = interval(theirs[:, at] - own[:, at])
+                known = ~np.isnan(theirs[:, at])
+                shown = {"set": name.ljust(10), "measure": measure, "other": other.ljust(8)}
+                shown |= {"draws": int(known.sum()), "refused": int((~known).sum())}
+                if not known.any():
+                    report.row("new_clusters", **shown, under="refused")
+                    continue
+                mean, off = interval((theirs - own)[known, at])
                 report.row(
                     "new_clusters",
-                    set=name.ljust(10),
-                    measure=measure,
-                    other=other.ljust(8),
-                    tcs=float(own[:, at].mean()),
-                    others=float(theirs[:, at].mean()),
+                    **shown,
+                    tcs=float(own[known, at].mean()),
+                    others=float(theirs[known, at].mean()),
                     under=mean,
                     half=off,
                     short=str(mean > MARGIN),
@@ -60,7 +65,7 @@ def table(report: Report, size: Size, chosen: Chosen) -> None:
 
 
 def measured(features: Array, classes: Array, n_seeds: int) -> dict[str, Array]:
-    """(n_seeds, 2) NMI and ARI of each method."""
+    """(n_seeds, 2) NMI and ARI of each method, not a number where it refuses the rows."""
     scores: dict[str, list[tuple[float, float]]] = {}
     for seed in range(n_seeds):
         rows, code, hidden = draw(classes, seed)
@@ -94,7 +99,7 @@ def _alone(features: Array, code: Int, hidden: Int, seed: int) -> tuple[float, f
     try:
         fitted = used.fit(Data({"features": features[free]}), params)
     except UsageError:
-        return 0.0, 0.0
+        return math.nan, math.nan
     cluster = np.unique(fitted.tree.leaf_of_point, return_inverse=True)[1]
     truth = np.unique(code[free], return_inverse=True)[1]
     counts = flat.contingency(cluster, truth, int(cluster.max()) + 1, int(truth.max()) + 1)

@@ -155,8 +155,10 @@ class PointTree(PlacesNearest[PointTreeParams]):
             near = nearest(start.rows, reach, "euclidean", run.threads, within(0.1, 0.15))
             places = Places(start.rows, start.size.astype(np.float64), near, params.n_neighbors)
             found = places.agreed(params.rule, params.steps, within(0.15, 0.95))
-            late, height = found.merges[:, :2].astype(np.int64), found.merges[:, 2]
-            reaching = _reach_warnings(params, near, n_places)
+            # Distance, which decides ties, is a little beyond.
+            late, height = found.merges[:, :2].astype(np.int64), np.minimum(found.merges[:, 2], 1.0)
+            what = "groups" if warnings else "distinct points"
+            reaching = _reach_warnings(params, near, n_places, what)
             warnings = (*warnings, *reaching, *_top_warnings(found.top))
         run.progress(0.95, "building the tree")
         merges, height = all_merges(len(features), start.merges, start.node, late, height)
@@ -187,12 +189,17 @@ def _start(
     rows = flat(features, params.metric, np.arange(len(features)))
     within = partial(subprogress, run.progress)
     graph = neighbour_graph(rows, params.n_neighbors, "euclidean", run.threads, within(0.0, 0.05))
+    if graph.n_nodes <= params.max_places:
+        # Rows of one direction may be one place.
+        merges, node, size = equal_points(graph.first, graph.place)
+        return Groups(merges, node, size, rows[graph.first]), (), np.zeros(len(merges))
     groups, under = grouped(rows, graph, params.max_places, within(0.05, 0.1))
     largest = int(groups.size.max())
     note = (
-        f"There are {first.size:,} distinct points: Ward's linkage along the graph of neighbours "
-        f"merged them into {params.max_places:,} groups of up to {largest:,} points, which walks "
-        "and linkages then compared by their means. Nodes within groups have no 'agreement'."
+        f"There are {graph.n_nodes:,} distinct points: Ward's linkage along the graph of "
+        f"neighbours merged them into {params.max_places:,} groups of up to {largest:,} points, "
+        "which walks and linkages then compared by their means. Nodes within groups have no "
+        "'agreement'."
     )
     height = np.zeros(len(under))
     if params.rule == "consensus":
@@ -201,18 +208,22 @@ def _start(
     return groups, (note, *graph.warnings(params.n_neighbors)), height
 
 
-def _reach_warnings(params: PointTreeParams, near: Neighbours, n_places: int) -> tuple[str, ...]:
+def _reach_warnings(
+    params: PointTreeParams, near: Neighbours, n_places: int, what: str
+) -> tuple[str, ...]:
+    """what : the places are."""
     warnings = []
     wanted = params.n_neighbors if params.rule == "walk" else 2 * params.n_neighbors
     if wanted >= n_places:
         warnings.append(
-            f"There are {n_places} distinct points, so that no point has {wanted} neighbours; "
-            f"graphs have at most {n_places - 1}."
+            f"There are {n_places} {what}, none of which has {wanted} neighbours; graphs have at "
+            f"most {n_places - 1}."
         )
     if near.recall is not None:
+        points = "points" if what != "groups" else what
         warnings.append(
-            "Neighbours were sought by an approximate index that keeps points in half precision, "
-            f"which found {near.recall:.1%} of the neighbours of a sample of points."
+            f"Neighbours were sought by an approximate index that keeps {points} in half "
+            f"precision, which found {near.recall:.1%} of the neighbours of a sample of {points}."
         )
     return tuple(warnings)
 

@@ -143,7 +143,10 @@ def test_few_points() -> None:
     assert fit([[1.0], [1.0], [1.0]]).tree.height.max() == 0
     three = fit([[0.0], [1.0], [5.0]])
     assert frozenset({0, 1}) in groups(to_scipy(three.tree))
-    assert any("no point has 20 neighbours" in warning for warning in three.warnings)
+    assert any(
+        "3 distinct points, none of which has 20 neighbours" in warning
+        for warning in three.warnings
+    )
 
 
 def test_parts_that_no_walk_joins_are_joined_by_distance() -> None:
@@ -190,6 +193,24 @@ def test_many_points_are_merged_into_groups_first() -> None:
     assert np.allclose(tree.height[within], np.log(n_under[within]) / np.log(300))
     assert frozenset(range(150)) in groups(made)
     assert (np.diff(made[:, 2]) >= 0).all()
+
+
+def test_heights_end_at_one_and_few_groups_are_named_so() -> None:
+    points = np.random.default_rng(10).normal(size=(30, 2))
+    two = fit(points, max_places=2)
+    assert two.tree.height.max() == 1.0
+    assert [warning for warning in two.warnings if "none of which" in warning] == [
+        "There are 2 groups, none of which has 20 neighbours; graphs have at most 1."
+    ]
+
+
+def test_directions_are_merged_into_groups_only_where_there_are_more() -> None:
+    rows = np.repeat(np.random.default_rng(11).integers(1, 9, (6, 3)), 5, axis=0)
+    grown = rows * 2.0 ** np.tile(np.arange(5), 6)[:, None]
+    fitted = fit(grown, metric="cosine", max_places=10)
+    assert fitted.metrics["n_places"] == 6
+    assert not any("groups" in warning for warning in fitted.warnings)
+    assert (to_scipy(fitted.tree)[:, 2] == 0).sum() == 24
 
 
 def test_groups_of_one_place_each_change_nothing() -> None:
