@@ -62,6 +62,9 @@ class Server(uvicorn.Server):
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            # A pipelined request would begin with what the one before has set, such as whose time
+            # it takes: a proxy's connection carries several tenants' requests.
+            reset_contextvars=True,
             timeout_keep_alive=cast("int", settings.keep_alive_s),
             timeout_graceful_shutdown=1,
         )

@@ -54,6 +54,13 @@ def serving(valkey: EmbeddedServer, folder: Path, **changes: Any) -> Iterator[Ru
     settings = make_settings(valkey, folder, **changes)
     app = create_app(settings, lambda queue, job_id: None)
     server = Server(app, settings, on_drain=lambda: app.state.service.job_ends.release())
+    with started(server) as (port, thread):
+        yield Running(server, app.state.service, port, thread)
+
+
+@contextlib.contextmanager
+def started(server: Server) -> Iterator[tuple[int, threading.Thread]]:
+    """A server's port and its thread."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -63,7 +70,7 @@ def serving(valkey: EmbeddedServer, folder: Path, **changes: Any) -> Iterator[Ru
             while not server.started:
                 assert thread.is_alive()
                 time.sleep(0.01)
-            yield Running(server, app.state.service, port, thread)
+            yield port, thread
         finally:
             server.should_exit = True
             thread.join()

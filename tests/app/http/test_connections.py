@@ -14,17 +14,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 
 from app.http import bodies
 from app.http.bodies import INLINE_BYTES
 from app.http.connections import MOST_PARTS, SLICE, SPARE, Connection
-from app.http.turns import FairQueue
+from app.http.server import Server
+from app.http.turns import FairQueue, Taker, taker
 from tests.app.http.server_kit import (
     Running,
     answer_of,
     get,
     serving,
     skip_response,
+    started,
     status_of,
 )
 from tests.workers.waiting_kit import until
@@ -306,6 +309,24 @@ def test_an_upgrade_is_answered_and_closed(patient: Running) -> None:
     )
     with patient.connect(upgrade) as connection:
         assert status_of(answer_of(connection)) == 200
+
+
+def test_a_request_begins_without_what_the_one_before_has_set(patient: Running) -> None:
+    """Where requests are pipelined: a proxy's connection carries several tenants' requests."""
+    app, seen = FastAPI(), list[Taker]()
+
+    @app.get("/")
+    async def look() -> None:
+        seen.append(taker.get())
+        taker.set(Taker("one before"))
+
+    with (
+        started(Server(app, patient.service.settings)) as (port, _),
+        socket.create_connection(("127.0.0.1", port)) as connection,
+    ):
+        connection.sendall(get("/") + get("/", "Connection: close"))
+        assert answer_of(connection).count(b"HTTP/1.1 200") == 2
+    assert seen == [Taker()] * 2
 
 
 @pytest.mark.parametrize("piece", [b"", START, b"\r\n"], ids=["nothing", "half", "blank line"])
