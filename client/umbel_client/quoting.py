@@ -35,13 +35,13 @@ def plain(text: str, limit: int = 80) -> str:
 
 
 _OPTIONS = "columns|(?:id|label|text|weight)_column|delimiter|decimal|thousands|header|member"
-_QUERY = re.compile(rf"\?({_OPTIONS})=")
-_ARGUMENT = re.compile(rf"(?<!\w)({_OPTIONS})=(?!\w)")
+_QUERY = re.compile(rf"\?({_OPTIONS})=(\.\.\.)?")
+_ARGUMENT = re.compile(rf"(?<!\w)({_OPTIONS})=(?!\w)(\.\.\.)?")
 
 
 def as_arguments(sentence: str) -> str:
     """A sentence of the service with arguments of Python in place of its query parameters."""
-    return _QUERY.sub(r"\1=", sentence)
+    return _QUERY.sub(r"\1=\2", sentence)
 
 
 def as_options(sentence: str) -> str:
@@ -49,6 +49,7 @@ def as_options(sentence: str) -> str:
 
     def option(found: re.Match[str]) -> str:
         name = found[1]
-        return "FILE:NAME" if name == "member" else f"--{name.replace('_', '-')}"
+        value = " NAME" if found[2] else ""
+        return "FILE:NAME" if name == "member" else f"--{name.replace('_', '-')}{value}"
 
     return _ARGUMENT.sub(option, _QUERY.sub(option, sentence))

@@ -8,7 +8,7 @@ import pytest
 from models import errors
 from umbel_client import InputError
 from umbel_client.inputs import converted
-from umbel_client.quoting import listed, path_shown, shown, written
+from umbel_client.quoting import as_arguments, as_options, listed, path_shown, shown, written
 
 pd = pytest.importorskip("pandas")
 
@@ -28,6 +28,13 @@ def test_values_of_other_types_are_shown_as_python_writes_them() -> None:
     assert written(None) == "None"
     assert written(2.5) == "2.5"
     assert written(np.str_("größe")) == "'größe'"
+
+
+def test_options_without_a_value_have_one_in_commands() -> None:
+    sentence = "Upload the columns alone (?columns=...)."
+    assert as_arguments(sentence) == "Upload the columns alone (columns=...)."
+    assert as_options(sentence) == "Upload the columns alone (--columns NAME)."
+    assert as_options(as_arguments(sentence)) == as_options(sentence)
 
 
 def test_a_path_is_shown_whole() -> None:

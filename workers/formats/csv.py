@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 16 << 20
 _BLANK = re.compile(rb"(^|\n)\r?\n")
+_LIST = re.compile(r"\s*\[\s*[-+]?\.?\d", re.ASCII)
 _AT_ONCE = 1 << 14
 """Rows of text that are held as Python objects."""
 
@@ -492,9 +493,12 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, bound
             _kept(cell, row, column, line, dialect)
             return number
     elif not NOT_FINITE.fullmatch(cell):
+        advice = "Leave the cell empty where a value is missing."
+        if _LIST.match(cell):
+            advice = "Write lists as a column for each number, or in Parquet or JSON lines."
         raise UsageError(
             f"The CSV file has the text {shown(cell, 40)} at {at}; a matrix holds numbers only. "
-            "Leave the cell empty where a value is missing.",
+            f"{advice}",
             code="wrong-input",
             row=row,
             column=column,

@@ -141,3 +141,9 @@ def test_codes_and_chosen_columns_are_no_numbers_as_texts(tmp_path: Path) -> Non
     choice = Choice(id="town", label="kind")
     assert not catalogue.inspect("jsonl", path, choice=choice).warnings
     assert "features: 'kind'." in catalogue.inspect("jsonl", path).warnings[-1]
+
+
+def test_lists_in_the_only_column_get_advice(tmp_path: Path) -> None:
+    content = b'emb\n"[0.5, 1]"\n"[2, -1e3]"\n'
+    error = refused(catalogue.load, "csv", put(tmp_path / "x", content), None, "features")
+    assert "Write lists as a column for each number" in error.detail
