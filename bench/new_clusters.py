@@ -13,6 +13,7 @@ where that is more than `MARGIN` in NMI, and `surely` where the interval lies ab
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from scipy.stats import t
@@ -46,8 +47,13 @@ def table(report: Report, size: Size, chosen: Chosen) -> None:
         for measure, at in (("nmi", 0), ("ari", 1)):
             for other, theirs in scores.items():
                 known = ~np.isnan(theirs[:, at])
-                shown = {"set": name.ljust(10), "measure": measure, "other": other.ljust(8)}
-                shown |= {"draws": int(known.sum()), "refused": int((~known).sum())}
+                shown: dict[str, Any] = {
+                    "set": name.ljust(10),
+                    "measure": measure,
+                    "other": other.ljust(8),
+                    "draws": int(known.sum()),
+                    "refused": int((~known).sum()),
+                }
                 if not known.any():
                     report.row("new_clusters", **shown, under="refused")
                     continue

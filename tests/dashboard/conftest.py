@@ -154,6 +154,7 @@ class Pages:
             page = self._free.pop()
             page.set_viewport_size({"width": width, "height": height})
             page.emulate_media(media="null", color_scheme=theme, reduced_motion="reduce")
+            page.set_default_timeout(WITHIN_MS)
             page.watch = PageWatch(origin.rstrip("/"))
             return page
         context = self._browser.new_context(
@@ -181,6 +182,11 @@ class Pages:
                 page.unroute_all()
                 page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
                 page.goto("about:blank")
+                # What a failed test holds down, and what the next page would find under the mouse.
+                page.mouse.up()
+                page.mouse.move(1, 1)
+                for key in ("Shift", "Control", "Alt", "Meta"):
+                    page.keyboard.up(key)
                 self._free.append(page)
                 return
         except Exception:  # After any error the page is unusable.

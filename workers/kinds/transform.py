@@ -96,13 +96,16 @@ class _Transformed:
             return self._of(self.values)
         # An error of a share counts its rows from its first: all together name them right.
         with suppress(UsageError):
-            parts, noted = [np.empty((0, 0))] * len(cut), False
+            rows, noted = np.empty((0, 0)), False
             for number, found in in_shares(cut, self.share, self._division):
-                parts[number] = found["rows"]
+                part = found["rows"]
+                if not len(rows):
+                    rows = np.empty((n_rows, *part.shape[1:]), dtype=part.dtype)
+                rows[slice(*cut[number])] = part
                 noted |= NOTED in found
             if noted:
                 self._note(self.values)
-            return np.concatenate(parts)
+            return rows
         return self._of(self.values)
 
     def share(self, share: Share) -> Arrays:
