@@ -215,6 +215,11 @@ class Parts:
         logs = sorted(self.folder.glob("*.log"))
         return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in logs)
 
+    def lines_with(self, request_id: str) -> str:
+        """What the logs say of a request, whole."""
+        texts = (log.read_text(errors="replace") for log in self.folder.glob("*.log"))
+        return "\n".join(line for text in texts for line in text.splitlines() if request_id in line)
+
     def _keep(self) -> None:
         while not self._stopping.wait(0.05):
             for name, process in list(self.processes.items()):

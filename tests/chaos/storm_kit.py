@@ -274,7 +274,10 @@ class Storm:
                 elif self._ends[job_id] != end:
                     self.result.doubled.append(f"{job_id}: {self._ends[job_id]}, then {end}")
             elif answer.status_code not in (200, 503):
-                self.result.wrong.append(f"{job_id}: {answer.status_code} {answer.text[:200]}")
+                self.result.wrong.append(
+                    f"{job_id}: {answer.status_code} {answer.text[:200]}\n"
+                    f"{self.parts.lines_with(answer.headers.get('X-Request-ID', '-'))}"
+                )
 
     def _look_alive(self) -> None:
         """How long `/livez` takes, of an API that runs."""
