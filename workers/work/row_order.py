@@ -14,6 +14,9 @@ from models.inputs.data import Value
 from models.inputs.label_sets import LabelSets
 from models.inputs.reading import note
 
+MOST_READ = 1_000_000
+"""The most ids that are read where there are no others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Ided:
@@ -52,6 +55,30 @@ def in_one_order(
             if order is not None:
                 result[other.role] = _taken(result[other.role], order, first, other)
     return result
+
+
+def note_shuffled(ided: Ided, n_rows: int, beside: str) -> None:
+    """Note ids that are the numbers of all rows, from 0 or 1, in another order, where `beside` has
+    no ids with which they could be compared. O(N); more than `MOST_READ` are not read."""
+    if not 1 < n_rows <= MOST_READ:
+        return
+    try:
+        own = ided.read()
+        numbers = np.array(own, dtype=np.int64)
+    except (UsageError, ValueError, OverflowError):
+        return
+    away = numbers - numbers.min() - np.arange(len(numbers))
+    if (
+        numbers.min() in (0, 1)
+        and away.any()
+        and (np.sort(numbers) - numbers.min()).tolist() == [*range(len(numbers))]
+    ):
+        note(
+            f"The ids of input {ided.role!r} (column {shown(ided.column)}, {shown(own[0])} at row "
+            f"0) are the numbers of its rows in another order, and {beside} has no ids: its rows "
+            "are taken in the order in which they stand. Sort them by that column if they belong "
+            "to other rows."
+        )
 
 
 def _ids(ided: Ided) -> Sequence[str] | None:

@@ -139,7 +139,10 @@ def values_of(
             )
         if source.role not in but:
             values[source.role] = _value(source)
-    values = row_order.in_one_order(values, _ided(sources, values), ids)
+    ided = _ided(sources, values)
+    values = row_order.in_one_order(values, ided, ids)
+    if len(ided) == 1 and ids is None:
+        _note_shuffled(ided[0], sources, values)
     return {**values, **{role: tuple(matrices) for role, matrices in several.items()}}
 
 
@@ -165,6 +168,28 @@ def _ided(sources: Sequence[Source], values: Collection[str]) -> list[row_order.
             ided = row_order.Ided(source.role, name, partial(source.texts, name))
             found.setdefault(source.path, ided)
     return list(found.values())
+
+
+def _note_shuffled(
+    ided: row_order.Ided, sources: Sequence[Source], values: Mapping[str, Value]
+) -> None:
+    """Note ids in another order than rows that have none: of another file, or of a tree."""
+    own = of_role(sources, ided.role).path
+    beside = next(
+        (
+            "the tree" if source.kind == "tree" else f"input {source.role!r}"
+            for source in sources
+            if source.path != own
+            and (
+                source.kind == "tree" or (source.role in values and role_of(source.role).of_points)
+            )
+        ),
+        None,
+    )
+    value: Any = values[ided.role]
+    if beside is not None:
+        n_rows = value.shape[0] if hasattr(value, "shape") else len(value)
+        row_order.note_shuffled(ided, n_rows, beside)
 
 
 def reading_warnings(values: Mapping[str, Value]) -> list[str]:

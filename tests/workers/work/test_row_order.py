@@ -119,3 +119,22 @@ def test_tables_are_matched_where_they_are_read(tmp_path: Path) -> None:
     with noting() as notes:
         assert values_of(own)["labels"].tolist() == ["one", "two"]
     assert not notes
+
+
+@pytest.mark.parametrize(
+    ("ids", "is_noted"), [("201", True), ("312", True), ("012", False), ("742", False)]
+)
+def test_numbers_of_rows_in_another_order_are_noted_where_there_are_no_ids(
+    ids: str, is_noted: bool, tmp_path: Path
+) -> None:
+    plain = table(tmp_path, "features", "x,y\n1.5,2\n3.5,4\n5.5,4\n")
+    rows = "".join(f"{own},{label}\n" for own, label in zip(ids, "abc", strict=True))
+    labels = table(tmp_path, "labels", f"id,label\n{rows}")
+    with noting() as notes:
+        assert values_of([plain, labels])["labels"].tolist() == ["a", "b", "c"]
+    assert ["in another order, and input 'features' has no ids" in own for own in notes] == [
+        True
+    ] * is_noted
+    with noting() as notes:
+        values_of([labels])
+    assert not notes
