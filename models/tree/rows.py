@@ -76,11 +76,14 @@ def over_rows(tree: Tree, leaf: Int) -> Tree:
 
 def names_of_rows(tree: Tree) -> npt.NDArray[np.object_] | None:
     """(n_points,) the name of each row, which is its leaf's; None where a leaf has several rows,
-    none or no name, or is noise. O(n_nodes)."""
+    none or no name, or is noise, and where rows are called by their numbers. O(n_nodes)."""
     if not _one_row_per_leaf(tree) or noise_of(tree).any():
         return None
     names: npt.NDArray[np.object_] = tree.name[tree.leaf_of_point]
-    return None if any(name is None for name in names) else names
+    if any(name is None for name in names):
+        return None
+    by_number = all(name == str(row) for row, name in enumerate(names.tolist()))
+    return None if by_number else names
 
 
 def _one_row_per_leaf(tree: Tree) -> bool:

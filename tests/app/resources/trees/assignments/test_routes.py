@@ -268,7 +268,7 @@ def test_levels_in_every_form(working: Working) -> None:
     assert npy.tolist() == expected
     arrow = pa.ipc.open_file(get(working, tree, "/assignments.arrow?levels=2,3").content)
     table = arrow.read_all()
-    assert table.column_names == ["id", "cluster_2", "node_2", "cluster_3", "node_3"]
+    assert table.column_names == ["cluster_2", "node_2", "cluster_3", "node_3"]
     assert table["cluster_3"].to_pylist() == [row[1] for row in expected]
     rows = list(csv.DictReader(io.StringIO(get(working, tree, "/assignments.csv?levels=2,3").text)))
     assert [(int(row["cluster_2"]), int(row["cluster_3"])) for row in rows] == [
