@@ -180,12 +180,14 @@ def telling_names(tree: Tree, nodes: Int) -> list[str | None]:
         return given
     names = cluster_names(tree, nodes)
     times = Counter(names)
-    return [
-        f"{name} ({size:,})" if name and times[name] > 1 and name != own else name
-        for name, own, size in zip(
-            names, tree.name[nodes].tolist(), tree.size[nodes].tolist(), strict=True
-        )
-    ]
+    telling = list[str | None]()
+    for name, own, size in zip(
+        names, tree.name[nodes].tolist(), tree.size[nodes].tolist(), strict=True
+    ):
+        points = f" ({size:,})"
+        is_alike = name is not None and times[name] > 1 and name != own
+        telling.append(name + points if name and is_alike and not name.endswith(points) else name)
+    return telling
 
 
 def _of_clusters(tree: Tree, nodes: Int, names: list[str | None]) -> list[str | None]:

@@ -12,7 +12,7 @@ from models.inputs.rows import ArrayRows
 from models.node_names import differences
 from models.node_names.differences import described, distinctive_features
 from models.tree.build import from_parents, from_partition
-from models.tree.cluster_names import called, cluster_names
+from models.tree.cluster_names import called, cluster_names, telling_names
 from models.tree.tree import Tree
 from models.tree.window import fold
 
@@ -91,6 +91,10 @@ def test_siblings_alike_have_their_points_in_brackets() -> None:
         *("high length (8)", "high length (4)"),
         *("low length (8)", "low length (4)"),
     ]
+    # Of one size, too, their points stand there once.
+    features = np.repeat([[5.0], [5.0], [0.0]], 8, axis=0)
+    twins = described(from_partition(np.repeat([0, 1, 2], 8), 3), features, ["length"])
+    assert telling_names(twins, np.array([1, 2, 3]))[:2] == ["high length (8)"] * 2
 
 
 def test_large_nodes_of_a_tree_of_rows_are_called_by_their_features() -> None:
