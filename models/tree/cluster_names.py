@@ -28,8 +28,8 @@ DISTINCTIVE = "distinctive"
 features in which it differs from its siblings."""
 
 DIFFERENCES = "differences"
-"""The column of a tree of rows that holds, for its large nodes, the features in which each differs
-from its siblings."""
+"""The column of a tree of rows that holds, for its large nodes, the features that set each
+apart from all other rows, and one that does from its siblings."""
 MOST_BY_LEAVES = 20
 """Leaves of a node that are named after three of them although there are such features."""
 

@@ -91,7 +91,7 @@ def test_siblings_alike_have_their_points_in_brackets() -> None:
         *("high length (8)", "high length (4)"),
         *("low length (8)", "low length (4)"),
     ]
-    # Of one size, too, their points stand there once.
+    # The points of siblings that are as large stand there once, too.
     features = np.repeat([[5.0], [5.0], [0.0]], 8, axis=0)
     twins = described(from_partition(np.repeat([0, 1, 2], 8), 3), features, ["length"])
     assert telling_names(twins, np.array([1, 2, 3]))[:2] == ["high length (8)"] * 2
