@@ -91,8 +91,22 @@ def begin(threads: int, *, later: bool = False) -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["umbel.floors", "workers.child.preload"])
     with _without_secrets():
-        forkserver.ensure_running()
+        try:
+            forkserver.ensure_running()
+        except ChildProcessError:
+            _forget()
+            forkserver.ensure_running()
     return context
+
+
+def _forget() -> None:
+    """Let the next start begin anew, where other code of this process has waited for the template:
+    the standard library, which finds no child, would refuse every start from then on.
+
+    The pipe that the lost one watched stays open: its number may be another file's by now.
+    """
+    server: Any = forkserver._forkserver
+    server._forkserver_address = server._forkserver_alive_fd = server._forkserver_pid = None
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:

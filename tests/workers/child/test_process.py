@@ -191,6 +191,17 @@ def test_a_killed_template_is_replaced(
     pool._starter.submit(lambda: None).result()
 
 
+def test_a_template_that_other_code_has_waited_for_is_replaced(pool: ChildPool) -> None:
+    """A library that waits for any child takes its status, too."""
+    lost = templates.pid()
+    assert lost is not None
+    os.kill(lost, signal.SIGKILL)
+    os.waitpid(lost, 0)
+    pool.drop(pool._starter.submit(pool._start).result())
+    assert templates.pid() not in (None, lost)
+    pool._starter.submit(lambda: None).result()
+
+
 def test_kill_ends_a_child_inside_a_c_loop(pool: ChildPool, long: Spec) -> None:
     child = pool.take()
     child.begin(long)
