@@ -111,6 +111,7 @@ def test_an_option_is_not_abbreviated(capsys: pytest.CaptureFixture[str]) -> Non
             ],
         ),
         ("run hac x.npy --linkag=ward", ["--linkag=ward. Is --linkage meant?"]),
+        ("run hac x.npy --set linkage=ward", ["linkage=ward. The parameters of"]),
         ("run kmeans x.npy --nclusters 3", ["Is --n-clusters meant?", "`umbel-client run kmeans`"]),
         ("run l2h x.npy y.npy", ["umbel-client run l2h: error: unrecognized arguments: y.npy"]),
         ("run --quite hac x.npy", ["umbel-client run: error: unrecognized arguments: --quite"]),

@@ -53,9 +53,11 @@ class Parser(argparse.ArgumentParser):
             raise
 
     def _unrecognized(self, words: Sequence[str]) -> str:
-        options = list(dict.fromkeys(word.partition("=")[0] for word in words if word[:2] == "--"))
+        options = list(dict.fromkeys(w[2:].partition("=")[0] for w in words if w[:2] == "--"))
         own = [each.option_strings[0] for each in self._actions if each.option_strings]
-        near = [each for word in options for each in difflib.get_close_matches(word, own, n=1)]
+        # Without the dashes, in which all are alike.
+        bare = {option.lstrip("-"): option for option in own}
+        near = [bare[name] for w in options for name in difflib.get_close_matches(w, bare, n=1)]
         text = f"unrecognized arguments: {' '.join(words)}."
         if near:
             text += f" Is {' or '.join(near)} meant?"
