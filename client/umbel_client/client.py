@@ -292,9 +292,9 @@ class Umbel(Aliases):
         """A tree made elsewhere: a ground truth, or another tool's.
 
         tree : Newick, Nexus or JSON text, a linkage matrix of SciPy, class paths (`["animal/dog",
-        ...]`, or lists of names), a mapping with `nodes`, d3's nested form or R's hclust, or a
-        networkx.DiGraph from parents to children. name, description, tags, webhook, expires_at,
-        retrying : as of `run`.
+        ...]`, or lists of names), a mapping with `nodes`, d3's nested form or R's hclust, a
+        networkx.DiGraph from parents to children, or a file (.nwk, .nex, .json, .txt, .npy).
+        name, description, tags, webhook, expires_at, retrying : as of `run`.
 
         UmbelWarning for what was left out or decided. Raises InputError.
         """

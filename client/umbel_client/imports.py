@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from umbel_client import encodings
+from umbel_client import encodings, line_files
+from umbel_client._written.endings import TREES
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError
-from umbel_client.inputs import HINTS, Inline, unmasked
-from umbel_client.quoting import written
+from umbel_client.inputs import HINTS, TEXTS, Inline, unmasked
+from umbel_client.quoting import path_shown, written
 
 _ACCEPTED = (
     "accepted are Newick, Nexus and JSON text, a linkage matrix, class paths, a mapping with "
-    "'nodes', nested 'children' or an hclust, and a networkx.DiGraph"
+    "'nodes', nested 'children' or an hclust, a networkx.DiGraph, and a file of any of the first "
+    "four"
 )
+
+_TEXT = (
+    "text is Newick, which ends with ';', Nexus, which begins with #NEXUS, JSON, or the name of a "
+    f"file; {_ACCEPTED}."
+)
+
+TREE_ENDINGS = (*(f".{ending}" for ending in sorted(TREES)), ".json", ".jplace")
+"""Endings of files that hold a tree as Newick, Nexus or JSON text, which its beginning tells."""
 
 
 def payload_of(role: str, content: Payload | Inline, about: Mapping[str, Any]) -> Payload:
@@ -39,14 +51,14 @@ def tree_file(tree: Any) -> tuple[bytes, str]:
     """The content and the media type of a tree. Raises InputError for what is none."""
     if isinstance(tree, np.ma.MaskedArray):
         tree = unmasked("tree", tree)
+    if isinstance(tree, os.PathLike):
+        tree = tree_in(Path(tree))
+    elif isinstance(tree, str) and text_type(tree) is None:
+        tree = _tree_named(tree)
     if isinstance(tree, str):
         media_type = text_type(tree)
         if media_type is None:
-            raise InputError(
-                "tree",
-                "text is Newick, which ends with ';', Nexus, which begins with #NEXUS, or JSON; "
-                f"{_ACCEPTED}.",
-            )
+            raise InputError("tree", _TEXT)
         return tree.encode(), media_type
     if isinstance(tree, Mapping):
         return _json(dict(tree)), "application/json"
@@ -63,6 +75,40 @@ def tree_file(tree: Any) -> tuple[bytes, str]:
         content = encodings.npy(array.astype(np.float64)).content
         return content.read(0, content.length), "application/x-npy"
     raise InputError("tree", f"a value of type {type(tree).__name__} is no tree; {_ACCEPTED}.")
+
+
+def tree_in(path: Path) -> Any:
+    """The tree in a file, as `tree_file` takes it: Newick, Nexus or JSON text, class paths, or a
+    linkage matrix (.npy). Raises InputError for what is none of them."""
+    suffix, name = path.suffix.lower(), path_shown(path)
+    if not path.is_file():
+        raise InputError("tree", f"no file {name}.")
+    try:
+        if suffix in TREE_ENDINGS:
+            return line_files.decoded(path.read_bytes(), name)
+        if suffix == ".txt":
+            text = line_files.decoded(path.read_bytes(), name)
+            return line_files.lines("tree", path, TEXTS) if text_type(text) is None else text
+        if suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError("tree", f"{name} cannot be read: {error}.") from None
+    raise InputError(
+        "tree",
+        f"{name} ends with {suffix or 'nothing'}; trees are read from .nwk, .nex, .json, from .npy "
+        "(a linkage matrix) and from .txt (a class path a line).",
+    )
+
+
+def _tree_named(text: str) -> Any:
+    """The tree of the file that text names. Raises InputError where it names none."""
+    try:
+        found = "\n" not in text and Path(text).is_file()
+    except (OSError, ValueError):
+        found = False
+    if not found:
+        raise InputError("tree", _TEXT)
+    return tree_in(Path(text))
 
 
 def text_type(text: str) -> str | None:

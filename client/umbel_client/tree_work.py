@@ -496,11 +496,11 @@ class TreeWork(TreeParts):
         return {role: rows}
 
     def _only_role(self, given: Collection[str]) -> str:
-        """The one role of new rows for the model beside those given; `rows` where there is no
-        model, which the service refuses. Raises InputError where several are left.
+        """The one role of new rows for the model beside those given. Where there is no model the
+        service refuses any. Raises InputError where several are left.
         """
         if self.facts.model is None:
-            return "rows"
+            return "features"
         model = self._connection.described(f"/v1/models/{self.facts.model}", "inputs")
         left = [role for role in model["inputs"] if role not in given]
         if len(left) != 1:

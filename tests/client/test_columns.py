@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -454,3 +455,22 @@ def test_a_data_frame_of_indicators_is_labels() -> None:
     assert made == converted("labels", [["a", "b"], ["a"], ["c"], []])
     with pytest.raises(InputError, match="2 columns"):
         converted("labels", frames.DataFrame({"a": [1, 2], "b": [0, 1]}))
+
+
+@pytest.mark.parametrize("of", [str, Path])
+def test_a_tree_in_a_file(tmp_path: Path, of: type[str | Path]) -> None:
+    """By its name or its path, as any other input."""
+    newick, paths, linkage = (tmp_path / name for name in ("t.nwk", "t.txt", "t.npy"))
+    newick.write_text("(a,b);")
+    paths.write_text("x/a\nx/b\n")
+    np.save(linkage, [[0, 1, 1.0, 2]])
+    assert tree_file(of(newick)) == (b"(a,b);", "text/x-nh")
+    assert tree_file(of(paths)) == (b"x/a\nx/b", "text/plain")
+    assert tree_file(of(linkage))[1] == "application/x-npy"
+    (tmp_path / "t.csv").write_text("a,b")
+    with pytest.raises(InputError, match=r"ends with \.csv"):
+        tree_file(of(tmp_path / "t.csv"))
+    with pytest.raises(InputError, match=r"t\.tree"):
+        tree_file(tmp_path / "t.tree")
+    with pytest.raises(InputError, match="the name of a file"):
+        tree_file(f"{tmp_path}/\0")

@@ -15,19 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from umbel_client import line_files
-from umbel_client._written.endings import TREES
 from umbel_client.errors import InputError
-from umbel_client.imports import text_type
+from umbel_client.imports import tree_in
 from umbel_client.inputs import COLUMNS, TABLE_OPTIONS, TEXTS, TREE, TREE_TEXT, File, is_id
 from umbel_client.methods import METHODS
-from umbel_client.quoting import path_shown, shown
+from umbel_client.quoting import shown
 from umbel_client.tables import ROLES
 
 STANDARD_INPUT = "-"
 """In place of a file: standard input, whose form is found by its content."""
-
-TREE_ENDINGS = (*(f".{ending}" for ending in sorted(TREES)), ".json", ".jplace")
-"""Endings of files that hold a tree as Newick, Nexus or JSON text, which its beginning tells."""
 
 _SNIFFED = 1 << 16
 """Bytes of standard input by which its form is found."""
@@ -165,8 +161,7 @@ def lines(role: str, path: Path) -> list[Any]:
 
 
 def tree_of(text: str) -> Any:
-    """A tree for `import_tree`: a file of Newick, Nexus or JSON text, of class paths, or a linkage
-    matrix (.npy).
+    """A tree for `import_tree`: that of a file, or of standard input.
 
     Raises InputError for what is none of them.
     """
@@ -175,25 +170,7 @@ def tree_of(text: str) -> Any:
     path = Path(text)
     if not path.is_file():
         raise InputError("tree", f"{shown(text)} is neither the id of a tree (tr_...) nor a file.")
-    suffix = path.suffix.lower()
-    try:
-        if suffix in TREE_ENDINGS:
-            return line_files.decoded(path.read_bytes(), path_shown(path))
-        if suffix == ".txt":
-            text = line_files.decoded(path.read_bytes(), path_shown(path))
-            return lines("tree", path) if text_type(text) is None else text
-        if suffix == ".npy":
-            import numpy as np
-
-            return np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError("tree", f"{shown(text)} cannot be read: {error}.") from None
-    raise InputError(
-        "tree",
-        f"{shown(text)} ends with {suffix or 'nothing'}; trees are read from .nwk, "
-        ".nex, .json, from "
-        ".npy (a linkage matrix) and from .txt (a class path a line).",
-    )
+    return tree_in(path)
 
 
 def _tree_in(path: Path) -> Any:

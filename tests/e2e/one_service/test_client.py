@@ -395,7 +395,10 @@ def test_a_comparison_is_a_table(umbel: Umbel) -> None:
 
 
 def test_imported_trees(umbel: Umbel, points: Tree) -> None:
-    assert umbel.import_tree("((a:1,b:1):1,c:2);").n_leaves == 3
+    imported = umbel.import_tree("((a:1,b:1):1,c:2);")
+    assert imported.n_leaves == 3
+    with pytest.raises(refusals.CannotPredict):
+        imported.predict([[1.0, 2.0]])
     assert umbel.import_tree(["x/a", "x/b", "y"]).n_leaves == 3
     texts = ("((a:1,b:1):1,c:2);", "((a:2,b:2):1,c:3);", "((a:1,c:1):1,b:2);")
     agreed = umbel.consensus([umbel.import_tree(text) for text in texts], name="agreed")

@@ -501,11 +501,11 @@ class AsyncTreeWork(AsyncTreeParts):
         return {role: rows}
 
     async def _only_role(self, given: Collection[str]) -> str:
-        """The one role of new rows for the model beside those given; `rows` where there is no
-        model, which the service refuses. Raises InputError where several are left.
+        """The one role of new rows for the model beside those given. Where there is no model the
+        service refuses any. Raises InputError where several are left.
         """
         if self.facts.model is None:
-            return "rows"
+            return "features"
         model = await self._connection.described(f"/v1/models/{self.facts.model}", "inputs")
         left = [role for role in model["inputs"] if role not in given]
         if len(left) != 1:
