@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from models.arrays import Arrays
@@ -12,6 +13,7 @@ from models.inputs.data import Data, Value, as_matrix
 from models.inputs.label_sets import LabelSets
 from models.inputs.oddities import odd_columns
 from models.inputs.rows import Rows
+from models.inputs.stand_ins import stand_ins
 from models.method import Method
 from models.node_names.by_input import by_labels, by_terms
 from models.node_names.differences import described
@@ -113,7 +115,12 @@ def _fit(job: Job) -> Outcome:
     except UsageError as error:
         raise _with_odd_columns(spec, method_inputs, error) from error
     tree = result.fitted.tree
-    warnings = [*reading_warnings(given), *_column_warnings(spec, result.inputs), *result.warnings]
+    warnings = [
+        *reading_warnings(given),
+        *_stand_ins(spec, method_inputs),
+        *_column_warnings(spec, result.inputs),
+        *result.warnings,
+    ]
     members: dict[str, Any] = {}
     if request.support is not None:
         options = Support.model_validate(request.support)
@@ -185,20 +192,30 @@ def _chosen(result: PlanResult) -> dict[str, dict[str, Any]]:
     }
 
 
+def _stand_ins(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]:
+    """Warnings of numbers that stand for something else, among the features as they came."""
+    return tuple(dict.fromkeys(chain(*(stand_ins(*each) for each in _named_spaces(spec, inputs)))))
+
+
 def _column_warnings(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]:
     """Warnings of odd columns of each matrix of features, by the names that its table has."""
-    request = spec.request
-    if not all(step.keeps_columns for step in parsed(request.preprocess)):
+    if not all(step.keeps_columns for step in parsed(spec.request.preprocess)):
         return ()
+    spaces = _named_spaces(spec, inputs)
+    found = (odd_columns(matrix, names, is_id_name) for matrix, names in spaces)
+    return tuple(dict.fromkeys(chain(*found)))
+
+
+def _named_spaces(
+    spec: Spec, inputs: Mapping[str, Value]
+) -> Iterator[tuple[object, list[str] | None]]:
+    """Each matrix of features with the names of its columns, where its table has them."""
     features = inputs.get(ROLE)
-    spaces = features if isinstance(features, tuple) else (features,)
     names = columns_of(spec.sources).get(ROLE, [])
-    notes: list[str] = []
-    for number, matrix in enumerate(spaces):
+    for number, matrix in enumerate(features if isinstance(features, tuple) else (features,)):
         own = names[number] if number < len(names) else []
         fits = matrix is not None and len(own) == getattr(matrix, "shape", (0, 0))[-1]
-        notes += odd_columns(matrix, own if fits else None, is_id_name)
-    return tuple(dict.fromkeys(notes))
+        yield matrix, own if fits else None
 
 
 def _with_odd_columns(spec: Spec, inputs: Mapping[str, Value], error: UsageError) -> UsageError:

@@ -1,0 +1,151 @@
+"""Warnings of numbers that stand for something else: marks of missing values, rows of totals.
+
+A mark is a number by which files say that a value is missing, such as -999. It is taken for one
+where it lies outside of all other values of its column by more than twice their range. A row of
+totals is the first or last row, where it is the sum or the mean of all others in every column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from models.arrays import Array, Float
+from models.errors import shown
+from models.inputs.checks import blocks
+from models.inputs.frames import sampled
+from models.inputs.rows import Rows
+
+_NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0, 99.9, 999.9, 99.99, 999.99)
+_MISSING = np.array(
+    [
+        *_NINES,
+        *(-each for each in _NINES),
+        -888.0,
+        -32768.0,
+        32767.0,
+        -2147483648.0,
+        2147483647.0,
+        *(sign * 10.0**power for power in (20, 30, 31, 35, 36) for sign in (1.0, -1.0)),
+        9.969209968386869e36,
+        *(sign * float(np.finfo(np.float32).max) for sign in (1.0, -1.0)),
+    ]
+).astype(np.float32)
+"""Numbers by which measuring devices, surveys and NetCDF, GeoTIFF or Fortran files mark missing
+values."""
+
+_AT_HAND = 2**26
+"""Values of which all are looked at; of more, and of rows that are read, those of a sample are."""
+
+FEWEST = 5
+"""Rows of which one is a total by chance are fewer."""
+
+_MOST = 5
+"""Marks that a warning names."""
+
+_ROUNDED = 1e-3
+_CENTRAL = 1e-2
+"""How far a total may be off, as a share of itself, and a mean, of the standard deviation."""
+
+
+def stand_ins(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
+    """One sentence for marks of missing values in a dense matrix, one for a row of totals.
+
+    names : of the columns; None: their numbers, from 0. O(N D) at most.
+    """
+    if not isinstance(features, (np.ndarray, Rows)) or len(features.shape) != 2:
+        return ()
+    if features.shape[0] < FEWEST or features.shape[1] < 1:
+        return ()
+    if isinstance(features, np.ndarray) and features.dtype.kind not in "fiu":
+        return ()
+    sample = sampled(features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = _total(features, sample)
+    at_hand = isinstance(features, np.ndarray) and features.size <= _AT_HAND
+    return (*_marks(features if at_hand else sample, names), *total)
+
+
+def _marks(rows: Array | Rows, names: Sequence[str] | None) -> tuple[str, ...]:
+    assert isinstance(rows, np.ndarray)
+    low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
+    found = []
+    for at in np.flatnonzero(_is_mark(low) | _is_mark(high)).tolist():
+        column = rows[:, at].astype(np.float64)
+        column = column[np.isfinite(column)]
+        marked = _is_mark(column)
+        others = column[~marked]
+        if others.size < FEWEST - 1 or others.min() == others.max():
+            continue
+        middle, room = others.min() / 2 + others.max() / 2, 2.5 * (others.max() - others.min())
+        values, counts = np.unique(column[marked], return_counts=True)
+        name = str(at) if names is None else names[at]
+        found += [
+            f"{value:g} in {shown(name)} ({count} rows)"
+            for value, count in zip(values.tolist(), counts.tolist(), strict=True)
+            if abs(value - middle) > room
+        ]
+    if not found:
+        return ()
+    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return (
+        "Numbers far from all others of their column, as marks of missing values are, are "
+        f"measured as features: {', '.join(found[:_MOST])}{more}. If they are marks, leave such "
+        'cells empty and put {"step": "missing"} first in preprocess.',
+    )
+
+
+def _is_mark(values: Array) -> Array:
+    with np.errstate(over="ignore"):
+        marks: Array = np.isin(values.astype(np.float32), _MISSING)
+    return marks
+
+
+def _total(features: Array | Rows, sample: Float) -> tuple[str, ...]:
+    n_rows = features.shape[0]
+    for row, part, place in ((n_rows - 1, sample[:-1], "last"), (0, sample[1:], "first")):
+        own = sample[row and -1]
+        if not (_may_be_sum(own, part) or _may_be_mean(own, part)):
+            continue
+        what = _sum_or_mean(features, row, own)
+        if what is not None:
+            return (
+                f"Row {row} (counted from 0), the {place}, is the {what} of all others in every "
+                f"column and is taken as a row like these. Leave it out if it is a {what}.",
+            )
+    return ()
+
+
+def _may_be_sum(own: Float, others: Float) -> bool:
+    return bool((others >= 0).all() and (own >= others.max(axis=0)).all() and (own > 0).sum() > 1)
+
+
+def _may_be_mean(own: Float, others: Float) -> bool:
+    room = others.std(axis=0)
+    return bool((np.abs(own - others.mean(axis=0)) <= room).all() and (room > 0).sum() > 2)
+
+
+def _sum_or_mean(features: Array | Rows, row: int, own: Float) -> str | None:
+    """What a row is of all others: their sum, if none of these is negative, or their mean, which in
+    three columns or more is a value that no other row has."""
+    n_others = features.shape[0] - 1
+    total, squares = np.zeros(own.shape), np.zeros(own.shape)
+    equal, negative = np.zeros(own.shape, dtype=bool), False
+    for block, part in blocks(features):
+        others = np.asarray(part).astype(np.float64)
+        if block.start <= row < block.stop:
+            others = np.delete(others, row - block.start, axis=0)
+        total += others.sum(axis=0)
+        squares += ((others - own) ** 2).sum(axis=0)
+        equal |= (others == own).any(axis=0)
+        negative = negative or bool((others < 0).any())
+    if not (np.isfinite(total).all() and np.isfinite(squares).all()):
+        return None
+    if not negative and (np.abs(total - own) <= _ROUNDED * own).all() and (own > 0).sum() > 1:
+        return "sum"
+    apart = np.abs(total / n_others - own)
+    spread = np.sqrt(squares / n_others)
+    if (apart <= _CENTRAL * spread).all() and (~equal & (spread > 0)).sum() > 2:
+        return "mean"
+    return None

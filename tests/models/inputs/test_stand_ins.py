@@ -1,0 +1,69 @@
+"""Warnings of marks of missing values and of rows of totals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from models.inputs.rows import ArrayRows
+from models.inputs.stand_ins import stand_ins
+
+DRAW = np.random.default_rng(0)
+ROWS = DRAW.normal(size=(200, 3)).round(3)
+AMOUNTS = DRAW.gamma(1.0, 5.0, size=(200, 3)).round(2)
+NAMES = ["height", "weight", "age"]
+
+
+@pytest.mark.parametrize("mark", [-999.0, 99.0, -9999.0, 1e30, -3.4028234663852886e38])
+def test_a_mark_of_a_missing_value_is_named(mark: float) -> None:
+    rows = ROWS.copy()
+    rows[[3, 100], 1] = mark
+    for given in (rows, rows.astype(np.float32), ArrayRows(rows)):
+        (note,) = stand_ins(given, NAMES)
+        assert f"{mark:g} in 'weight' (2 rows)" in note
+    rows[7, 0] = np.nan
+    assert "'weight'" in stand_ins(rows, NAMES)[0]
+    assert "in '1' (2 rows)" in stand_ins(rows, None)[0]
+
+
+def test_two_marks_of_one_column() -> None:
+    rows = ROWS.copy()
+    rows[[3, 4], 2] = -999.0, -888.0
+    assert "-999 in 'age' (1 rows), -888 in 'age' (1 rows)" in stand_ins(rows, NAMES)[0]
+
+
+def test_a_number_among_the_others_is_no_mark() -> None:
+    rows = ROWS * 400
+    rows[[3, 4], 1] = 999.0, -999.0
+    counts = np.zeros((200, 3))
+    counts[5, 1] = 99.0
+    for given in (rows, counts, ROWS, ROWS[:4], np.full((9, 2), -999.0), ROWS > 0):
+        assert stand_ins(given, NAMES) == ()
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize(
+    ("rows", "total", "what"),
+    [(AMOUNTS, AMOUNTS.sum(0), "sum"), (AMOUNTS, AMOUNTS.mean(0).round(1), "mean"),
+     (ROWS, ROWS.mean(0), "mean"), (AMOUNTS[:5], AMOUNTS[:5].sum(0), "sum")],
+)  # fmt: skip
+def test_a_row_of_totals_is_named(
+    rows: np.ndarray, total: np.ndarray, what: str, first: bool
+) -> None:
+    whole = np.vstack([total, rows] if first else [rows, total])
+    row = 0 if first else len(rows)
+    for given in (whole, whole.astype(np.float32), ArrayRows(whole)):
+        (note,) = stand_ins(given, NAMES)
+        assert note.startswith(f"Row {row} (counted from 0)")
+        assert f"is the {what} of all others" in note
+
+
+def test_a_row_that_differs_from_a_total_in_one_column_is_a_row() -> None:
+    for total in (AMOUNTS.sum(0), AMOUNTS.mean(0)):
+        total[1] *= 1.1
+        assert stand_ins(np.vstack([AMOUNTS, total]), NAMES) == ()
+    # Of whole numbers of few kinds a row is near the mean by chance; centred rows have the sum 0.
+    few = np.repeat([[1, 2, 3], [3, 2, 1], [2, 2, 2]], 50, axis=0)
+    assert stand_ins(few, NAMES) == ()
+    assert stand_ins(np.vstack([ROWS - ROWS.mean(0), [[0.0, 0.3, 0.0]]]), NAMES) == ()
+    assert stand_ins(np.full((9, 3), 1e308), NAMES) == ()
