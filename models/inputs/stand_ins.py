@@ -36,7 +36,7 @@ _MISSING = np.array(
 values."""
 
 _AT_HAND = 2**26
-"""Values of which all are looked at; of more, and of rows that are read, those of a sample are."""
+"""A larger matrix, and rows that are read, are looked at by a sample."""
 
 FEWEST = 5
 """Rows of which one is a total by chance are fewer."""

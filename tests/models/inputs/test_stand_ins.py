@@ -62,7 +62,7 @@ def test_a_row_that_differs_from_a_total_in_one_column_is_a_row() -> None:
     for total in (AMOUNTS.sum(0), AMOUNTS.mean(0)):
         total[1] *= 1.1
         assert stand_ins(np.vstack([AMOUNTS, total]), NAMES) == ()
-    # Of whole numbers of few kinds a row is near the mean by chance; centred rows have the sum 0.
+    # A row of few whole numbers is near the mean by chance; centred rows have the sum 0.
     few = np.repeat([[1, 2, 3], [3, 2, 1], [2, 2, 2]], 50, axis=0)
     assert stand_ins(few, NAMES) == ()
     assert stand_ins(np.vstack([ROWS - ROWS.mean(0), [[0.0, 0.3, 0.0]]]), NAMES) == ()
