@@ -234,6 +234,8 @@ def _one(role: str, value: object) -> Converted:
     column = role in COLUMNS
     if role == "labels" and (labelled := tables.labels_of(value)) is not None:
         return _hinted(role, labelled)
+    if role in tables.ROLES and columns.is_of(value, "pandas", "Series"):
+        value = tables.named_rows(value)
     if frames.is_frame(value) and role in tables.ROLES:
         table = tables.table_of(role, value, stacked)
         if isinstance(table, Payload):

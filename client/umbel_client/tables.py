@@ -91,6 +91,16 @@ def labels_of(series: Any) -> Payload | None:
     return Payload(_json_lines("labels", table), "application/x-ndjson", query)
 
 
+def named_rows(series: Any) -> Any:
+    """A Series of pandas that has a list or an array in each row, and an index that names these, as
+    a data frame; any other as it came."""
+    numbers = columns.numbers_of(series)
+    lists = isinstance(numbers, list) or (numbers is not None and numbers.ndim > 1)
+    if not lists or is_of(series.index, "pandas", "RangeIndex"):
+        return series
+    return series.to_frame("0" if series.name is None else series.name)
+
+
 def _names(role: str, labels: list[Any]) -> list[str]:
     """The names of the columns as text. Raises InputError where two are the same."""
     if any(isinstance(label, tuple) for label in labels):

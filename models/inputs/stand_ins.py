@@ -1,8 +1,11 @@
-"""Warnings of numbers that stand for something else: marks of missing values, rows of totals.
+"""Warnings of numbers that stand for something else: marks of missing values, rows of totals,
+distances between the rows.
 
 A mark is a number by which files say that a value is missing, such as -999. It is taken for one
 where it lies outside of all other values of its column by more than twice their range. A row of
-totals is the first or last row, where it is the sum or the mean of all others in every column.
+totals is the first or last row, where it is the sum or the mean of all others in every column. A
+square symmetric matrix with 0, or its largest value, all along the diagonal has distances or
+similarities of its rows.
 """
 
 from __future__ import annotations
@@ -50,7 +53,8 @@ _CENTRAL = 1e-2
 
 
 def stand_ins(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
-    """One sentence for marks of missing values in a dense matrix, one for a row of totals.
+    """One sentence for marks of missing values in a dense matrix, one for a row of totals, one for
+    distances.
 
     names : of the columns; None: their numbers, from 0. O(N D) at most.
     """
@@ -64,7 +68,7 @@ def stand_ins(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
     with np.errstate(over="ignore", invalid="ignore"):
         total = _total(features, sample)
     at_hand = isinstance(features, np.ndarray) and features.size <= _AT_HAND
-    return (*_marks(features if at_hand else sample, names), *total)
+    return (*_marks(features if at_hand else sample, names), *total, *_pairs(features, sample))
 
 
 def _marks(rows: Array | Rows, names: Sequence[str] | None) -> tuple[str, ...]:
@@ -149,3 +153,32 @@ def _sum_or_mean(features: Array | Rows, row: int, own: Float) -> str | None:
     if (apart <= _CENTRAL * spread).all() and (~equal & (spread > 0)).sum() > 2:
         return "mean"
     return None
+
+
+def _pairs(features: Array | Rows, sample: Float) -> tuple[str, ...]:
+    n_rows, n_columns = features.shape
+    if n_rows != n_columns or not isinstance(features, np.ndarray):
+        return ()
+    diagonal = np.diagonal(features).astype(np.float64)
+    if not np.isfinite(sample).all() or np.ptp(diagonal) > _ROUNDED * np.abs(sample).max():
+        return ()
+    # Near the diagonal first, where most matrices differ already.
+    if not (_is_symmetric(features[:FEWEST, :FEWEST]) and _is_symmetric(features)):
+        return ()
+    low, high = float(features.min()), float(features.max())
+    room = _ROUNDED * (high - low)
+    if low == 0 < high and diagonal.max() <= room:
+        what, role = "distances between the rows, or weights of a graph", "'distances' or 'graph'"
+    elif low < high and diagonal.min() >= high - room:
+        what, role = "similarities of the rows", "'similarity'"
+    else:
+        return ()
+    return (
+        f"The features are square and symmetric, with {diagonal[0]:.3g} all along the diagonal, as "
+        f"{what} are, and are measured as features. If they are, give them as the input {role} of "
+        "a method that takes it.",
+    )
+
+
+def _is_symmetric(matrix: Array) -> bool:
+    return bool(np.allclose(matrix, matrix.T, rtol=1e-5, atol=0.0))

@@ -148,6 +148,17 @@ def test_the_index_is_the_ids(kind: str) -> None:
 
 
 @pytest.mark.needs("pyarrow")
+def test_the_index_of_a_series_of_rows_is_the_ids() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = pandas.Series([np.array([1.0, 2.0]), np.array([3.0, 4.0])], index=["ada", "bob"])
+    for series in (rows, rows.rename("embedding")):
+        found = converted("features", series)
+        assert isinstance(found, Payload)
+        assert found.query["id_column"] == "index"
+    assert isinstance(converted("features", rows.reset_index(drop=True)), Inline)
+    assert isinstance(converted("features", pandas.Series([1.0, 2.0], index=["a", "b"])), Inline)
+
+
 def test_an_index_that_counts_is_none() -> None:
     for own in (pandas(ROWS, columns=list("abc")), pandas(ROWS * 2, columns=list("abc")).iloc[::2]):
         assert "id_column" not in sent(own).query

@@ -1,4 +1,4 @@
-"""Warnings of marks of missing values and of rows of totals."""
+"""Warnings of marks of missing values, of rows of totals and of distances between the rows."""
 
 from __future__ import annotations
 
@@ -67,3 +67,18 @@ def test_a_row_that_differs_from_a_total_in_one_column_is_a_row() -> None:
     assert stand_ins(few, NAMES) == ()
     assert stand_ins(np.vstack([ROWS - ROWS.mean(0), [[0.0, 0.3, 0.0]]]), NAMES) == ()
     assert stand_ins(np.full((9, 3), 1e308), NAMES) == ()
+
+
+def test_distances_as_features_are_named() -> None:
+    apart = np.linalg.norm(ROWS[:, None] - ROWS, axis=2)
+    for given in (apart, apart.astype(np.float32), (apart < 1) & (apart > 0) * 1):
+        (note,) = stand_ins(given * 1.0, None)
+        assert "with 0 all along the diagonal, as distances between the rows" in note
+    (note,) = stand_ins(np.corrcoef(ROWS), None)
+    assert "with 1 all along the diagonal, as similarities of the rows" in note
+
+
+def test_other_square_matrices_are_features() -> None:
+    apart = np.linalg.norm(ROWS[:, None] - ROWS, axis=2)
+    for given in (apart[:, ::-1], apart[:-1], np.triu(apart), apart - 1, np.zeros((9, 9))):
+        assert stand_ins(given, None) == ()

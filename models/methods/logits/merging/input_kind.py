@@ -11,9 +11,12 @@ from models.inputs.reading import note
 from models.inputs.rows import Rows
 from models.methods.logits.merging.logit_matrix import TOTAL, LogitMatrix
 
-Look: TypeAlias = Literal["logits", "probs", "log_probs", "percent", "bytes", "costs", "shares"]
+Look: TypeAlias = Literal[
+    "logits", "probs", "log_probs", "percent", "bytes", "costs", "shares", "counts"
+]
 """percent : numbers from 0 to 100 that sum to 100. bytes : integers from 0 to 255 that sum to 255,
-but for rounding. costs : negated log-probabilities. shares : numbers from 0 to 1 of another sum."""
+but for rounding. costs : negated log-probabilities. shares : numbers from 0 to 1 of another sum.
+counts : whole numbers from 0, a row for each class."""
 
 _FIRST, _STEP_BYTES = 64, 4 << 20
 """Rows read first, which settle it for most logits, and the size of later blocks."""
@@ -21,6 +24,8 @@ _FIRST, _STEP_BYTES = 64, 4 << 20
 _LOOKS: tuple[Look, ...] = ("probs", "log_probs", "percent", "bytes", "costs", "shares")
 _MOST_ROUNDED = 20.0
 """The sum of probabilities as bytes is off by at most half a byte a class, and by this."""
+_FEWEST = 10.0
+"""Points of a class on average in a matrix of confusions: fewer are small whole logits as well."""
 _LEAST = 0.5
 """Probabilities of only the best classes are expected to have this mass on average."""
 
@@ -79,12 +84,21 @@ def note_kind(matrix: LogitMatrix, *, best_only: bool = False, log_probs_too: bo
             "them, which makes the classes of each row nearly equal. Send the values from before "
             "the sigmoid, or whole probabilities with the parameter `input: probs`."
         )
+    elif found == "counts":
+        note(
+            "Input 'logits' has a row for each class, of whole numbers from 0, as a matrix of "
+            "confusions has, and each row is read as the logits of a point. If it is one, divide "
+            "it by the sums of its rows, and give `hac` as 'similarity' the mean of that and its "
+            "transpose."
+        )
 
 
 def looks_like(rows: Rows, best_only: bool = False) -> Look:
     """What every row may be, if it is one thing alone; else "logits"."""
     n_rows, n_columns = rows.shape
     kinds: list[Look] = ["probs", "log_probs"] if best_only else [*_LOOKS]
+    if n_rows == n_columns and not best_only:
+        kinds.append("counts")
     mass: dict[Look, float] = dict.fromkeys(kinds, 0.0)
     start, stop = 0, min(_FIRST, n_rows)
     while start < n_rows and kinds:
@@ -92,7 +106,7 @@ def looks_like(rows: Rows, best_only: bool = False) -> Look:
         for kind in tuple(kinds):
             total = _total(values, kind)
             fine = total <= 1.0 + TOTAL if best_only else np.abs(total - 1.0) <= TOTAL
-            if kind == "shares":
+            if kind in ("shares", "counts"):
                 fine = total >= 0.0
             mass[kind] += float(total.sum())
             if not fine.all():
@@ -100,6 +114,8 @@ def looks_like(rows: Rows, best_only: bool = False) -> Look:
         start, stop = stop, min(n_rows, stop + max(1, _STEP_BYTES // (8 * n_columns)))
     # Zeros are no logarithms of several classes, and no probabilities.
     likely = [kind for kind in kinds if not best_only or mass[kind] >= _LEAST * n_rows]
+    if "counts" in likely and (len(likely) > 1 or mass["counts"] < _FEWEST * n_rows):
+        likely.remove("counts")
     if likely in (["probs", "shares"], ["costs", "shares"]):
         return likely[0]
     if likely == ["shares"] and (n_rows < _FIRST or mass["shares"] < _LEAST * n_rows):
@@ -116,6 +132,10 @@ def _total(values: Float, kind: Look) -> Float:
         near = off <= min(values.shape[1] / 2, _MOST_ROUNDED)
         one: Float = np.where(whole & near, 1.0, np.nan)
         return one
+    if kind == "counts":
+        whole = ((values >= 0.0) & (values == np.trunc(values))).all(axis=1)
+        sums: Float = np.where(whole, values.sum(axis=1), np.nan)
+        return sums
     if kind == "percent":
         values = values / 100.0
     if kind == "costs":

@@ -19,6 +19,7 @@ LOGITS = RNG.normal(size=(300, 12)) * 3.0
 E = np.exp(LOGITS - LOGITS.max(axis=1, keepdims=True))
 PROBS = E / E.sum(axis=1, keepdims=True)
 BEST = np.argsort(-PROBS, axis=1)[:, :3]
+COUNTS = RNG.poisson(1.0, size=(12, 12)) + np.diag(np.full(12, 30))
 L2H: Method[Any] = method("l2h")
 
 
@@ -47,6 +48,12 @@ def test_each_kind_is_known(dtype: str) -> None:
         (1.0 / (1.0 + np.exp(-LOGITS[:20])), "logits"),
         (np.where(PROBS < 0.1, 0.0, PROBS), "shares"),
         (np.full((3, 4), np.nan), "logits"),
+        (COUNTS, "counts"),
+        (COUNTS[:-1], "logits"),
+        (COUNTS - 1, "logits"),
+        (COUNTS + 0.5, "logits"),
+        (COUNTS // 9, "logits"),
+        (np.eye(12), "probs"),
     ],
 )
 def test_what_is_near_to_a_kind(values: Any, kind: str) -> None:
