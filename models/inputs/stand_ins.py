@@ -110,7 +110,8 @@ def _total(features: Array | Rows, sample: Float) -> tuple[str, ...]:
     n_rows = features.shape[0]
     for row, part, place in ((n_rows - 1, sample[:-1], "last"), (0, sample[1:], "first")):
         own = sample[row and -1]
-        if not (_may_be_sum(own, part) or _may_be_mean(own, part)):
+        all_at_hand = len(sample) == n_rows
+        if not (all_at_hand or _may_be_sum(own, part) or _may_be_mean(own, part)):
             continue
         what = _sum_or_mean(features, row, own)
         if what is not None:
@@ -131,8 +132,8 @@ def _may_be_mean(own: Float, others: Float) -> bool:
 
 
 def _sum_or_mean(features: Array | Rows, row: int, own: Float) -> str | None:
-    """What a row is of all others: their sum, if none of these is negative, or their mean, which in
-    three columns or more is a value that no other row has."""
+    """What a row is of all others: their sum or their mean, which in three columns or more is a
+    value that no other row has; or their sum in two columns, if none of these is negative."""
     n_others = features.shape[0] - 1
     total, squares = np.zeros(own.shape), np.zeros(own.shape)
     equal, negative = np.zeros(own.shape, dtype=bool), False
@@ -148,10 +149,11 @@ def _sum_or_mean(features: Array | Rows, row: int, own: Float) -> str | None:
         return None
     if not negative and (np.abs(total - own) <= _ROUNDED * own).all() and (own > 0).sum() > 1:
         return "sum"
-    apart = np.abs(total / n_others - own)
     spread = np.sqrt(squares / n_others)
-    if (apart <= _CENTRAL * spread).all() and (~equal & (spread > 0)).sum() > 2:
-        return "mean"
+    if (~equal & (spread > 0)).sum() > 2:
+        for what, value in (("mean", total / n_others), ("sum", total)):
+            if (np.abs(value - own) <= _CENTRAL * spread).all():
+                return what
     return None
 
 
