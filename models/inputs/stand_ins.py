@@ -11,6 +11,7 @@ similarities of its rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 
@@ -58,17 +59,28 @@ def stand_ins(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
 
     names : of the columns; None: their numbers, from 0. O(N D) at most.
     """
-    if not isinstance(features, (np.ndarray, Rows)) or len(features.shape) != 2:
-        return ()
-    if features.shape[0] < FEWEST or features.shape[1] < 1:
-        return ()
-    if isinstance(features, np.ndarray) and features.dtype.kind not in "fiu":
+    if not _is_looked_at(features):
         return ()
     sample = sampled(features)
     with np.errstate(over="ignore", invalid="ignore"):
         total = _total(features, sample)
+    return (*marks(features, names), *total, *_pairs(features, sample))
+
+
+def marks(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
+    """The sentence for marks of missing values alone, as of `stand_ins`."""
+    if not _is_looked_at(features):
+        return ()
     at_hand = isinstance(features, np.ndarray) and features.size <= _AT_HAND
-    return (*_marks(features if at_hand else sample, names), *total, *_pairs(features, sample))
+    return _marks(features if at_hand else sampled(features), names)
+
+
+def _is_looked_at(features: object) -> TypeGuard[Array | Rows]:
+    if isinstance(features, np.ndarray) and features.dtype.kind not in "fiu":
+        return False
+    if not isinstance(features, (np.ndarray, Rows)) or len(features.shape) != 2:
+        return False
+    return features.shape[0] >= FEWEST and features.shape[1] > 0
 
 
 def _marks(rows: Array | Rows, names: Sequence[str] | None) -> tuple[str, ...]:

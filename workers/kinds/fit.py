@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -40,6 +40,7 @@ from workers.work.named_columns import (
     implied,
     implied_weights,
     matched,
+    named_matrices,
     names_taken,
 )
 from workers.work.plan import (
@@ -194,28 +195,17 @@ def _chosen(result: PlanResult) -> dict[str, dict[str, Any]]:
 
 def _stand_ins(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]:
     """Warnings of numbers that stand for something else, among the features as they came."""
-    return tuple(dict.fromkeys(chain(*(stand_ins(*each) for each in _named_spaces(spec, inputs)))))
+    matrices = named_matrices(inputs.get(ROLE), columns_of(spec.sources))
+    return tuple(dict.fromkeys(chain(*(stand_ins(*each) for each in matrices))))
 
 
 def _column_warnings(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]:
     """Warnings of odd columns of each matrix of features, by the names that its table has."""
     if not all(step.keeps_columns for step in parsed(spec.request.preprocess)):
         return ()
-    spaces = _named_spaces(spec, inputs)
-    found = (odd_columns(matrix, names, is_id_name) for matrix, names in spaces)
+    matrices = named_matrices(inputs.get(ROLE), columns_of(spec.sources))
+    found = (odd_columns(matrix, names, is_id_name) for matrix, names in matrices)
     return tuple(dict.fromkeys(chain(*found)))
-
-
-def _named_spaces(
-    spec: Spec, inputs: Mapping[str, Value]
-) -> Iterator[tuple[object, list[str] | None]]:
-    """Each matrix of features with the names of its columns, where its table has them."""
-    features = inputs.get(ROLE)
-    names = columns_of(spec.sources).get(ROLE, [])
-    for number, matrix in enumerate(features if isinstance(features, tuple) else (features,)):
-        own = names[number] if number < len(names) else []
-        fits = matrix is not None and len(own) == getattr(matrix, "shape", (0, 0))[-1]
-        yield matrix, own if fits else None
 
 
 def _with_odd_columns(spec: Spec, inputs: Mapping[str, Value], error: UsageError) -> UsageError:

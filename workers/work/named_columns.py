@@ -7,7 +7,7 @@ names of columns are taken in order.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ from models.errors import UsageError, listed, shown
 from models.inputs.data import Value
 from models.inputs.reading import note
 from models.method import Method
+from models.preprocess.pipeline import ROLE as FEATURES
 from models.preprocess.pipeline import parsed
 from models.registry import method
 from models.roles import role_of
@@ -37,6 +38,15 @@ def columns_of(sources: Sequence[Source]) -> dict[str, list[list[str]]]:
         if _matched(source.role):
             found.setdefault(source.role, []).append(list(features(source.columns)))
     return {role: lists for role, lists in found.items() if any(lists)}
+
+
+def named_matrices(features: object, names: Names) -> Iterator[tuple[object, Sequence[str] | None]]:
+    """Each matrix of features with the names of its columns; None where these do not fit it."""
+    lists = names.get(FEATURES, [])
+    for number, matrix in enumerate(features if isinstance(features, tuple) else (features,)):
+        own = lists[number] if number < len(lists) else []
+        fits = matrix is not None and len(own) == getattr(matrix, "shape", (0, 0))[-1]
+        yield matrix, own if fits else None
 
 
 def given_names(

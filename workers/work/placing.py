@@ -17,9 +17,11 @@ from models.errors import UsageError
 from models.graphs.nearest_points import CrewOf, PlacesNearest, placing_by
 from models.inputs.data import Data, Value
 from models.inputs.oddities import note_new_rows
-from models.inputs.reading import noting
+from models.inputs.reading import note, noting
+from models.inputs.stand_ins import marks
 from models.method import PredictionOptions, Predictions, handed_on
 from models.preprocess.inputs import Preparation
+from models.preprocess.pipeline import ROLE as FEATURES
 from models.registry import method
 from models.running.progress import Piece, Progress, silent
 from models.tree.noise import noise_leaves
@@ -34,7 +36,7 @@ from workers.work.bare_rows import (
     placed_as_noise,
 )
 from workers.work.crew import Coordinator
-from workers.work.named_columns import matched
+from workers.work.named_columns import matched, named_matrices
 from workers.work.row_shares import (
     Division,
     Share,
@@ -77,15 +79,20 @@ def fitted_of(sources: Sequence[Source], role: str = "tree") -> tuple[Tree, resu
 def new_rows(
     sources: Sequence[Source], model: results.FittedModel, but: Collection[str] = ("tree",)
 ) -> dict[str, Value]:
-    """The inputs by role, their columns matched by name with the columns of the fit.
+    """The inputs by role, their columns matched by name with the columns of the fit. Marks of
+    missing values among the features are noted.
 
     Raises UsageError as `matched` and `values_of`.
     """
-    return values_of(
+    values = values_of(
         matched(sources, model.columns, model.given_names),
         but,
         many_of(model.stages[0].method),
     )
+    for matrix, names in named_matrices(values.get(FEATURES), model.columns):
+        for sentence in marks(matrix, names):
+            note(sentence)
+    return values
 
 
 def placing_data(model: results.FittedModel, values: Mapping[str, Value]) -> Data:

@@ -479,6 +479,19 @@ def test_new_rows_are_prepared_as_the_model_says(jobs: JobsInFolder) -> None:
     assert code_of(outcome) == "wrong-shape"
 
 
+def test_marks_of_missing_values_are_named_in_a_fit_and_in_new_rows(jobs: JobsInFolder) -> None:
+    marked = POINTS.copy()
+    marked[2, 1] = -999.0
+    outcome, fitted = jobs.run(
+        "fit", {"features": marked}, method="kmeans", params={"n_clusters": 3}
+    )
+    assert any("-999 in '1' (1 rows)" in warning for warning in outcome.warnings)
+    for rows in (POINTS, marked):
+        inputs = {"tree": tree_of(fitted), "features": rows}
+        outcome, _ = jobs.run("predict", inputs, method="kmeans", options=TREE)
+        assert any("-999" in warning for warning in outcome.warnings) == (rows is marked)
+
+
 def grown(folder: Path) -> Source:
     files = {item.name: item for item in folder.iterdir()}
     return Source(
