@@ -48,6 +48,7 @@ from workers.work.plan import (
     first_inputs,
     prepared_inputs,
     run_plan,
+    structure_warnings,
 )
 from workers.work.sources import many_of, reading_warnings, values_of
 from workers.work.support import Replicates, Support
@@ -114,6 +115,7 @@ def _fit(job: Job) -> Outcome:
         raise _with_odd_columns(spec, method_inputs, error) from error
     tree = result.fitted.tree
     warnings = [*reading_warnings(given), *_column_warnings(spec, result.inputs), *result.warnings]
+    warnings += structure_warnings(result, plan)
     members: dict[str, Any] = {}
     if request.support is not None:
         options = Support.model_validate(request.support)
@@ -193,11 +195,12 @@ def _column_warnings(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]
     features = inputs.get(ROLE)
     spaces = features if isinstance(features, tuple) else (features,)
     names = columns_of(spec.sources).get(ROLE, [])
+    distances = method(request.method).distances
     notes: list[str] = []
     for number, matrix in enumerate(spaces):
         own = names[number] if number < len(names) else []
         fits = matrix is not None and len(own) == getattr(matrix, "shape", (0, 0))[-1]
-        notes += odd_columns(matrix, own if fits else None, is_id_name)
+        notes += odd_columns(matrix, own if fits else None, is_id_name, distances)
     return tuple(dict.fromkeys(notes))
 
 
