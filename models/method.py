@@ -215,9 +215,8 @@ class Method(ABC, Generic[P]):
     inputs : the roles it takes.
     one_of : roles of which exactly one must be present; empty where there is no such choice.
     some_of : roles of which a fit needs at least one; all of them are `fit_only`.
-    outputs : what a job of it produces: "tree", "model", "logits", "transformation",
-        "pictures" of nodes where rows are images, "confusions" of classes, and "ball" where points
-        lie in the Poincaré ball.
+    outputs : what its job produces: "tree", "model", "logits", "transformation", "pictures" of
+        nodes of images, "confusions" of classes, "ball" where points lie in the Poincaré ball.
     queue : "cpu" or "gpu"; `queue_for` gives that of a job's parameters.
     needs : optional packages (`models.running.packages`) of a fit. needs_of_values : those that
         single values of parameters need besides, by parameter and value; `device` "cuda" has its
@@ -225,9 +224,9 @@ class Method(ABC, Generic[P]):
     advice : what to use instead, for the message that refuses data that are too large.
     cost : how long a fit is expected to take; None: that is not known, so it may be long.
     resumes : whether it uses `Run.checkpoint`.
-    takes_gaps : whether 'features' may have empty values, which its distances leave out
-        (`Data.pairwise`).
-    placing : where a model puts a new row, to be read after "a row goes to".
+    takes_gaps : whether its distances leave out empty 'features' (`Data.pairwise`).
+    distances : whether distances between rows of 'features' count.
+    placing : where a new row goes, to be read after "a row goes to".
     classifies : whether its predictions give labels, and take `PredictionOptions`.
     example : params with which the contract tests' small data takes well under a second.
     """
@@ -248,6 +247,7 @@ class Method(ABC, Generic[P]):
     cost: ClassVar[Cost | None] = None
     resumes: ClassVar[bool] = False
     takes_gaps: ClassVar[bool] = False
+    distances: ClassVar[bool] = True
     placing: ClassVar[str] = ""
     classifies: ClassVar[bool] = False
     example: ClassVar[Mapping[str, Any]] = {}
@@ -535,8 +535,8 @@ class Method(ABC, Generic[P]):
         return None
 
     def ungrown(self, data: Data) -> Data | None:
-        """Hook: the inputs without `base`, of which a fit gives the same tree as growing from it;
-        None where it gives another. Raises UsageError where rows of `base` are gone."""
+        """Hook: the inputs without `base` whose fit gives the same tree; None: it gives another.
+        Raises UsageError where rows of `base` are gone."""
         return None
 
     def _memory(self, shapes: Shapes, params: P) -> int:

@@ -8,7 +8,7 @@ together.
 
 O(N D) for rows at hand, about what a sum over them costs; sparse rows O(stored values).
 
-Columns are odd that have one value, equal another, are an id, or so wide that no other counts.
+Columns are odd that have one value, equal another, are an id, or so wide that others hardly count.
 They are sought in a sample, and those found there are compared with all rows. O(sample), and a pass
 over the rows where something was found. All stored values of sparse rows are looked at, a few times
 each; columns with few values, which are equal by chance, are not called so.
@@ -249,6 +249,12 @@ def _group_warnings(points: Points) -> tuple[str, ...]:
 WIDEST = 1e12
 """How many times as wide as every other a column is that alone counts."""
 
+HEAVY = 0.99
+"""The share of squared distances from which on a few columns alone count."""
+
+MANY_EACH = 8
+"""One in so many columns may be among these few; a single one always."""
+
 FEWEST = 20
 """Fewer rows are in sequence by chance."""
 
@@ -257,11 +263,15 @@ FEWEST_STORED = 5
 
 
 def odd_columns(
-    features: object, names: Sequence[str] | None, id_like: Callable[[str], bool]
+    features: object,
+    names: Sequence[str] | None,
+    id_like: Callable[[str], bool],
+    distances: bool = False,
 ) -> tuple[str, ...]:
     """One sentence for each kind of odd columns of a matrix, of one alone whether it varies.
 
     names : of the columns; None: their numbers, from 0. id_like : whether a name is that of ids.
+    distances : whether distances between rows count, of which few columns may have nearly all.
     """
     if not isinstance(features, (np.ndarray, Rows, sp.csr_array)) or len(features.shape) != 2:
         return ()
@@ -307,18 +317,48 @@ def odd_columns(
             'other, so that it alone counts. `preprocess: [{"step": "standardize"}]` gives all one '
             "spread."
         )
+    elif distances and (heavy := _heavy(found.squares, found.reach)):
+        share = 100 * float(found.squares[heavy].sum() / found.squares.sum())
+        notes.append(
+            f"{len(heavy)} of {n_columns} column(s) make {share:.1f}% of the squared distances "
+            f"between rows, so that the others hardly count: {named(heavy)}. Unless that is meant, "
+            '`preprocess: [{"step": "standardize"}]` gives all one spread.'
+        )
     return tuple(notes)
+
+
+def _heavy(squares: Float, reach: Float) -> list[int]:
+    """The fewest columns that have `HEAVY` of the squared distances, of which that of two rows is
+    the sum of twice the columns' variances, if they are one or at most one in `MANY_EACH` of those
+    that vary, and have as much of the squares of typical distances, which no far row moves.
+
+    squares : (D,) variances. reach : (D,) typical distances from the median. O(D log D).
+    """
+    order = np.argsort(-squares, kind="stable")
+    n_varying = int(np.count_nonzero(reach > 0))
+    total = float(squares.sum())
+    if n_varying < 2 or not 0 < total < np.inf:
+        return []
+    n_heavy = int(np.searchsorted(np.cumsum(squares[order]), HEAVY * total)) + 1
+    heavy = order[:n_heavy]
+    typical_squares = (reach / reach.max(initial=1e-300)) ** 2
+    if n_heavy > max(1, n_varying // MANY_EACH) or n_heavy == n_varying:
+        return []
+    if typical_squares[heavy].sum() < HEAVY * typical_squares.sum():
+        return []
+    return [int(column) for column in np.sort(heavy)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The columns of one value, equal to one before, and that number the rows; (D,) the spread of
-    each."""
+    """The columns of one value, equal to one before, and that number the rows; (D,) of each the
+    typical distance from the median, and the variance in units of one square for all."""
 
     constant: list[int]
     twins: list[int]
     ids: list[int]
     reach: Float
+    squares: Float
 
 
 def _of_dense(features: Points, sample: Float, likely: set[int]) -> _Found:
@@ -330,7 +370,8 @@ def _of_dense(features: Points, sample: Float, likely: set[int]) -> _Found:
         twins = _everywhere(features, [at for at in _twins(sample) if at not in constant], _twins)
     if features.shape[0] >= FEWEST:
         ids = _everywhere(features, _rising(sample, likely), lambda rows: _rising(rows, likely))
-    return _Found(constant, twins, ids, reach)
+    top = float(np.abs(sample).max(initial=0.0)) or 1.0
+    return _Found(constant, twins, ids, reach, (sample / top).var(axis=0))
 
 
 def _of_sparse(features: sp.csr_array, likely: set[int]) -> _Found:
@@ -366,7 +407,7 @@ def _of_sparse(features: sp.csr_array, likely: set[int]) -> _Found:
         own = {at for at, one in enumerate(rising.tolist()) if one in likely}
         part = features[:, rising].toarray().astype(np.float64)
         ids = [int(rising[at]) for at in _rising(part, own)] if rising.size else []
-    return _Found(constant.tolist(), twins, ids, reach)
+    return _Found(constant.tolist(), twins, ids, reach, reach**2)
 
 
 def _equal(features: sp.csr_array, columns: Int) -> list[int]:

@@ -25,7 +25,7 @@ statistic" (2001), section 3, for the references.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,7 +171,7 @@ CHANCE_SAMPLE = 200
 """Number of points of a reference set. With fewer points silhouettes of chance are larger, so that
 the silhouettes of a tree over many points are held against more than they need."""
 
-_REFERENCES = 10
+REFERENCES = 10
 _MOVES = 3
 
 
@@ -189,17 +189,22 @@ def p_values_by_chance(
     if not tested:
         return []
     ks = [k for k, _ in tested]
-    box = np.ptp(principal_coordinates(apart), axis=0)
-    rng = np.random.default_rng(0)
-    values = np.array(
-        [_silhouettes(box * rng.random((len(apart), box.size)), ks) for _ in range(_REFERENCES)]
-    )
+    values = np.array([_silhouettes(points, ks) for points in reference_points(apart)])
     above = np.array([score for _, score in tested]) - values.mean(axis=0)
-    error = values.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / _REFERENCES)
+    error = values.std(axis=0, ddof=1) * np.sqrt(1.0 + 1.0 / REFERENCES)
     # Without deviation, as of points that are all equal, chance gives nothing else.
     by_error = np.divide(above, error, out=np.zeros_like(above), where=error > 0)
-    p_value = np.minimum(len(KS) * stdtr(_REFERENCES - 1, -by_error), 1.0)
+    p_value = np.minimum(len(KS) * stdtr(REFERENCES - 1, -by_error), 1.0)
     return list(zip(ks, p_value.tolist(), strict=True))
+
+
+def reference_points(apart: Float) -> Iterator[Float]:
+    """`REFERENCES` times (m, rank) points, uniform in the box around m points with these distances
+    along their principal axes; the same ones each time."""
+    box = np.ptp(principal_coordinates(apart), axis=0)
+    rng = np.random.default_rng(0)
+    for _ in range(REFERENCES):
+        yield box * rng.random((len(apart), box.size))
 
 
 def principal_coordinates(apart: Float) -> Float:
@@ -213,18 +218,29 @@ def principal_coordinates(apart: Float) -> Float:
 
 def _silhouettes(points: Float, ks: Sequence[int]) -> list[float]:
     """The better mean silhouette of two partitions into k clusters, for each k."""
+    return [
+        max(mean_silhouette(apart, cluster) for cluster in clusters)
+        for apart, clusters in _partitions(points, ks)
+    ]
+
+
+def partitions_of(points: Float, k: int) -> tuple[Float, list[Int]]:
+    """The distances between points, and their partitions into k clusters by Ward's linkage,
+    without and with rounds of k-means."""
+    ((apart, clusters),) = _partitions(points, [k])
+    return apart, clusters
+
+
+def _partitions(points: Float, ks: Sequence[int]) -> Iterator[tuple[Float, list[Int]]]:
     from scipy.cluster.hierarchy import fcluster
     from scipy.spatial.distance import pdist, squareform
 
     distances = pdist(points)
     apart = squareform(distances)
     merges = merged(distances, "ward")
-    best = []
     for k in ks:
         cluster = fcluster(merges, k, "maxclust").astype(np.int64) - 1
-        moved = _moved(points, cluster)
-        best.append(max(mean_silhouette(apart, cluster), mean_silhouette(apart, moved)))
-    return best
+        yield apart, [cluster, _moved(points, cluster)]
 
 
 def _moved(points: Float, cluster: Int) -> npt.NDArray[Any]:

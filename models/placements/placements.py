@@ -294,8 +294,10 @@ def _bulk(margin: Float) -> tuple[float, float]:
     if not judged.size:
         return 0.0, 0.0
     centre = float(np.median(judged))
-    below = judged[judged <= centre]
-    return centre, float(np.median(centre - below)) * 1.482602218505602
+    # The median itself, of an odd number, is no distance from it.
+    below = judged[judged < centre]
+    scale = float(np.median(centre - below)) if below.size else 0.0
+    return centre, scale * 1.482602218505602
 
 
 def p_values(margin: Float) -> Float:

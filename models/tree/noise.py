@@ -141,6 +141,9 @@ CRUMB = 0.1
 LUMP = 0.9
 """The share of the rows in clusters from which on one cluster is a lump."""
 
+OUTLIER = 0.01
+"""The largest share of the rows of what is an outlier beside a lump."""
+
 
 def lump_and_crumbs(size: Int) -> bool:
     """Whether one of two clusters or more has `LUMP` of the rows or more, and all others are
@@ -166,21 +169,31 @@ def crumbs_of(tree: Tree) -> tuple[str, ...]:
 
 def crumbs_warning(size: Int) -> str | None:
     """A warning with the better way, where one cluster has `MOST_ROWS` of the rows or more and
-    half of all clusters or more are crumbs; None otherwise, and for fewer than `FEWEST_CLUSTERS`
-    clusters or `ROWS_EACH` rows a cluster.
+    half of all clusters or more are crumbs; of fewer than `FEWEST_CLUSTERS` clusters where one has
+    `LUMP` of the rows or more and each other at most `OUTLIER` and fewer than `ROWS_EACH` rows.
+    None otherwise, and for fewer than `ROWS_EACH` rows a cluster.
 
     size : (n_clusters,) rows of each. O(n_clusters).
     """
     n_rows, n_clusters = int(size.sum()), int(size.size)
-    if n_clusters < FEWEST_CLUSTERS or n_rows < ROWS_EACH * n_clusters:
+    if n_clusters < 2 or n_rows < ROWS_EACH * n_clusters:
         return None
     largest = float(size.max()) / n_rows
-    n_crumbs = int(np.count_nonzero(size < CRUMB * n_rows / n_clusters))
-    if largest < MOST_ROWS or 2 * n_crumbs < n_clusters:
-        return None
+    if n_clusters < FEWEST_CLUSTERS:
+        small, n_crumbs = f"{100 * OUTLIER:.0f}% of the rows", n_clusters - 1
+        if largest < LUMP or np.sort(size)[-2] > min(OUTLIER * n_rows, ROWS_EACH - 1):
+            return None
+    else:
+        small = "a tenth of an even share"
+        n_crumbs = int(np.count_nonzero(size < CRUMB * n_rows / n_clusters))
+        if largest < MOST_ROWS or 2 * n_crumbs < n_clusters:
+            return None
+    have = "has" if n_crumbs == 1 else "have"
     return (
-        f"One of {n_clusters:,} clusters has {100 * largest:.0f}% of the rows, and {n_crumbs:,} "
-        "have less than a tenth of an even share: these are outliers split off, not clusters. "
-        "`hac` with `linkage` 'ward' and `kmeans` give clusters of like size; the levels of a tree "
-        "(`GET /v1/trees/{id}/levels`) say which cuts stand out."
+        f"One of {n_clusters:,} clusters has {min(99.0, 100 * largest):.0f}% of the rows, and "
+        f"{n_crumbs:,} {have} at most {small}: these are outliers split off, not "
+        "clusters. More clusters, or `hac` with `linkage` 'ward' or `kmeans`, divide the large "
+        "one; where these have split them off, leave these rows out, or take logarithms of columns "
+        "with long tails. The levels of a tree (`GET /v1/trees/{id}/levels`) say which cuts stand "
+        "out."
     )

@@ -51,6 +51,7 @@ from workers.work.plan import (
     first_inputs,
     prepared_inputs,
     run_plan,
+    structure_warnings,
 )
 from workers.work.sources import many_of, reading_warnings, values_of
 from workers.work.support import Replicates, Support
@@ -122,6 +123,7 @@ def _fit(job: Job) -> Outcome:
         *_column_warnings(spec, result.inputs),
         *result.warnings,
     ]
+    warnings += structure_warnings(result, plan)
     members: dict[str, Any] = {}
     if request.support is not None:
         options = Support.model_validate(request.support)
@@ -204,7 +206,8 @@ def _column_warnings(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]
     if not all(step.keeps_columns for step in parsed(spec.request.preprocess)):
         return ()
     matrices = named_matrices(inputs.get(ROLE), columns_of(spec.sources))
-    found = (odd_columns(matrix, names, is_id_name) for matrix, names in matrices)
+    distances = method(spec.request.method).distances
+    found = (odd_columns(matrix, names, is_id_name, distances) for matrix, names in matrices)
     return tuple(dict.fromkeys(chain(*found)))
 
 

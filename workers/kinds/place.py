@@ -79,6 +79,7 @@ def _placed(options: PlacementOptions, job: Job) -> tuple[dict[str, Any], tuple[
 
     Raises UsageError as `shared`, and `wrong-input` without a hierarchy.
     """
+    from models.placements.chance import chance_warning, share_by_chance
     from models.placements.evidence import (
         Evidence,
         class_means,
@@ -104,6 +105,7 @@ def _placed(options: PlacementOptions, job: Job) -> tuple[dict[str, Any], tuple[
     )
     alike = likeness(tree, found.leaf, means)
     placed = placements(hung, alike, subprogress(job.progress, 0.5, 0.8))
+    by_chance = chance_warning(share_by_chance(hung, alike, options.level), options.level)
     job.at(0.8, "finding evidence")
     examples: list[list[int]] = [[] for _ in found.name]
     if scores is not None and means is not None:
@@ -118,6 +120,7 @@ def _placed(options: PlacementOptions, job: Job) -> tuple[dict[str, Any], tuple[
         *found.warnings,
         *notes,
         *_unjudged(placed, bare),
+        *([] if by_chance is None else [by_chance]),
     )
     odd, n_classes = table.column("odd").to_pylist(), len(found.name)
     facts = {

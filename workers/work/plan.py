@@ -10,7 +10,9 @@ from typing import Any
 
 from models.inputs.data import Data, Value, as_matrix
 from models.inputs.reading import noting
+from models.inputs.rows import Rows
 from models.levels import silhouette
+from models.levels.divided import divided
 from models.levels.suggested_cuts import P_VALUE, candidates
 from models.method import Checkpoint, Fitted, Method, handed_on
 from models.parameters import Choice, Params
@@ -192,6 +194,21 @@ def curves_of(result: PlanResult) -> dict[str, list[tuple[int, float]]]:
             peaks = candidates(tree, curve)
             curves[f"silhouette{P_VALUE}"] = silhouette.p_values(tree, matrix, sorted(peaks))
     return curves
+
+
+def structure_warnings(result: PlanResult, plan: Plan) -> tuple[str, ...]:
+    """A sentence where the clusters of a partition of rows, which no labels or tasks made, are no
+    more than parts of rows without structure (`models.levels.divided`)."""
+    features, tree = result.inputs.get(ROLE), result.tree
+    if features is None or not method(plan.method).distances or isinstance(features, tuple):
+        return ()
+    if {"tasks", "labels"} & result.inputs.keys() or result.preparation.pairwise:
+        return ()
+    matrix = feature_matrix(as_matrix(features))
+    if isinstance(matrix, Rows) and matrix.far:
+        return ()
+    found = divided(tree, matrix) if matrix.shape[0] == tree.n_points else None
+    return () if found is None or found.warning is None else (found.warning,)
 
 
 class StepProgress:

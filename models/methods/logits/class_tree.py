@@ -37,13 +37,12 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Arrays
-from models.errors import listed
 from models.inputs.data import Data
 from models.method import Fitted, Paper, Run, Shapes
 from models.methods.logits.classes.given import class_names, logit_matrix, n_classes
 from models.methods.logits.classes.of_logits import OfLogits, model_of
 from models.methods.logits.classes.parameters import LogitsParams
-from models.methods.logits.classes.shown import masked_warnings, node_confidence
+from models.methods.logits.classes.shown import empty_warnings, masked_warnings, node_confidence
 from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.parameters import Params, Seed
@@ -203,12 +202,12 @@ def _read(data: Data, params: ClassTreeParams, run: Run) -> ClassesRead:
 
 
 def _empty_warnings(names: list[str], found: Found) -> tuple[str, ...]:
-    empty = [names[c] for c in np.setdiff1d(np.arange(len(names)), found.used)]
-    if not empty:
+    empty = np.setdiff1d(np.arange(len(names)), found.used)
+    if not empty.size:
         return ()
     warnings = [
-        f"{len(empty)} of {len(names)} classes have no point: {listed(empty)}.",
-        f"The first {len(empty)} merge(s) join each of these classes to the class in whose rows "
+        *empty_warnings(names, empty),
+        f"The first {empty.size} merge(s) join each of these classes to the class in whose rows "
         "its logit is highest on average.",
     ]
     if found.n_tied_hosts:

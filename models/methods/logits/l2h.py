@@ -38,14 +38,13 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Arrays, Int
-from models.errors import listed
 from models.inputs.data import Data
 from models.levels.suggested_cuts import MOST_CLUSTERS, P_VALUE
 from models.method import Fitted, Paper, Run, Shapes
 from models.methods.logits.classes.given import class_names, logit_matrix, n_classes
 from models.methods.logits.classes.of_logits import OfLogits, model_of
 from models.methods.logits.classes.parameters import LogitsParams
-from models.methods.logits.classes.shown import masked_warnings, node_confidence
+from models.methods.logits.classes.shown import empty_warnings, masked_warnings, node_confidence
 from models.methods.logits.merging.input_kind import note_kind
 from models.methods.logits.merging.logit_matrix import LogitMatrix
 from models.parameters import Params
@@ -184,11 +183,11 @@ def _seen(data: Data, params: L2HParams, run: Run) -> LogitsRead:
 
 
 def _empty_warnings(names: list[str], size: Int, without_points: int) -> tuple[str, ...]:
-    empty = [names[c] for c in np.flatnonzero(size == 0)]
-    if not empty:
+    empty = np.flatnonzero(size == 0)
+    if not empty.size:
         return ()
     return (
-        f"{len(empty)} of {len(names)} classes have no point: {listed(empty)}.",
+        *empty_warnings(names, empty),
         f"The first {without_points} merge(s) join these classes, for which no reassigned "
         "probability exists, to the group whose points give them the highest mean probability.",
     )

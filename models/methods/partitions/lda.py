@@ -130,6 +130,7 @@ class LDA(Method[LDAParams]):
     placing = "the topic with the largest proportion"
     advice = "Ask for fewer clusters, or use a sample of the points."
     resumes = True
+    distances = False
     example = {"n_clusters": 3}
 
     def _memory(self, shapes: Shapes, params: LDAParams) -> int:

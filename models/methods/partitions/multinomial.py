@@ -135,6 +135,7 @@ class Multinomial(Method[MultinomialParams]):
     placing = "the cluster with the largest responsibility"
     advice = "Ask for fewer clusters, or use a sample of the points."
     resumes = True
+    distances = False
     example = {"n_clusters": 3, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: MultinomialParams) -> int:

@@ -65,6 +65,7 @@ class GHHCMTL(Method[GHHCMTLParams]):
     placing = "the leaf of its task"
     advice = "Use a sample of the rows, or fewer features (`preprocess`)."
     resumes = True
+    distances = False
     example = {"sharing": 10.0, "max_iter": 15, "n_init": 2}
 
     def _memory(self, shapes: Shapes, params: GHHCMTLParams) -> int:

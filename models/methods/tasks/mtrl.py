@@ -99,6 +99,7 @@ class MTRL(Method[MTRLParams]):
     outputs = ("tree", "model")
     placing = "the leaf of its task"
     advice = "Use fewer features (`preprocess`); the method 'stl' takes more tasks."
+    distances = False
     example = {"penalty": 0.01, "n_folds": 2}
 
     def _memory(self, shapes: Shapes, params: MTRLParams) -> int:

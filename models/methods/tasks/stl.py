@@ -85,6 +85,7 @@ class STL(Method[STLParams]):
     outputs = ("tree", "model")
     placing = "the leaf of its task"
     advice = "Use a sample of the rows, or fewer features (`preprocess`)."
+    distances = False
     example = {}
 
     def _memory(self, shapes: Shapes, params: STLParams) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from models.inputs.oddities import odd_columns
 from models.inputs.rows import ArrayRows
@@ -55,3 +56,56 @@ def test_ordinary_columns_are_not_named() -> None:
     assert odd_columns(np.zeros((1, 3)), None, is_id) == ()
     assert odd_columns(["a", "b"], None, is_id) == ()
     assert odd_columns(np.where(ROWS > 0, np.nan, ROWS), None, is_id) == ()
+
+
+def literal_share(rows: np.ndarray, columns: list[int]) -> float:
+    """The share of the columns in the squared distances of all pairs of rows."""
+    squares = (rows[:, None] - rows[None]) ** 2
+    return float(squares[..., columns].sum() / squares.sum())
+
+
+@pytest.mark.parametrize(
+    ("spread", "heavy"),
+    [
+        ([1.0, 1.0, 1e3], [2]),
+        ([1.0, 1e6], [1]),
+        ([1.0] * 6 + [12.0], []),
+        ([1.0] * 14 + [40.0, 50.0], [14, 15]),
+        ([1.0] * 6 + [40.0, 50.0], []),
+        ([0.0, 0.0, 1.0], []),
+        ([1e-200, 1e-200, 1e-190], [2]),
+        ([1e200, 1e200, 1e204], [2]),
+    ],
+)
+def test_columns_that_make_nearly_all_distances_are_named(
+    spread: list[float], heavy: list[int]
+) -> None:
+    rows = np.random.default_rng(1).normal(size=(200, len(spread))) * spread
+    for given in (rows, ArrayRows(rows), sp.csr_array(rows)):
+        notes = [note for note in odd_columns(given, None, is_id, True) if "distances" in note]
+        assert len(notes) == bool(heavy)
+        if heavy:
+            share = literal_share(rows / max(spread), heavy)
+            named = ", ".join(f"'{column}'" for column in heavy)
+            assert notes[0].startswith(f"{len(heavy)} of {len(spread)} column(s) make {share:.1%}")
+            assert f"hardly count: {named}. " in notes[0]
+        assert not any("distances" in note for note in odd_columns(given, None, is_id))
+
+
+def test_a_far_row_makes_no_column_heavy() -> None:
+    rows = ROWS[:200].copy()
+    rows[7, 1] = 1e4
+    assert odd_columns(rows, None, is_id, True) == ()
+
+
+def test_of_real_tables_those_are_named_that_clusters_follow() -> None:
+    """By `standardize` Ward's tree of wine finds .79 of the cultivars in place of .42 (NMI)."""
+    datasets = pytest.importorskip("sklearn.datasets")
+    found = {
+        name: odd_columns(getattr(datasets, f"load_{name}")().data, None, is_id, True)
+        for name in ("iris", "wine", "breast_cancer")
+    }
+    assert [name for name, notes in found.items() if any("distances" in n for n in notes)] == [
+        "wine",
+        "breast_cancer",
+    ]

@@ -20,7 +20,12 @@ from models.tree.noise import crumbs_warning, lump_and_crumbs
         ([49, 49, 1, 1], False),
         ([85, 5, 5, 5], False),
         ([25, 25, 25, 25], False),
-        ([98, 1, 1], False),
+        ([98, 1, 1], True),
+        ([199, 1], True),
+        ([2000, 20], False),
+        ([97, 2, 1], False),
+        ([18, 1], False),
+        ([100], False),
         ([30, 1, 1, 1], False),
     ],
 )
@@ -28,7 +33,7 @@ def test_what_is_a_cluster_with_crumbs(sizes: list[int], warned: bool) -> None:
     found = crumbs_warning(np.array(sizes))
     assert (found is not None) is warned
     if found is not None:
-        assert f"{100 * max(sizes) / sum(sizes):.0f}% of the rows" in found
+        assert f"{min(99, 100 * max(sizes) / sum(sizes)):.0f}% of the rows" in found
         assert "'ward'" in found
 
 
@@ -40,12 +45,16 @@ def test_a_cut_of_outliers_is_warned_of_and_an_even_one_is_not() -> None:
     warning = cut(average.tree, k=6).warning
     assert warning is not None
     assert "outliers split off" in warning
-    assert cut(average.tree, k=2).warning is None
+    two = cut(average.tree, k=2)
+    assert np.bincount(two.cluster_of_point).min() == 1
+    assert two.warning is not None
+    assert "1 has at most 1% of the rows: these are outliers split off" in two.warning
     even = hac.fit(
         Data({"features": rng.normal(size=(200, 3))}),
         hac.Params.model_validate({"linkage": "ward"}),
     )
     assert cut(even.tree, k=6).warning is None
+    assert cut(even.tree, k=2).warning is None
 
 
 def test_a_partition_of_outliers_is_warned_of() -> None:

@@ -66,3 +66,31 @@ def test_only_a_refusal_without_a_place_has_odd_columns_beside_it(tmp_path: Path
         outcome, _ = jobs.run("fit", {"features": rows}, "kmeans", params=params)
         assert outcome.error is not None
         assert ("Odd in the features" in outcome.error["detail"]) == named
+
+
+def test_a_fit_warns_of_heavy_columns_and_of_clusters_that_are_parts_of_a_cloud(
+    tmp_path: Path,
+) -> None:
+    cloud = np.random.default_rng(0).normal(size=(120, 4))
+    group = np.arange(120) % 3
+    groups = cloud + 8 * np.eye(3, 4)[group]
+    heavy = np.column_stack([groups, 1e6 * cloud[:, 3]])
+    jobs = JobsInFolder(tmp_path)
+    standard = [{"step": "standardize"}]
+
+    def warned(rows: Any, name: str = "kmeans", **more: Any) -> list[bool]:
+        known = {"labels": group.tolist()} if name == "mlr" else {}
+        params = {"n_clusters": 3} if name == "kmeans" else {}
+        outcome, _ = jobs.run("fit", {"features": rows, **known}, name, params=params, **more)
+        assert outcome.error is None, outcome.error
+        return [
+            any(words in each for each in outcome.warnings)
+            for words in ("1 of 5 column(s) make", "no further apart than 3 parts")
+        ]
+
+    assert warned(groups) == [False, False]
+    assert warned(cloud) == [False, True]
+    assert warned(heavy) == [True, True]
+    assert warned(heavy, preprocess=standard) == [False, False]
+    assert warned(heavy, "hac") == [True, False]
+    assert warned(heavy, "mlr") == [False, False]

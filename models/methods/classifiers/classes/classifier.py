@@ -199,6 +199,7 @@ class Classifier(Method[P]):
     outputs = ("tree", "model")
     placing = "the leaf of its best class"
     classifies = True
+    distances = False
     several_labels = True
     """Whether a row may have several labels, or none of the classes."""
     proven: bool = False

@@ -22,6 +22,23 @@ def node_confidence(size: Int, confidence: Float, left: Int, right: Int) -> Floa
     return np.where(size > 0, total / np.maximum(size, 1), np.nan)
 
 
+def empty_warnings(names: list[str], empty: Int) -> tuple[str, ...]:
+    """What to say of the classes in `empty`, in which no row lies; nothing where there are none."""
+    if not empty.size:
+        return ()
+    notes = [
+        f"{empty.size} of {len(names)} classes have no point: "
+        f"{listed([names[each] for each in empty])}."
+    ]
+    if empty.size == len(names) - 1:
+        notes.append(
+            "All rows lie in one class, so that no two classes are seen to be confused: the tree "
+            "says little of how alike they are. Send rows of all classes; where they are, one "
+            "column may be too large for all rows."
+        )
+    return tuple(notes)
+
+
 def masked_warnings(masked: Int, names: list[str], params: LogitsParams) -> tuple[str, ...]:
     of = np.flatnonzero(masked)
     if params.input != "logits" or not of.size:

@@ -398,6 +398,7 @@ def test_the_order_of_columns_does_not_matter() -> None:
         (np.zeros((3, 4)), "values of each row are all equal"),
         (np.eye(6)[[0, 1, 2, 3, 4, 5, 0]], "merges are ties"),
         (np.array([[3.0, 1.0, 2.0]]), "2 of 3 classes have no point"),
+        (np.array([[9.0, 1.0, 2.0], [9.0, 2.0, 1.0]]), "All rows lie in one class"),
         (np.array([[3.0, -np.inf], [1.0, 2.0]]), "-inf, of 1 of 2 classes"),
         (np.array([[1.0, 2.0], [-np.inf, -np.inf]]), None),
     ],

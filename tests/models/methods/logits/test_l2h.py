@@ -350,6 +350,9 @@ def test_the_drawn_tree() -> None:
     }
     assert "1 of 3 classes have no point: 'c'." in fitted.warnings
     assert any("first 1 merge(s)" in warning for warning in fitted.warnings)
+    assert not any("All rows lie in one class" in warning for warning in fitted.warnings)
+    alone = fit(DRAWN + np.array([50.0, 0.0, 0.0]))
+    assert any("All rows lie in one class" in warning for warning in alone.warnings)
 
 
 def test_the_drawn_tree_predicts_masses_of_classes() -> None:
