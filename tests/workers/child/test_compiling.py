@@ -174,8 +174,7 @@ def has(pid: int | None, library: str) -> bool:
 
 
 def test_the_rest_is_loaded_into_the_template_and_new_children() -> None:
-    with child_pool(2, threads=1, fresh=True, memory_bytes=1 << 30) as pool:
-        pool._starter.submit(template.begin, 1, later=True).result()
+    with child_pool(2, threads=1, fresh=True, later=True, memory_bytes=1 << 30) as pool:
         pool.fill().result()
         early = pool.take()
         waiting = [child.pid for child in pool._waiting]
