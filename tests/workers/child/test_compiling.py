@@ -151,7 +151,7 @@ def test_a_template_compiles_little_and_a_job_the_rest(
     path = tmp_path / "logits.npy"
     np.save(path, np.eye(4, dtype=np.float32))
     job = spec(tmp_path, "l2h", Source(role="logits", kind="dataset", path=path, format="npy"))
-    with child_pool(1, threads=1, fresh=True) as pool:
+    with child_pool(1, threads=1, fresh=True, later=True) as pool:
         filled = pool.fill()
         until(template.compiling)
         filled.result()
