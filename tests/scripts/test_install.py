@@ -90,7 +90,7 @@ def own(environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 @pytest.fixture
 def bare(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same; pip is not asked whether PyTorch is there, which takes a second of a core."""
+    """The same; `pip show torch` is not run, which takes a second of a core."""
     monkeypatch.setattr(install.Pip, "torch", lambda pip: ("", False))
     return own
 
