@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
-from tests.turns_kit import LONG, WHOLE, pytest_collection_modifyitems
+from tests.turns_kit import LONG, TOGETHER, WHOLE, ByFile, pytest_collection_modifyitems
 
 pytest_plugins = ["pytester"]
 
@@ -55,8 +55,18 @@ def test_what_takes_long_begins_first_and_what_waits_is_spread() -> None:
     assert order[-1] == others[-1]
 
 
-def test_each_long_file_is_there() -> None:
-    assert all((ROOT / path).exists() for path in LONG)
+def test_each_file_that_is_named_is_there() -> None:
+    assert all(
+        (ROOT / path).exists() for path in (*LONG, *WHOLE, *(p for t in TOGETHER for p in t))
+    )
+
+
+def test_files_that_share_something_are_of_one_process() -> None:
+    split = ByFile._split_scope
+    for places in (*((folder,) for folder in WHOLE), *TOGETHER):
+        assert {split(None, f"{place}test_x.py::test_y") for place in places} == {places[0]}  # type: ignore[arg-type]
+    own = "tests/models/tree/test_cut.py"
+    assert split(None, f"{own}::test_y") == own  # type: ignore[arg-type]
 
 
 @pytest.fixture

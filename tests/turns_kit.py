@@ -22,6 +22,12 @@ from xdist.scheduler import LoadScopeScheduling
 WHOLE = ("tests/dashboard/", "tests/e2e/one_service/", "tests/contract/")
 """Folders whose files share a service, a browser or fits: a single process runs all of them. They
 take longest; begun last, they would leave the other processes idle."""
+TOGETHER = (
+    ("tests/workers/child/", "tests/workers/supervisor/", "tests/workers/kinds/"),
+    ("tests/models/methods/deep/", "tests/models/methods/hyperbolic/"),
+)
+"""Files that a single process runs, since each process that runs some of them starts a template of
+jobs, which takes six seconds of a core, or imports PyTorch."""
 LONG = (
     "tests/models/simd/test_switch.py",
     "tests/simulation/",
@@ -39,12 +45,16 @@ WAITING_END = 0.7
 """The part of the run within which they begin."""
 
 
+_SHARED = (*((folder,) for folder in WHOLE), *TOGETHER)
+
+
 class ByFile(LoadScopeScheduling):
-    """Gives each process a file at a time, or a folder of `WHOLE`, so that fixtures are shared."""
+    """Gives each process a file at a time, or all files of a folder of `WHOLE` or of `TOGETHER`, so
+    that fixtures are shared."""
 
     def _split_scope(self, nodeid: str) -> str:
-        whole = (folder for folder in WHOLE if nodeid.startswith(folder))
-        return next(whole, nodeid.partition("::")[0])
+        shared = (places[0] for places in _SHARED if nodeid.startswith(places))
+        return next(shared, nodeid.partition("::")[0])
 
 
 class TestFile(pytest.Module):

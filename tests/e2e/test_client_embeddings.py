@@ -1,4 +1,7 @@
-"""Texts and images embedded by the client and by the command line, with an endpoint beside it."""
+"""Texts and images embedded by the client and by the command line, with an endpoint beside it.
+
+Last comes kill -9 of the worker that embeds, between two answers of the endpoint.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import numpy as np
@@ -51,8 +55,10 @@ def service(tmp_path_factory: pytest.TempPathFactory, server: EmbeddingServer) -
         "UMBEL_EMBEDDING_URL": server.url,
         "UMBEL_EMBEDDING_MODEL": "small",
         "UMBEL_EMBEDDING_IMAGE_MODEL": "clip",
+        # A request for each text: the worker is killed between two of them.
+        "UMBEL_EMBEDDING_BATCH": "1",
         "UMBEL_WEBHOOK_ALLOW": "127.0.0.0/8",
-        "UMBEL_LEASE_S": "60",
+        "UMBEL_LEASE_S": "15",
     }
     folder = tmp_path_factory.mktemp("service") / "data"
     with running(folder, workers=1, **settings) as service:
@@ -217,3 +223,27 @@ def test_commands_that_are_refused(call: Call) -> None:
     ):
         _, error = call("run", *arguments, status=2)
         assert why in error
+
+
+def test_after_a_kill_the_next_attempt_sends_only_what_is_missing(
+    service: Service, umbel: Umbel, server: EmbeddingServer
+) -> None:
+    def kill(request: BaseHTTPRequestHandler) -> None:
+        for worker in service.workers():
+            worker.kill()
+
+    def first(request: BaseHTTPRequestHandler) -> None:
+        server._answer(request)
+
+    texts = ["a red fox", "a grey wolf", "the sea", "the deep sea"]
+    n_sent, n_datasets = len(server.batches), len(umbel.datasets())
+    server.next(first, first, kill)
+    body = {"inputs": {"documents": texts}}
+    accepted = service.client.post("/v1/embeddings", json=body, headers={"Prefer": "wait=0"})
+    assert accepted.status_code == 202, accepted.text
+    job = service.ended(accepted.json()["id"])
+    assert (job["status"], job["attempt"]) == ("succeeded", 2), job
+    assert server.batches[n_sent:] == [[text] for text in [*texts[:3], *texts[2:]]]
+    dataset = umbel.dataset(job["result"]["dataset"])
+    assert dataset.array().tolist() == [vector(text) for text in texts]
+    assert len(umbel.datasets()) == n_datasets + 1

@@ -12,11 +12,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.testclient import TestClient
 
+from app.cli import main
+from app.main import create_app
+from tests.app.conftest import Given
+from tests.app.worker_kit import Work
 from tests.conftest import ROOT
 from tests.e2e.conftest import Service, running
 from umbel_client import Umbel
-from umbel_client.problems import UnknownMethod
+from workers.embedded import EmbeddedServer
 
 ROWS = [[0.1, 3.0], [0.4, 1.0], [2.0, 1.0], [2.1, 5.0], [0.2, 2.0], [1.9, 0.0]]
 SIDES = [0, 0, 1, 1, 0, 1]
@@ -115,19 +120,40 @@ def command(path: str, folder: Path, *words: str, **env: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_command_runs_it_on_a_file(service: Service, path: str, tmp_path: Path) -> None:
+RUN = ("run", "median-split", "x.npy", "--feature", "0", "--out", "rows.npy", "--cut", "k=2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
     np.save(tmp_path / "x.npy", np.array(ROWS))
-    run = ("run", "median-split", "x.npy", "--feature", "0", "--out", "rows.npy", "--cut", "k=2")
-    # First by a service that has it, from an environment that does not; then in one that has it.
-    alone = os.pathsep.join(map(str, (ROOT, ROOT / "client")))
-    command(alone, tmp_path, *run, UMBEL_URL=service.url)
-    assert sides(np.load(tmp_path / "rows.npy")) == SIDES
-    words = ("median-split:feature=1", "hac", "--features", "x.npy", "--url", service.url)
-    assert "median-split" in command(alone, tmp_path, "compare", *words)
-    assert "median-split" in command(alone, tmp_path, "methods", "--url", service.url)
-    (tmp_path / "rows.npy").unlink()
-    command(path, tmp_path, *run)
-    assert sides(np.load(tmp_path / "rows.npy")) == SIDES
+    return tmp_path
+
+
+def test_the_command_runs_it_by_a_service_where_it_is_not_installed(
+    service: Service,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+
+    def alone(*words: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main([*words, "--url", service.url])
+        output, error = capsys.readouterr()
+        assert not ended.value.code, error
+        return output + error
+
+    alone(*RUN)
+    assert sides(np.load("rows.npy")) == SIDES
+    compared = alone("compare", "median-split:feature=1", "hac", "--features", "x.npy")
+    assert "median-split" in compared
+    assert "median-split" in alone("methods")
+
+
+def test_the_command_runs_it_without_a_service(path: str, folder: Path) -> None:
+    command(path, folder, *RUN)
+    assert sides(np.load(folder / "rows.npy")) == SIDES
 
 
 def test_the_command_lists_it_and_what_is_left_out(path: str, tmp_path: Path) -> None:
@@ -138,14 +164,31 @@ def test_the_command_lists_it_and_what_is_left_out(path: str, tmp_path: Path) ->
     assert "feature : The column that is cut." in command(path, tmp_path, "methods", "median-split")
 
 
-def test_its_results_are_read_when_it_is_gone(service: Service, data_dir: Path) -> None:
+def test_its_results_are_read_when_it_is_gone(
+    service: Service, data_dir: Path, tmp_path: Path
+) -> None:
     job = service.ended(service.submit(BODY))
     tree, model = job["result"]["tree"], job["result"]["model"]
     assert service.stop() == 0
-    with running(data_dir, workers=1) as without:
-        assert without.client.get("/v1/methods/median-split").status_code == 404
-        assert without.client.get(f"/v1/jobs/{job['id']}").json() == job
-        assert without.client.get(f"/v1/trees/{tree}.nwk").status_code == 200
-        assert without.client.get(f"/v1/models/{model}").status_code == 200
-        with Umbel(without.url) as umbel, pytest.raises(UnknownMethod):
-            umbel.model(model).predict(features=ROWS)
+    # This process has it not.
+    server = EmbeddedServer(data_dir / "redis")
+    server.start()
+    settings = Given(
+        redis_url=server.url, store_url=f"file://{data_dir}/store", scratch_dir=tmp_path
+    )
+    work = Work(tmp_path / "attempts")
+    app = create_app(settings, work)
+    origin = {"base_url": "http://127.0.0.1:8000", "client": ("127.0.0.1", 50000)}
+    with TestClient(app, **origin) as without:
+        work.service = app.state.service
+        assert without.get("/v1/methods/median-split").status_code == 404
+        assert without.get(f"/v1/jobs/{job['id']}").json() == job
+        assert without.get(f"/v1/trees/{tree}.nwk").status_code == 200
+        assert without.get(f"/v1/models/{model}").status_code == 200
+        body = {"inputs": {"features": ROWS}}
+        without.post(f"/v1/models/{model}/predictions", json=body)
+        work.join()
+        [(_, failed)] = work.sent
+        error = without.get(f"/v1/jobs/{failed}").json()["error"]
+        assert error["type"] == "/problems/unknown-method"
+    server.stop()

@@ -89,6 +89,13 @@ def own(environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 @pytest.fixture
+def bare(own: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same; `pip show torch` is not run, which takes a second of a core."""
+    monkeypatch.setattr(install.Pip, "torch", lambda pip: ("", False))
+    return own
+
+
+@pytest.fixture
 def index(tmp_path: Path) -> Iterator[tuple[Path, str]]:
     """The folder of an index on this machine, and its address."""
     folder = tmp_path / "index"
@@ -117,23 +124,23 @@ def test_a_cpu_build_of_pips_own_folder_is_taken(environment: Path, own: Path) -
     assert chosen(environment) == (True, "", f"{VERSION}+cpu")
 
 
-def test_a_cpu_build_need_not_be_named_so(environment: Path, own: Path) -> None:
-    cpu_wheel(own, VERSION)
+def test_a_cpu_build_need_not_be_named_so(environment: Path, bare: Path) -> None:
+    cpu_wheel(bare, VERSION)
     assert chosen(environment) == (True, "", VERSION)
 
 
 def test_where_pip_has_it_for_cuda_alone_the_next_index_is_tried(
-    environment: Path, own: Path, index: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+    environment: Path, bare: Path, index: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, address = index
-    cuda_wheel(own)
+    cuda_wheel(bare)
     cpu_wheel(folder)
     monkeypatch.setattr(install, "TORCH_INDEX", address)
     assert chosen(environment) == (True, "", f"{VERSION}+cpu")
 
 
 def test_torch_index_replaces_pytorchs_own(
-    environment: Path, own: Path, index: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+    environment: Path, bare: Path, index: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, address = index
     cpu_wheel(folder)
@@ -142,10 +149,10 @@ def test_torch_index_replaces_pytorchs_own(
 
 
 def test_an_index_with_cuda_alone_is_passed_over(
-    environment: Path, own: Path, index: tuple[Path, str], capsys: pytest.CaptureFixture[str]
+    environment: Path, bare: Path, index: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, address = index
-    cuda_wheel(own)
+    cuda_wheel(bare)
     cuda_wheel(folder, f"{VERSION}+cu130")
     there, line, version = chosen(environment, torch_index=address)
     assert (there, version) == (False, "")
@@ -153,8 +160,8 @@ def test_an_index_with_cuda_alone_is_passed_over(
     assert "TORCH_INDEX" in capsys.readouterr().out
 
 
-def test_without_any_build_setup_goes_on_and_says_so(environment: Path, own: Path) -> None:
-    cuda_wheel(own)
+def test_without_any_build_setup_goes_on_and_says_so(environment: Path, bare: Path) -> None:
+    cuda_wheel(bare)
     there, line, version = chosen(environment)
     assert (there, version) == (False, "")
     assert "127.0.0.1:9/whl/cpu was not reached or has no torch" in line

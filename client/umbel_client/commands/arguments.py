@@ -14,6 +14,7 @@ from umbel_client.commands.options import (
     Commands,
     Grouped,
     Late,
+    LateParsers,
     Parser,
     command,
     condition_options,
@@ -88,12 +89,12 @@ def _run(commands: Commands, installed: Installed) -> None:
         metavar="method", required=True, dest="method", action=_MethodParsers
     )
     run.formatter_class = _MethodHelp
+    assert isinstance(methods, _MethodParsers)
+    methods.choices = KnownParsers()
+    methods.installed = installed
     for names in GROUPS.values():
         for method in names:
-            _run_method(methods, method, METHODS[method], *_documented(method))
-    assert isinstance(methods, _MethodParsers)
-    methods.choices = KnownParsers(methods.choices or {})
-    methods.installed = installed
+            methods.offer(method)
 
 
 class _MethodHelp(Grouped):
@@ -114,10 +115,24 @@ class CommandHelp(Grouped):
     }
 
 
-class _MethodParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
-    """The parsers of methods; that of a plug-in's method is made when it is named."""
+class _MethodParsers(LateParsers):
+    """The parsers of methods, also of plug-ins'; each is made when its method is named."""
 
     installed: Installed = Plugged
+
+    def offer(self, method: str) -> None:
+        """List a method in the help."""
+        self._choices_actions.append(self._ChoicesPseudoAction(method, (), _title(method)))
+
+    def make_all(self) -> None:
+        for method in METHODS:
+            if method not in self._name_parser_map:
+                self._make(method)
+
+    def _make(self, method: str) -> None:
+        texts = _Texts(documentation(method))
+        _run_method(self, method, METHODS[method], _title(method), texts)
+        self.choices[method] = self._name_parser_map[method]
 
     def __call__(
         self,
@@ -127,7 +142,10 @@ class _MethodParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
         option_string: str | None = None,
     ) -> None:
         method, *words = values
-        if method not in METHODS:
+        if method in METHODS:
+            if method not in self._name_parser_map:
+                self._make(method)
+        else:
             entry = _plugged(words, self.installed).methods.get(method)
             if entry is None:
                 parser.error(unknown(method))
@@ -156,7 +174,6 @@ def _run_method(
     # No abbreviations: a new parameter would change what one means.
     parser = methods.add_parser(
         method,
-        help=title,
         description=f"{title}\n\n{OWN_SERVICE}",
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -550,8 +567,6 @@ class _Texts:
         return self._texts.get(name, "").replace("%", "%%")
 
 
-def _documented(method: str) -> tuple[str, _Texts]:
-    """The method's title, and the texts of its inputs and parameters."""
-    docstring = documentation(method)
-    title = " ".join(docstring.partition("\n\n")[0].split())
-    return title.replace("%", "%%"), _Texts(docstring)
+def _title(method: str) -> str:
+    title = " ".join(documentation(method).partition("\n\n")[0].split())
+    return title.replace("%", "%%")

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 
+from umbel_client.commands.options import LateParsers
+
 SHELLS = ("bash", "zsh", "tcsh")
 
 _KINDS: Mapping[str, str] = {
@@ -50,6 +52,8 @@ def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     while waiting:
         for action in waiting.pop()._actions:
             yield action
+            if isinstance(action, LateParsers):
+                action.make_all()
             if isinstance(action, argparse._SubParsersAction):
                 waiting += action.choices.values()
 

@@ -66,6 +66,14 @@ class Parser(argparse.ArgumentParser):
         return text
 
 
+class LateParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
+    """Commands whose parsers are made when they are named, because there are many."""
+
+    def make_all(self) -> None:
+        """Make those that are known, for what looks through all."""
+        raise NotImplementedError
+
+
 class Grouped(argparse.RawDescriptionHelpFormatter):
     """Help in which commands stand in groups.
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from anyio.from_thread import start_blocking_portal
 
 from tests.conftest import ROOT
 from tests.e2e.conftest import Service
 
-Call = Callable[..., Awaitable[Any]]
+Call: TypeAlias = Callable[..., Awaitable[Any]]
+Steps: TypeAlias = Callable[[Any, Call], Awaitable[None]]
+Served: TypeAlias = Callable[[Steps], None]
 
 
-def served(service: Service, steps: Callable[[Any, Call], Awaitable[None]]) -> None:
-    """Run `steps(client, call)` on a server in its own process; `call` gives a tool's answer."""
+@contextmanager
+def serving(service: Service) -> Iterator[Served]:
+    """Runs `steps(client, call)` on a server in its own process; `call` gives a tool's answer."""
     import mcp
 
     parameters = mcp.StdioServerParameters(
@@ -23,15 +28,14 @@ def served(service: Service, steps: Callable[[Any, Call], Awaitable[None]]) -> N
         args=["-c", "from app.cli import main; main()", "mcp", "--url", service.url],
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'client'}"},
     )
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(mcp.Client(parameters)) as client,
+    ):
 
-    async def run() -> None:
-        async with mcp.Client(parameters) as client:
+        async def call(tool: str, **arguments: Any) -> Any:
+            result = await client.call_tool(tool, arguments)
+            assert not result.is_error, result.content[0].text
+            return result.structured_content
 
-            async def call(tool: str, **arguments: Any) -> Any:
-                result = await client.call_tool(tool, arguments)
-                assert not result.is_error, result.content[0].text
-                return result.structured_content
-
-            await steps(client, call)
-
-    asyncio.run(run())
+        yield lambda steps: portal.call(steps, client, call)

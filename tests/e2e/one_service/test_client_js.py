@@ -165,7 +165,10 @@ def test_waiting_ends_with_the_time_and_cancels_with_the_signal(
         const n = 4000;
         const values = Float32Array.from({ length: n * 8 }, (_, i) => Math.sin(i * 13) * 1000 % 1);
         const features = await umbel.upload({ values, shape: [n, 8] });
-        const slow = (options) => umbel.run("hyphc", { features }, { ...options });
+        const labels = Array.from({ length: n }, (_, i) => ["a", "b", "c"][i % 3]);
+        const params = { n_samples: 100000, burn_in: 100000 };
+        const run = (options) => umbel.run("corrmnl", { features, labels }, options);
+        const slow = (options) => run({ params, ...options });
         answer.late = await failure(slow({ waitSeconds: 0.2, tags: ["late-js"] }));
         const stop = new AbortController();
         const begun = [];

@@ -13,16 +13,21 @@ import numpy as np
 import pytest
 
 from tests.e2e.conftest import PATIENCE_S, Service
-from tests.e2e.one_service.assistant_kit import Call, served
+from tests.e2e.one_service.assistant_kit import Call, Served
 from umbel_client import Umbel
 
 pytestmark = pytest.mark.needs("mcp")
 
-SLOW = {"max_iter": 1000000, "patience": 1000000, "n_init": 1}
-"""Parameters of hyphc with which it runs for minutes unless it is cancelled."""
+SLOW = {
+    "method": "corrmnl",
+    "inputs": {"features": np.random.default_rng(0).normal(size=(60, 3)).tolist()},
+    "labels": ["cat", "dog", "rose"] * 20,
+    "params": {"n_samples": 100000, "burn_in": 100000, "n_chains": 16},
+}
+"""A run that takes hours unless it is cancelled."""
 
 
-def test_an_assistant_goes_from_logits_to_metrics(service: Service, tmp_path: Path) -> None:
+def test_an_assistant_goes_from_logits_to_metrics(served: Served, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     label = np.repeat(np.arange(3), 10)
     logits = rng.normal(size=(30, 3))
@@ -78,10 +83,10 @@ def test_an_assistant_goes_from_logits_to_metrics(service: Service, tmp_path: Pa
         again = await call("evaluate", tree=tree, labels=labels, inputs={"hierarchy": tree})
         assert again["metrics"]["dendrogram_purity"] == metrics["dendrogram_purity"]
 
-    served(service, steps)
+    served(steps)
 
 
-def test_an_assistant_uses_a_tree(service: Service, tmp_path: Path) -> None:
+def test_an_assistant_uses_a_tree(served: Served, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     label = np.repeat(np.arange(4), 60)
     logits = (rng.normal(size=(240, 4)) + 3 * np.eye(4)[label]).astype(np.float32)
@@ -181,10 +186,10 @@ def test_an_assistant_uses_a_tree(service: Service, tmp_path: Path) -> None:
             with pytest.raises(mcp.MCPError, match="tr_"):
                 await client.read_resource(address)
 
-    served(service, steps)
+    served(steps)
 
 
-def test_an_assistant_reads_what_was_wrong(service: Service) -> None:
+def test_an_assistant_reads_what_was_wrong(served: Served) -> None:
     points = {"method": "hac", "inputs": {"features": [[1.0], [2.0]]}}
 
     async def steps(client: Any, call: Call) -> None:
@@ -219,15 +224,13 @@ def test_an_assistant_reads_what_was_wrong(service: Service) -> None:
             assert sentence in content.text, content.text
             assert not any(odd in content.text for odd in ("Traceback", "pydantic", "Error exec"))
 
-    served(service, steps)
+    served(steps)
 
 
-@pytest.mark.needs("torch")
-def test_a_call_that_is_cancelled_ends_its_job(service: Service) -> None:
+def test_a_call_that_is_cancelled_ends_its_job(service: Service, served: Served) -> None:
     umbel = Umbel(service.url)
-    rows = np.random.default_rng(0).normal(size=(60, 3)).tolist()
     named = "given up by an assistant"
-    arguments = {"method": "hyphc", "inputs": {"features": rows}, "params": SLOW, "name": named}
+    arguments = {**SLOW, "name": named}
 
     async def steps(client: Any, call: Call) -> None:
         async def begun(scope: anyio.CancelScope) -> None:
@@ -249,14 +252,12 @@ def test_a_call_that_is_cancelled_ends_its_job(service: Service) -> None:
         assert "hac" in (await call("methods"))["methods"]
 
     with umbel:
-        served(service, steps)
+        served(steps)
 
 
-@pytest.mark.needs("torch")
-def test_an_assistant_comes_back_to_work_that_takes_long(service: Service) -> None:
-    rows = np.random.default_rng(1).normal(size=(60, 3)).tolist()
+def test_an_assistant_comes_back_to_work_that_takes_long(service: Service, served: Served) -> None:
     named = "left alone by an assistant"
-    arguments = {"method": "hyphc", "inputs": {"features": rows}, "params": SLOW, "name": named}
+    arguments = {**SLOW, "name": named}
 
     async def steps(client: Any, call: Call) -> None:
         result = await client.call_tool("run", {**arguments, "wait_s": 1})
@@ -268,4 +269,4 @@ def test_an_assistant_comes_back_to_work_that_takes_long(service: Service) -> No
         assert state["status"] in ("queued", "running")
         service.client.post(f"/v1/jobs/{job}/cancel").raise_for_status()
 
-    served(service, steps)
+    served(steps)

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT
-from tests.e2e.conftest import Service
-from tests.e2e.one_service.assistant_kit import Call, served
+from tests.e2e.one_service.assistant_kit import Call, Served
 
 pytestmark = pytest.mark.needs("mcp")
 
@@ -57,7 +56,7 @@ def data(folder: Path) -> tuple[list[str], list[str]]:
     return known[::2], known[1::2]
 
 
-def test_the_ten_tasks(service: Service, tmp_path: Path) -> None:
+def test_the_ten_tasks(served: Served, tmp_path: Path) -> None:
     labels, held_out = data(tmp_path)
     logits, table = str(tmp_path / "logits.npy"), str(tmp_path / "table.csv")
     needed: list[list[str]] = []
@@ -146,5 +145,5 @@ def test_the_ten_tasks(service: Service, tmp_path: Path) -> None:
             read = (await client.read_resource(f"umbel://{tree}/{form}")).contents[0].text
             assert read == text or sorted(read.split("\n")) == sorted(NAMES)
 
-    served(service, steps)
+    served(steps)
     assert needed == documented()

@@ -201,18 +201,17 @@ def test_groups_of_smaller_clusters_are_the_clusters(umbel: Umbel) -> None:
 def test_scores_are_higher_for_better_clusters(umbel: Umbel) -> None:
     good = UmbelClusterer("kmeans", 3, umbel=umbel).fit(FEATURES)
     poor = UmbelClusterer("kmeans", 9, umbel=umbel).fit(FEATURES)
-    assert good.score(FEATURES, TRUE) == 1.0
-    assert good.score(FEATURES, TRUE) > poor.score(FEATURES, TRUE)
+    assert good.score(FEATURES, TRUE) == 1.0 > poor.score(FEATURES, TRUE)
     expected = silhouette_score(FEATURES, good.labels_)
-    assert good.score(FEATURES) == pytest.approx(expected, rel=1e-12)
-    assert good.score(FEATURES) > poor.score(FEATURES)
+    score = good.score(FEATURES)
+    assert score == pytest.approx(expected, rel=1e-12)
+    assert score > poor.score(FEATURES)
     assert UmbelClusterer("kmeans", 1, umbel=umbel).fit(FEATURES).score(FEATURES) == 0.0
 
 
 SEARCHES: list[tuple[str, dict[str, Any], dict[str, list[Any]]]] = [
     ("kmeans", {"params": {"seed": 0}}, {"n_clusters": [2, 3]}),
     ("hac", {"n_clusters": 3}, {"linkage": ["ward", "complete"]}),
-    ("gmm", {"n_clusters": 3}, {"covariance": ["full", "diag"]}),
     ("hac", {"n_clusters": 3}, {"method": ["hac", "kmeans"]}),
     ("minibatch-kmeans", {}, {"random_state": [0, 1], "params": [{"n_clusters": 2}]}),
 ]
@@ -256,10 +255,13 @@ def test_pipelines_are_searched_and_validated(umbel: Umbel) -> None:
             ("classify", UmbelClassifier("mlr", umbel=umbel, C=10.0)),
         ]
     )
-    scores = cross_val_score(supervised, FEATURES, TRUE, cv=3, error_score="raise")
+    scores = cross_val_score(supervised, FEATURES, TRUE, cv=2, error_score="raise")
     assert scores.min() > 0.9
-    grid = {"classify__method": ["mlr", "msvm"], "learn__method": ["fda", "bp"]}
-    search = GridSearchCV(supervised, grid, cv=StratifiedKFold(2), error_score="raise")
+    grids = [
+        {"classify__method": [classify], "learn__method": [learn]}
+        for classify, learn in (("mlr", "fda"), ("msvm", "bp"))
+    ]
+    search = GridSearchCV(supervised, grids, cv=StratifiedKFold(2), error_score="raise")
     assert search.fit(FEATURES, TRUE).best_score_ > 0.9
 
 
@@ -273,7 +275,7 @@ CLASSES = [
 
 @pytest.mark.parametrize(
     ("method", "classes"),
-    [*(("mlr", classes) for classes in CLASSES), ("msvm", CLASSES[1]), ("td-svm", CLASSES[2])],
+    list(zip(("mlr", "msvm", "td-svm", "mlr"), CLASSES, strict=True)),
 )
 def test_classes_are_those_of_the_caller(umbel: Umbel, method: str, classes: Any) -> None:
     known = classes[TRUE]

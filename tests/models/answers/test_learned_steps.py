@@ -14,7 +14,7 @@ from models.method import Checkpoint
 from models.registry import method
 
 CASES: dict[str, dict[str, Any]] = {
-    "ghhc": {"n_internal": 9, "max_iter": 800, "n_init": 1},
+    "ghhc": {"n_internal": 9, "max_iter": 400, "n_init": 1},
     "hyphc": {"max_iter": 100, "n_init": 2, "batch_size": 256},
     "deepect": {
         "n_clusters": 5,

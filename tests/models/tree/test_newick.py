@@ -237,12 +237,12 @@ def test_hostile_sizes_end_soon() -> None:
         newick.read("(" * 200_000)
     with pytest.raises(InvalidTree, match="outside all brackets"):
         newick.read("a" + ")" * 200_000)
-    huge = "x'" * 1_000_000
+    huge = "x'" * 200_000
     assert newick.read(newick.quoted(huge) + ";").name[0] == huge
     with pytest.raises(InvalidTree, match="quote is never closed"):
-        newick.read("'" + "''" * 1_000_000 + "x;")
+        newick.read("'" + "''" * 200_000 + "x;")
     with pytest.raises(InvalidTree, match="comment is never closed"):
-        newick.read("[" * 1_000_000)
+        newick.read("[" * 200_000)
 
 
 def test_a_chain_of_twenty_thousand() -> None:

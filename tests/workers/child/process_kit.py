@@ -25,13 +25,14 @@ from workers.work.sources import Source
 
 @contextlib.contextmanager
 def child_pool(
-    spares: int, *, still_s: float = 60.0, fresh: bool = False, **limits: Any
+    spares: int, *, still_s: float = 60.0, fresh: bool = False, later: bool = False, **limits: Any
 ) -> Iterator[ChildPool]:
     """A pool with these `ProcessLimits`.
 
     Pools on one thread share a template, which takes seconds of a core to start and lives as long
     as the tests. fresh : the pool starts its own, as do pools on more threads. A template that a
     pool started ends with the pool's thread, and is gone before another pool looks for one.
+    later : its own has what the first job needs, which is half of the time.
     """
     if fresh or limits.get("threads") != 1:
         end_template()
@@ -39,6 +40,8 @@ def child_pool(
         template.begin(1)
     earlier = template.pid()
     pool = ChildPool(ProcessLimits(**limits), spares=spares, still_s=still_s)
+    if later:
+        pool._starter.submit(template.begin, limits["threads"], later=True).result()
     try:
         yield pool
     finally:

@@ -151,7 +151,7 @@ def test_a_template_compiles_little_and_a_job_the_rest(
     path = tmp_path / "logits.npy"
     np.save(path, np.eye(4, dtype=np.float32))
     job = spec(tmp_path, "l2h", Source(role="logits", kind="dataset", path=path, format="npy"))
-    with child_pool(1, threads=1, fresh=True) as pool:
+    with child_pool(1, threads=1, fresh=True, later=True) as pool:
         filled = pool.fill()
         until(template.compiling)
         filled.result()
@@ -174,8 +174,7 @@ def has(pid: int | None, library: str) -> bool:
 
 
 def test_the_rest_is_loaded_into_the_template_and_new_children() -> None:
-    with child_pool(2, threads=1, fresh=True, memory_bytes=1 << 30) as pool:
-        pool._starter.submit(template.begin, 1, later=True).result()
+    with child_pool(2, threads=1, fresh=True, later=True, memory_bytes=1 << 30) as pool:
         pool.fill().result()
         early = pool.take()
         waiting = [child.pid for child in pool._waiting]

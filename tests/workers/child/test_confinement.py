@@ -34,7 +34,7 @@ def pool() -> Iterator[ChildPool]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("UMBEL_REDIS_URL", "redis://:secret@nowhere:1")
         patch.setenv("PYTHONPATH", os.pathsep.join([str(EXTRA), os.environ.get("PYTHONPATH", "")]))
-        with child_pool(1, threads=2) as pool:
+        with child_pool(1, threads=2, later=True) as pool:
             pool.fill().result()
             yield pool
 

@@ -36,7 +36,7 @@ ROOT = Path(__file__).parents[3]
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ChildPool]:
-    with child_pool(1, threads=2) as pool:
+    with child_pool(1, threads=2, later=True) as pool:
         pool.fill().result()
         yield pool
 
@@ -116,7 +116,8 @@ def test_the_template_runs_one_thread_and_no_torch(pool: ChildPool) -> None:
 def test_a_job_inherits_no_secrets_of_its_worker() -> None:
     """What a child passes on to its own children."""
     code = (
-        "import subprocess; from workers.child import template; context = template.begin(1); "
+        "import subprocess; from workers.child import template; "
+        "context = template.begin(1, later=True); "
         "child = context.Process(target=subprocess.call, args=(['env'],)); "
         "child.start(); child.join()"
     )
@@ -309,9 +310,11 @@ from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.workers.child.process_kit import busy, long_job
 from tests.workers.waiting_kit import until
+from workers.child import template
 from workers.child.pool import ChildPool
 from workers.child.process import ProcessLimits
 pool = ChildPool(ProcessLimits(threads=2), spares=2)
+pool._starter.submit(template.begin, 2, later=True).result()
 child = pool.take()
 pool.fill().result()
 child.begin(long_job(Path({folder!r})))

@@ -311,13 +311,13 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "@relation r\n@attribute x real\n@data\n" + " " * 1_000_000 + "x",
-        "@relation r\n@attribute x real\n@data\n'" + "\\'" * 500_000,
-        "@relation r\n@attribute x real\n@data\n{" + " " * 1_000_000 + "}x",
-        "@relation r\n@attribute x real\n@data\n{0" + " " * 1_000_000 + ",}",
-        "@relation r\n@attribute '" + "\\'" * 500_000 + "\n",
-        "@relation r\n@attribute x" + " " * 1_000_000 + "\n",
-        "% \n" * 300_000,
+        "@relation r\n@attribute x real\n@data\n" + " " * 300_000 + "x",
+        "@relation r\n@attribute x real\n@data\n'" + "\\'" * 150_000,
+        "@relation r\n@attribute x real\n@data\n{" + " " * 300_000 + "}x",
+        "@relation r\n@attribute x real\n@data\n{0" + " " * 300_000 + ",}",
+        "@relation r\n@attribute '" + "\\'" * 150_000 + "\n",
+        "@relation r\n@attribute x" + " " * 300_000 + "\n",
+        "% \n" * 100_000,
     ],
     ids=range(7),
 )

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_rand_score
 
 from models.errors import UsageError
 from models.tree import linkage, nested, newick, nexus
@@ -64,8 +63,9 @@ def test_every_form_is_read_again_with_the_same_rows(order: list[int], data: st.
         for format, content in (*forms.items(), ("json", flat)):
             again = read_tree(format, put(Path(folder) / "x", content))
             for k in range(1, 7):
-                clusters = [cut(each, k=k).cluster_of_point for each in (tree, again)]
-                assert adjusted_rand_score(*clusters) == 1.0, (format, k)
+                one, other = (cut(each, k=k).cluster_of_point.tolist() for each in (tree, again))
+                both = set(zip(one, other, strict=True))
+                assert len(both) == len(set(one)) == len(set(other)), (format, k)
 
 
 def test_a_flat_list_of_named_leaves_keeps_its_order(tmp_path: Path) -> None:
@@ -136,17 +136,17 @@ def test_any_content_is_read_or_refused(format: str, content: bytes) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "1" + " " * 300_000 + "x",
-        "1 " * 300_000,
+        "1" + " " * 100_000 + "x",
+        "1 " * 100_000,
         "parent," * 100_000,
-        "[" * 300_000,
-        "[]" * 300_000,
-        " " * 300_000 + "(",
-        "(" * 300_000,
-        "a;" * 300_000,
-        "{" * 300_000,
+        "[" * 100_000,
+        "[]" * 100_000,
+        " " * 100_000 + "(",
+        "(" * 100_000,
+        "a;" * 100_000,
+        "{" * 100_000,
         '["' * 100_000,
-        "1;" * 300_000 + "\n1;2",
+        "1;" * 100_000 + "\n1;2",
     ],
 )
 @pytest.mark.parametrize("format", ["paths", "newick", "nexus", "json"])

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="leases on files are Linux's"
 )
 KINDS = [kind.name for kind in kinds() if not kind.embeds]
-"""Those that need no endpoint; the others: `tests/e2e/test_kill_embedding.py`."""
+"""Those that need no endpoint; the others: `tests/e2e/test_client_embeddings.py`."""
 TENANT, ATTEMPTS = "local", 2
 
 

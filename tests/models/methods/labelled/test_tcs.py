@@ -13,6 +13,7 @@ from models.errors import UsageError
 from models.inputs.data import Data
 from models.method import Fitted
 from models.methods.labelled.discovery.finding import find
+from models.methods.labelled.supervision import validation
 from models.metrics.flat import ari, contingency
 from models.running.progress import silent
 from tests.models.methods.labelled.bimodal_kit import bimodal, half_known
@@ -200,6 +201,14 @@ def test_rows_without_labels_help() -> None:
     assert np.mean(gained) > 0.05
 
 
+@pytest.fixture
+def few_splits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Validation where it does not matter what is chosen."""
+    monkeypatch.setattr(validation, "FEWEST_SPLITS", 2)
+    monkeypatch.setattr(validation, "MOST_SPLITS", 2)
+
+
+@pytest.mark.usefixtures("few_splits")
 def test_rows_without_labels_and_a_choice_that_cannot_use_them() -> None:
     points, code = bimodal(0, n_clusters=7, n_rows=10)
     labels = np.where(code < 4, code, -1)
@@ -211,6 +220,7 @@ def test_rows_without_labels_and_a_choice_that_cannot_use_them() -> None:
     assert no_effect != learned
 
 
+@pytest.mark.usefixtures("few_splits")
 @pytest.mark.parametrize("density", ["vmf", "gamma"])
 def test_auto_chooses_the_weight_of_identity_for_other_densities(density: str) -> None:
     rng = np.random.default_rng(0)
@@ -223,6 +233,7 @@ def test_auto_chooses_the_weight_of_identity_for_other_densities(density: str) -
     assert len(fitted.curves["validation_nmi"]) == 5
 
 
+@pytest.mark.usefixtures("few_splits")
 @pytest.mark.parametrize("form", [{"form": "diagonal"}, {"form": "low-rank", "rank": 2}])
 def test_auto_stays_within_the_form(form: dict[str, Any]) -> None:
     points, code = bimodal(0, n_clusters=7, n_rows=10)
