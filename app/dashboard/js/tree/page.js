@@ -50,6 +50,7 @@ import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
 import { sideSheet } from "./panels/side_sheet.js";
 import { sideTabs } from "./panels/side_tabs.js";
+import { relatedPanel } from "./panels/related_panel.js";
 import { searchBox } from "./panels/search_box.js";
 import { statementsPanel } from "./panels/statements_panel.js";
 import { tooltip } from "./panels/tooltip.js";
@@ -509,7 +510,7 @@ function build(root, view, stage) {
         drift,
         pathsPanel(view, head.method),
       );
-      tabs.place("compare", heatmap);
+      tabs.place("compare", heatmap, relatedPanel(view, head, methodTitles));
     },
     /** Lead through the page. */
     lead: () => {
