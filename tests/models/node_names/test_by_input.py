@@ -65,7 +65,7 @@ def test_one_of_many_classes_does_not_name_a_node_of_their_own_tree() -> None:
     assert few.extra["label"][0] == "bee"
     leaves = [leaf for leaf in tree.leaves if few.name[leaf] != "cat (66%)"]
     assert [few.name[leaf] for leaf in leaves] == [tree.name[leaf] for leaf in leaves]
-    # Of groups of classes each says something.
+    # Groups of classes say something.
     groups = by_labels(tree, ["x", "x", "y", "y", "y", "z", "z"])
     assert groups.name[0] == "y (42%)"
 
