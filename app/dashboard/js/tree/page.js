@@ -234,7 +234,7 @@ function build(root, view, stage) {
   const map = mapPanel(view, { onchoose: goTo });
   let followHeatmap = () => {};
   const names = namesControl(view, {
-    form: () => namingForm({ tree: source.tree, signal }),
+    form: (k) => namingForm({ tree: source.tree, signal, k }),
   });
   const edition = editionPanel(view);
   bar.append(map.control, zoomButtons("Zoom", view));
@@ -257,7 +257,10 @@ function build(root, view, stage) {
       else showMoved();
     },
   });
-  const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
+  const cut = cutPanel(view, {
+    onproblem: (error) => complain(error, () => cut.start()),
+    onname: (k) => names.make(k),
+  });
   const colours = colourPanel(view, {
     onproblem: complain,
     onchange: () => {
