@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from app.pictures.strips import PITCH, WIDTH, runs
 _MOST_ROOM, _GROUP_ROOM = 0.26, 0.21
 """The shares of the side for labels at one end of it; names of groups lose parts before letters."""
 _GAP = math.radians(4)
+_COUNT = re.compile(r"[\d,]+ leaves")
+"""The label of a group that has no name."""
 _DOT = 4.0
 """Radius of the dot of full support, in units."""
 _MOST_DOTS = 300
@@ -229,7 +232,12 @@ class _Ring:
     def _written(self, rows: list[int], radius: float, font: float) -> list[Written]:
         turn = 2 * math.pi / (2 * math.pi - _GAP)
         apart = 0.98 * font / (radius * (2 * math.pi - _GAP))
-        return written(self.pictured, rows, apart, turn)
+        found = written(self.pictured, rows, apart, turn)
+        # Part of a number of leaves says nothing.
+        most = _GROUP_ROOM * self.px
+        return [
+            one for one in found if not (_COUNT.fullmatch(one[1]) and width(one[1], font) > most)
+        ]
 
     def _around(self, labels: list[str], font: float, share: float = _MOST_ROOM) -> float:
         """The radius that leaves room for labels, at most a share of the side."""

@@ -161,7 +161,8 @@ def readable(name: str) -> str:
 
 def shortened(text: str, size: float, room: float) -> str:
     """`text` cleaned and, if wider than `room` pixels, shortened: a share in brackets at the end
-    goes, then the last parts of a list, then letters. A number in brackets stays."""
+    goes, then the last parts of a list, then letters. Where a list that goes on has another part
+    that fits whole, it takes the first part's place. A number in brackets stays."""
     text = seen(text)
     share = _SHARE.search(text[-20:])
     if share and not _fits(clean(text[:_MOST_LETTERS]), size, room):
@@ -171,9 +172,13 @@ def shortened(text: str, size: float, room: float) -> str:
     text = clean(text[: len(text) - len(count)][:_MOST_LETTERS])
     room -= width(count, size)
     parts = text.split(", ")
+    each = parts[:-1] if text.endswith(", …") else []
     while not _fits(text, size, room) and len(parts) > 1:
         parts.pop()
         text = ", ".join([*parts, "…"])
+    if not _fits(text, size, room):
+        others = (*(f"{part}, …" for part in each), *each)
+        text = next((other for other in others if _fits(other, size, room)), text)
     return clip(text, size, room) + count
 
 

@@ -24,6 +24,8 @@ from models.tree.tree import Tree
 
 N_NAMED = 3
 """The points after which a leaf of several is named."""
+MOST = 0.5
+"""The share of a class that is most of a node."""
 
 POINT_NAMES = Input(
     required=False,
@@ -63,7 +65,8 @@ def by_labels(
     """The tree with each node named by the largest class of its points, and its share in percent if
     not all points are of it.
 
-    It gets the columns `label` and `label_share` (None and NaN for nodes without points).
+    It gets the columns `label` and `label_share` (None and NaN for nodes without points). Nodes
+    that `says_little` finds keep their names: one of many classes says nothing of them.
 
     labels : (n_points,) as for an evaluation. keep_leaves : leaves keep their names; leaves of
         noise always do.
@@ -79,14 +82,30 @@ def by_labels(
     classes = np.array([*map(str, report.class_name), None], dtype=object)
     label = classes[report.majority]
     name, noise = tree.name.copy(), set(noise_leaves(tree).tolist())
+    kept = says_little(tree, label, report.purity)
     for node, (own, share) in enumerate(zip(label.tolist(), report.purity.tolist(), strict=True)):
         if own is None or node in noise or (keep_leaves and not tree.n_children[node]):
+            continue
+        if kept[node]:
             continue
         # Rounded down: 100% is all.
         name[node] = own if share == 1.0 else f"{own} ({int(100 * share)}%)"
     return replace(
         tree, name=name, extra={**tree.extra, "label": label, "label_share": report.purity}
     )
+
+
+def says_little(
+    tree: Tree, label: npt.NDArray[np.object_], share: npt.NDArray[np.float64]
+) -> npt.NDArray[np.bool_]:
+    """The inner nodes of which no class has half of the points, in a tree most of whose leaves have
+    the name of their largest class.
+
+    label, share : (n_nodes,) the largest class of each node, and its share. O(n_nodes).
+    """
+    is_leaf = tree.n_children == 0
+    is_of_classes = np.mean(label[is_leaf] == tree.name[is_leaf]) > MOST
+    return ~is_leaf & (share < MOST) if is_of_classes else np.zeros(tree.n_nodes, dtype=np.bool_)
 
 
 def by_terms(tree: Tree, features: Matrix, terms: Sequence[str], keep_leaves: bool = False) -> Tree:

@@ -16,7 +16,7 @@ from models.errors import UsageError
 from models.inputs.data import Data, Value, as_matrix
 from models.inputs.rows import Rows
 from models.metrics.nodes import report_on_nodes
-from models.node_names.by_input import NEEDED, By, by_labels
+from models.node_names.by_input import NEEDED, By, by_labels, says_little
 from models.node_names.differences import distinctive_features, side_of
 from models.node_names.questions import Question, of_features, of_terms, questions
 from models.node_names.routing import Routed, by_terms, routed, terms_of
@@ -75,10 +75,19 @@ def _labels(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidenc
     labels: Any = values["labels"]
     named = by_labels(tree, labels)
     label, share = named.extra["label"], named.extra["label_share"]
-    nodes = [node for node in _nodes(tree, n_clusters) if label[node] is not None]
+    found = [node for node in _nodes(tree, n_clusters) if label[node] is not None]
+    little = says_little(tree, label, share)
+    nodes = [node for node in found if not little[node]]
+    kept = len(found) - len(nodes)
     return Evidence(
         {node: named.name[node] for node in nodes},
         {node: f"{100 * share[node]:.3g}% {label[node]}" for node in nodes},
+        (
+            f"The labels are the names of the leaves: {kept} of {len(found)} nodes, in which no "
+            "class has half of the rows, keep their names. Labels of groups of classes name more.",
+        )
+        if kept
+        else (),
     )
 
 

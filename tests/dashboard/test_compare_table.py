@@ -61,6 +61,11 @@ def test_a_comparison_from_form_to_table(
     page.goto(page.url.partition("#")[0] + "#/comparisons")
     page.get_by_role("link", name="Two and a failure").wait_for()
     axe(page)
+    page.goto(page.url.partition("#")[0] + f"#/trees/{blobs['tree']}?tab=compare")
+    others = page.get_by_role("region", name="Other trees of these rows")
+    others.get_by_text("What moved").first.click()
+    others.get_by_text("of 60 points moved").first.wait_for()
+    axe(page)
 
 
 def test_differences_are_in_words(open_page: Open, service: Service, axe: Axe) -> None:

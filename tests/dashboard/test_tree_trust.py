@@ -82,6 +82,9 @@ def test_a_tree_is_calibrated_and_tells_what_was_found(look: Open, tree: str, ax
     placing.get_by_role("button", name="Place them").click()
     placed = region.get_by_role("region", name="New rows and where they lie")
     placed.get_by_role("columnheader", name="As promised").wait_for()
+    # What every row has alike stands once.
+    region.get_by_text("Promise: Holds the class").wait_for()
+    assert not placed.get_by_role("columnheader", name="Promise", exact=True).count()
     suspects = region.get_by_role("region", name="Rows whose labels look wrong")
     assert "199" in suspects.inner_text()
     pairs = region.get_by_role("region", name="Pairs that need more data")

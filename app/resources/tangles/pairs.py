@@ -9,7 +9,7 @@ from typing import Any, Literal
 from models.arrays import Int
 from models.errors import UsageError
 from models.tree.moves import LEAST, MOST, NONE, Match, SharedLeaves, moves
-from models.tree.rows import matched
+from models.tree.rows import matched, names_of_rows
 from models.tree.tree import Tree
 from models.tree.walk import spans
 
@@ -45,7 +45,8 @@ class PairedTrees:
             ordered, by_name = matched(left, right)
             if by_name:
                 return cls(left, ordered, "name")
-            if match == "row" or not (_single(left) or _single(right)):
+            is_of_rows = _single(left) or _single(right)
+            if match == "row" or not is_of_rows or _numbers_clusters(left, right):
                 return cls(left, right, "row")
             # Where a leaf is one row, the names may say that the rows are others.
             shared = SharedLeaves.of(left, right)
@@ -64,6 +65,14 @@ class PairedTrees:
 
 def _single(tree: Tree) -> bool:
     return tree.n_points == tree.n_leaves and bool((tree.size[tree.leaves] == 1).all())
+
+
+def _numbers_clusters(left: Tree, right: Tree) -> bool:
+    """Whether one tree has its rows as leaves, called by their numbers, and the other has not: the
+    same number is then another thing."""
+    if _single(left) == _single(right):
+        return False
+    return names_of_rows(left if _single(left) else right) is None
 
 
 def _renamed(left: Tree, right: Tree) -> tuple[str, ...]:
@@ -93,6 +102,8 @@ def moved_leaves(left: Tree, right: Tree, pair: PairedTrees) -> MovedLeaves:
     names."""
     if pair.by == "name" or (_single(left) and _single(right)):
         first, second = pair.left, pair.right
+    elif _numbers_clusters(left, right):
+        return MovedLeaves([])
     else:
         shared = SharedLeaves.of(left, right)
         if len(shared.names) < LEAST:

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { differenceWords } from "../../../app/dashboard/js/pages/comparison_differences.js";
+import { lines } from "../../../app/dashboard/js/pages/comparison_pictures.js";
 
 const tested = (better, worse, p) => ({ n_better: better, n_worse: worse, p_value: p });
 
@@ -29,4 +30,10 @@ test("what rows alone say is not called beyond chance", () => {
   );
   const even = { rows: tested(0, 0, 1), classes: tested(0, 0, 1) };
   assert.equal(differenceWords(even), "is as pure in every row.");
+});
+
+test("the title of an axis has lines that fit between axes", () => {
+  assert.deepEqual(lines("Dasgupta's cost ↓"), ["Dasgupta's", "cost ↓"]);
+  assert.deepEqual(lines("Calinski-Harabasz index"), ["Calinski-Harabasz", "index"]);
+  assert.deepEqual(lines("ARI"), ["ARI"]);
 });

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { guessFile } from "../../../app/dashboard/js/forms/file_guess.js";
 import { isAbout, shortDescription } from "../../../app/dashboard/js/forms/method_picker.js";
 import {
+  labelColumn,
   fits,
   fitting,
   labelOf,
@@ -192,4 +193,15 @@ test("what was typed in is shown again", () => {
   for (const [role, text] of cases) {
     assert.equal(textOf(typedInput(text, role).value, role), text);
   }
+});
+
+test("the only texts of a table that repeat are proposed as its labels", () => {
+  const column = (name, type, role, ...examples) => ({ name, type, role, examples });
+  const number = column("ash", "number", "feature", "2.43", "2.14", "2.43");
+  const kind = column("cultivar", "text", null, "Barolo", "Barolo", "Barbera");
+  const name = column("town", "text", null, "Alba", "Asti", "Bra");
+  assert.equal(labelColumn([number, kind]), kind);
+  assert.equal(labelColumn([number, name]), null);
+  assert.equal(labelColumn([kind, name]), null);
+  assert.equal(labelColumn([kind, column("class", "text", "label", "a", "a", "b")]), null);
 });

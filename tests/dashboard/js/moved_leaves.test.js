@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { summary } from "../../../app/dashboard/js/tree/panels/moved_leaves.js";
+import { sameRows } from "../../../app/dashboard/js/tree/model/same_rows.js";
 
 /** @param {number} n */
 const listed = (n) => Array.from({ length: n }, () => /** @type {any} */ ({}));
@@ -21,4 +22,10 @@ test("what moved is counted, and what is listed of it", () => {
     summary({ n_groups: 9, n_kept: 9, n_moved: 300, moved: listed(200) }),
     /300 leaves stand .* The 200 that moved farthest are listed\./,
   );
+});
+
+test("trees of the same rows come from the same dataset", () => {
+  const jobs = ["ds_1", "ds_2", "ds_1"].map((features) => ({ inputs: { features } }));
+  assert.deepEqual(sameRows({ features: "ds_1", names: "ds_2" }, jobs), [jobs[0], jobs[2]]);
+  assert.deepEqual(sameRows({ features: [[1]] }, jobs), []);
 });

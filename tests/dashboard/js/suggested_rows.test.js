@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { refusalOf } from "../../../app/dashboard/js/forms/fitted_rows.js";
-import { labelsOf, newRows } from "../../../app/dashboard/js/forms/suggested_rows.js";
+import { labelledRows, labelsOf, newRows } from "../../../app/dashboard/js/forms/suggested_rows.js";
 
 const rows = (id, shape, more = {}) => ({
   id,
@@ -43,4 +43,11 @@ test("labels are chosen only where there are no others of as many rows", () => {
   const column = (role) => ({ name: role, type: "number", role });
   const table = { ...own, columns: [column("feature"), column("label")] };
   assert.equal(labelsOf([labels("ds_2", 6)], table)?.id, "ds_1");
+});
+
+test("of rows to calibrate with, the newest that have labels are chosen", () => {
+  const labels = rows("ds_2", [6], { role: "labels" });
+  const [newest, older] = [rows("ds_4", [7, 4]), rows("ds_3", [6, 4])];
+  assert.equal(labelledRows([newest, older], [labels, newest, older])?.id, "ds_3");
+  assert.equal(labelledRows([newest], [labels, newest]), null);
 });

@@ -1,6 +1,7 @@
 // Items of a tree: values of nodes as colours, strips and words, and conditions.
 
 import assert from "node:assert/strict";
+import { isCalledAsRow } from "../../../app/dashboard/js/tree/model/outlier_orders.js";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
@@ -204,4 +205,11 @@ test("a picture by the service has the strips of the page, as many as it takes",
   );
   const { schema } = matches.find(({ name }) => name === "where");
   assert.equal(schema.maxItems, MOST_CONDITIONS);
+});
+
+test("a leaf that is called as its row needs no column beside it", () => {
+  const row = { item: 3, leaf: 9, name: "ash", point: "ash" };
+  assert.ok(isCalledAsRow(row, "point"));
+  assert.ok(isCalledAsRow({ ...row, name: "3" }, undefined));
+  assert.ok(!isCalledAsRow(row, undefined));
 });

@@ -175,3 +175,37 @@ test("names of a map lie on their points, as many as have room, near and far", (
     }
   }
 });
+
+/** The view of a tree that gives off one leaf at a time; leaves have numbers as rows have. */
+function chain(n, called) {
+  const nodes = [{ id: 0, parent: null, n_leaves: n, points_before: 0 }];
+  for (let at = 0; at < n - 1; at += 1) {
+    const parent = at ? 2 * at : 0;
+    nodes.push({ id: 2 * at + 1, parent, n_leaves: 1, points_before: at });
+    nodes.push({ id: 2 * at + 2, parent, n_leaves: n - at - 1, points_before: at + 1 });
+  }
+  for (const node of nodes) {
+    const { n_leaves: leaves, points_before: at } = node;
+    Object.assign(node, { size: leaves, height: leaves - 1, hidden: 0 });
+    node.name = leaves === 1 ? String(at) : null;
+    node.called = leaves > 1 ? called : null;
+  }
+  const store = new Store();
+  store.graft({ root: 0, max_nodes: 3000, axis: null, nodes });
+  return store;
+}
+
+test("a crowded picture has neither numbers of some rows nor parts of names inside", () => {
+  const page = { width: 240, height: 240 };
+  const store = chain(150, "unpronounceability, incomprehensibility, …");
+  const words = texts(store, "circular", page);
+  assert.deepEqual(
+    words.filter(({ text }) => /^\d+$/.test(text)),
+    [],
+  );
+  const inside = words.filter(({ weight }) => weight === 600).map(({ text }) => text);
+  assert.deepEqual(
+    inside.filter((text) => /[^ ]…$/.test(text)),
+    [],
+  );
+});

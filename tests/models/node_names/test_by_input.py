@@ -52,6 +52,24 @@ def test_clusters_without_points_keep_their_names() -> None:
     assert tree.extra["label"].tolist()[1:] == ["3", None]
 
 
+def test_one_of_many_classes_does_not_name_a_node_of_their_own_tree() -> None:
+    # Leaves are the classes; one row of the last is labelled otherwise.
+    classes = ["ant", "bee", "cat", "dog"]
+    tree = from_merges(
+        [0, 2, 4], [1, 3, 5], [1.0, 2.0, 3.0], names=classes, leaf_of_point=[0, 1, 2, 2, 2, 3, 3]
+    )
+    named = by_labels(tree, ["ant", "bee", "cat", "cat", "cat", "dog", "cat"])
+    assert named.name[0] == "cat (57%)"
+    few = by_labels(tree, ["ant", "bee", "cat", "cat", "bee", "dog", "dog"])
+    assert few.name[0] is None
+    assert few.extra["label"][0] == "bee"
+    leaves = [leaf for leaf in tree.leaves if few.name[leaf] != "cat (66%)"]
+    assert [few.name[leaf] for leaf in leaves] == [tree.name[leaf] for leaf in leaves]
+    # Groups of classes say something.
+    groups = by_labels(tree, ["x", "x", "y", "y", "y", "z", "z"])
+    assert groups.name[0] == "y (42%)"
+
+
 def test_labels_of_another_length() -> None:
     with pytest.raises(UsageError):
         by_labels(TREE, LABELS[:5])

@@ -11,7 +11,7 @@ import { columnsFor, refusalOf } from "./fitted_rows.js";
 import { showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 import { schemaForm } from "./schema_form.js";
-import { labelsOf } from "./suggested_rows.js";
+import { LABELLED, labelledRows, labelsOf, newRows } from "./suggested_rows.js";
 
 /** @import { Calibration, Method, Model, Schema } from "../net/answers.js" */
 /** @import { Role } from "./inputs_form.js" */
@@ -65,12 +65,13 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
     fittedRows(model, signal),
   ]);
   const properties = CalibrationRequest.properties ?? {};
+  const refusal = refusalOf(fitted, { heldOut: true });
   const inputs = inputsForm(
     { ...rolesOf(method, model), labels: LABELS },
     {
       datasets,
       method: method.id,
-      refusal: refusalOf(fitted, { heldOut: true }),
+      refusal,
       files: { signal, columns: (dataset, role) => columnsFor(fitted, dataset, role) },
       onchange: () => suggestLabels(),
     },
@@ -82,6 +83,12 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
     const found = labels === undefined && rows ? labelsOf(known, rows) : null;
     if (found) inputs.suggest("labels", found.id, found.why);
   };
+  const newest = newRows(datasets, { roles: model.inputs, fitted, refusal });
+  const labelled = labelledRows(newest, datasets);
+  if (labelled) {
+    inputs.suggest(model.inputs[0], labelled.id, LABELLED);
+    inputs.suggest("labels", labelled.labels.id, labelled.labels.why);
+  }
   const terms = schemaForm(
     {
       properties: Object.fromEntries(

@@ -3,6 +3,7 @@
 import { button, select } from "../ui/controls.js";
 import { bdi, el } from "../ui/dom.js";
 import { table } from "../ui/tables.js";
+import { labelColumn } from "./roles.js";
 
 /** @import { Dataset } from "../net/answers.js" */
 /** @typedef {NonNullable<Dataset["columns"]>[number]} TableColumn */
@@ -66,12 +67,13 @@ export function columnsTable(columns, choose = roleOf) {
 export function columnsForm(columns, { onkeep, onchange }) {
   /** @type {Map<TableColumn, HTMLSelectElement>} */
   const controls = new Map();
+  const likely = labelColumn(columns);
   const wrong = el("p", { class: "field-wrong", role: "alert", hidden: true });
   /** @param {TableColumn} column */
   const choose = (column) => {
     const roles = ROLES.filter(([role]) => role !== "feature" || NUMERIC.has(column.type));
     const control = select(roles, {
-      value: column.role ?? "",
+      value: column === likely ? "label" : (column.role ?? ""),
       "aria-label": `Use ${column.name} as`,
     });
     controls.set(column, control);
@@ -98,6 +100,7 @@ export function columnsForm(columns, { onkeep, onchange }) {
       },
     },
     el("p", {}, "This is how the table is read. Change what is not so."),
+    likely && el("p", { class: "quiet" }, bdi(likely.name), " repeats its texts, so these may be the labels."), // prettier-ignore
     columnsTable(columns, choose),
     wrong,
     el("div", { class: "row" }, button("Use it so", { kind: "primary", type: "submit" })),

@@ -14,9 +14,9 @@ import { BY, rolesOf } from "./naming_terms.js";
 /**
  * The form; `run` resolves to a naming that has succeeded, or to null after it has shown what is wrong.
  *
- * @param {{ tree: string, signal: AbortSignal }} options
+ * @param {{ tree: string, signal: AbortSignal, k?: number }} options `k`: the clusters to be named
  */
-export async function namingForm({ tree, signal }) {
+export async function namingForm({ tree, signal, k }) {
   const [datasets, hasModel] = await Promise.all([usableDatasets([], { signal }), phrases(signal)]);
   const place = el("div");
   const results = el("div", { class: "stack", "aria-live": "polite" });
@@ -38,7 +38,8 @@ export async function namingForm({ tree, signal }) {
     const terms = phrased.checked ? { by: "model", evidence: chosen() } : { by: chosen() };
     replace(results, waiting("Naming…"));
     try {
-      return await namings.make(tree, { ...terms, inputs: given }, { signal });
+      const few = k && k > 1 ? { n_clusters: Math.min(k, MOST) } : {};
+      return await namings.make(tree, { ...terms, ...few, inputs: given }, { signal });
     } catch (error) {
       replace(results);
       showProblem(error, results, { inputs });
@@ -58,6 +59,8 @@ export async function namingForm({ tree, signal }) {
   return { element, run };
 }
 
+/** The most clusters that one naming names. */
+const MOST = 4096;
 const OF_FIT =
   "What you do not choose is taken from what the tree was made of, where that is there.";
 const SENT =

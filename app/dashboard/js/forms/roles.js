@@ -145,3 +145,18 @@ export function refusalOf({ inputs }, datasets) {
 
 /** @param {Pick<Dataset, "shape">} dataset */
 const isColumnOf = ({ shape: lengths }) => Boolean(lengths && isColumn(lengths));
+
+/**
+ * The column that is probably the labels where none is: the only texts that are used as nothing, and that
+ * repeat among the first values.
+ *
+ * @template {{ type: string, role?: string | null, examples: string[] }} Column
+ * @param {Column[]} columns
+ * @returns {Column | null}
+ */
+export function labelColumn(columns) {
+  if (columns.some(({ role }) => role === "label")) return null;
+  const texts = columns.filter(({ type, role }) => type === "text" && !role);
+  const [only] = texts;
+  return texts.length === 1 && new Set(only.examples).size < only.examples.length ? only : null;
+}

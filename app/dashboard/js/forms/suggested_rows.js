@@ -7,6 +7,8 @@ import { fits } from "./roles.js";
 /** @import { Fitted, Refusal } from "./fitted_rows.js" */
 
 export const NEWEST = "The newest rows that fit. Choose others where these are not meant.";
+export const LABELLED =
+  "The newest rows that fit and have labels. Choose others where these are not meant.";
 export const BEFORE_NEWEST =
   "The newest rows but one that fit. Choose others where these are not meant.";
 
@@ -30,6 +32,20 @@ export function newRows(datasets, { roles, fitted, refusal }) {
         !refusal(dataset, role),
     )
     .sort((a, b) => String(b.created_at).localeCompare(String(a.created_at)));
+}
+
+/**
+ * The newest of some rows of which the labels are known, with them; null where none are.
+ *
+ * @param {Dataset[]} rows the newest first
+ * @param {Dataset[]} datasets
+ */
+export function labelledRows(rows, datasets) {
+  for (const each of rows) {
+    const labels = labelsOf(datasets, each);
+    if (labels) return { id: each.id, labels };
+  }
+  return null;
 }
 
 /**

@@ -233,16 +233,17 @@ function picturesOf(rows, catalogue) {
 }
 
 /**
- * The name of a run beside the others.
+ * The name of a run beside the others; the settings of the only run of a method say nothing more.
  *
  * @param {ComparisonRow} row
  * @param {ComparisonRow[]} rows
  * @param {Catalogue} catalogue
  */
-const nameOf = (row, rows, catalogue) =>
-  [catalogue.methods.get(row.method)?.title ?? row.method, settingsOf(row, rows, catalogue)]
-    .filter(Boolean)
-    .join(", ");
+const nameOf = (row, rows, catalogue) => {
+  const title = catalogue.methods.get(row.method)?.title ?? row.method;
+  const isOnly = rows.filter(({ method }) => method === row.method).length === 1;
+  return isOnly ? title : [title, settingsOf(row, rows, catalogue)].filter(Boolean).join(", ");
+};
 
 /**
  * What a run was made with: its parameters that differ from the defaults or from another run

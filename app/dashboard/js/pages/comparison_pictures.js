@@ -20,7 +20,12 @@ const TOP = 16;
 const BOTTOM = 48;
 /** The most axes side by side; their names need room. */
 const MOST_AXES = 12;
-const MOST_LETTERS = 28;
+const MOST_LETTERS = 40;
+/** Between the lines of names, px. */
+const LINE = 15;
+/** The letters of a line below an axis, and the px between axes, that such lines need. */
+const AXIS_LETTERS = 14;
+const AXIS_PX = 108;
 /** Colours that are distinct on light and dark paper (Okabe and Ito). */
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a8790a", "#56b4e9", "#7a7a7a"];
 
@@ -100,6 +105,21 @@ function scatter(runs, x, y) {
     HEIGHT - BOTTOM,
     TOP,
   );
+  const places = drawn.map((run) => {
+    const [px, py] = [xs.at(run.x), ys.at(run.y)];
+    return { px, py, isRight: px > 0.7 * WIDTH, wordY: py };
+  });
+  // Names of runs on one side do not lie over each other.
+  for (const isRight of [false, true]) {
+    const side = places.filter((place) => place.isRight === isRight).sort((a, b) => a.py - b.py);
+    side.forEach((place, at) => {
+      if (at) place.wordY = Math.max(place.py, side[at - 1].wordY + LINE);
+    });
+    side.forEach((place, at) => {
+      const lowest = HEIGHT - BOTTOM - (side.length - at) * LINE;
+      place.wordY = Math.min(place.wordY, Math.max(TOP + at * LINE, lowest));
+    });
+  }
   const label = `${y.title} against ${x.title} of ${drawn.length} runs; the numbers are in the table above`;
   return svg(
     "svg",
@@ -117,16 +137,15 @@ function scatter(runs, x, y) {
       { class: "axis", x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 6, "text-anchor": "middle" },
       x.title,
     ),
-    drawn.map((run) => {
-      const [px, py] = [xs.at(run.x), ys.at(run.y)];
-      const isRight = px > 0.7 * WIDTH;
+    drawn.map((run, at) => {
+      const { px, py, isRight, wordY } = places[at];
       return svg(
         "g",
         {},
         mark(px, py, run.at),
         svg(
           "text",
-          { x: px + (isRight ? -9 : 9), y: py + 4, "text-anchor": isRight ? "end" : "start" },
+          { x: px + (isRight ? -9 : 9), y: wordY + 4, "text-anchor": isRight ? "end" : "start" },
           short(run.name),
         ),
       );
@@ -141,7 +160,7 @@ function scatter(runs, x, y) {
  * @param {Axis[]} axes
  */
 function parallel(runs, axes) {
-  const step = Math.max(90, (WIDTH - LEFT - RIGHT) / (axes.length - 1));
+  const step = Math.max(AXIS_PX, (WIDTH - LEFT - RIGHT) / (axes.length - 1));
   const wide = LEFT + RIGHT + step * (axes.length - 1) + 40;
   const [top, ground] = [TOP + 16, HEIGHT - BOTTOM - 16];
   const ends = axes.map(({ id, isLowerBetter }) => {
@@ -196,11 +215,18 @@ function parallel(runs, axes) {
 }
 
 /**
- * A title in up to two lines of about 16 letters.
+ * A title in lines of about 14 letters, at most three.
  *
  * @param {string} title
  */
-function lines(title) {
-  const cut = title.length > 16 ? title.lastIndexOf(" ", 16) : -1;
-  return cut > 0 ? [title.slice(0, cut), short(title.slice(cut + 1)).slice(0, 18)] : [title];
+export function lines(title) {
+  /** @type {string[]} */
+  const found = [];
+  for (const word of title.split(" ")) {
+    const last = found.at(-1);
+    const isFull = last === undefined || last.length + 1 + word.length > AXIS_LETTERS;
+    if (isFull && found.length < 3) found.push(word);
+    else found[found.length - 1] += ` ${word}`;
+  }
+  return found.map((line) => (line.length > 18 ? `${line.slice(0, 17)}…` : line));
 }

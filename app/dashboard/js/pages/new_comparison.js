@@ -6,6 +6,7 @@ import { extrasForm } from "../forms/extras_form.js";
 import { inputsForm } from "../forms/inputs_form.js";
 import { metricsForm } from "../forms/metrics_form.js";
 import { schemaForm } from "../forms/schema_form.js";
+import { labelsOf } from "../forms/suggested_rows.js";
 import { placeOf, Problem } from "../net/problem.js";
 import { get, send } from "../net/requests.js";
 import * as router from "../router.js";
@@ -78,8 +79,23 @@ export async function mount(root, { params }) {
     values,
     datasets,
     files: { signal },
-    onchange: () => metricBoxes.draw(),
+    onchange: () => {
+      suggestLabels();
+      metricBoxes.draw();
+    },
   });
+  /** @type {string | undefined} */
+  let last;
+  // Once for the rows that were chosen, since a comparison needs no labels.
+  const suggestLabels = () => {
+    const { labels, ...chosen } = inputs.chosen();
+    const known = inputs.datasets();
+    const rows = known.find(({ id }) => Object.values(chosen).includes(id));
+    if (rows?.id === last) return;
+    last = rows?.id;
+    const found = labels === undefined && rows ? labelsOf(known, rows) : null;
+    if (found) inputs.suggest("labels", found.id, found.why);
+  };
   const truth = select([["", "–"], ...trees.items.map(idAndName)], {
     onchange: () => metricBoxes.draw(),
   });
@@ -281,6 +297,7 @@ export async function mount(root, { params }) {
     const method = list.find((candidate) => candidate.id === id);
     if (method) await add(method);
   }
+  suggestLabels();
   metricBoxes.draw();
   return { unmount: () => ends.abort() };
 }

@@ -287,6 +287,10 @@ function countText({ names, rows }) {
     { role: "status" },
     plural(rows.length, "row"),
     isDecided ? `, ${count(inside)} of them in-sample (${share} %).` : " placed.",
+    names.map((name, column) => {
+      const sentence = sentenceOf(rows, column);
+      return sentence && [` ${TITLES[name] ?? readable(name)}: ${sentence}`];
+    }),
   );
 }
 
@@ -329,7 +333,10 @@ function rowTable({ names, rows }, tree, nodes) {
         cell: ({ probability }) => number(probability),
       },
       ...(isClassified ? pathColumns(rows, { nameOf, link }) : []),
-      ...names.map((name, at) => valueColumn(name, at, typeof rows[0]?.values[at] === "number")),
+      ...names
+        .map((name, at) => ({ name, at }))
+        .filter(({ at }) => sentenceOf(rows, at) === null)
+        .map(({ name, at }) => valueColumn(name, at, typeof rows[0]?.values[at] === "number")),
     ],
     rows: rows.slice(0, SHOWN),
   });
@@ -404,6 +411,18 @@ function pathColumns(rows, { nameOf, link }) {
     });
   }
   return columns;
+}
+
+/**
+ * A sentence that every row has as the same value, which stands once above the table; else null.
+ *
+ * @param {Placed[]} rows
+ * @param {number} at
+ */
+function sentenceOf(rows, at) {
+  const value = rows[0]?.values[at];
+  const isSentence = typeof value === "string" && value.endsWith(".");
+  return isSentence && rows.every(({ values }) => values[at] === value) ? value : null;
 }
 
 /**

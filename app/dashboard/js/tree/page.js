@@ -50,6 +50,7 @@ import { nodePanel } from "./panels/node_panel.js";
 import { pathsPanel } from "./panels/paths_panel.js";
 import { sideSheet } from "./panels/side_sheet.js";
 import { sideTabs } from "./panels/side_tabs.js";
+import { relatedPanel } from "./panels/related_panel.js";
 import { searchBox } from "./panels/search_box.js";
 import { statementsPanel } from "./panels/statements_panel.js";
 import { tooltip } from "./panels/tooltip.js";
@@ -233,7 +234,7 @@ function build(root, view, stage) {
   const map = mapPanel(view, { onchoose: goTo });
   let followHeatmap = () => {};
   const names = namesControl(view, {
-    form: () => namingForm({ tree: source.tree, signal }),
+    form: (k) => namingForm({ tree: source.tree, signal, k }),
   });
   const edition = editionPanel(view);
   bar.append(map.control, zoomButtons("Zoom", view));
@@ -256,7 +257,10 @@ function build(root, view, stage) {
       else showMoved();
     },
   });
-  const cut = cutPanel(view, { onproblem: (error) => complain(error, () => cut.start()) });
+  const cut = cutPanel(view, {
+    onproblem: (error) => complain(error, () => cut.start()),
+    onname: (k) => names.make(k),
+  });
   const colours = colourPanel(view, {
     onproblem: complain,
     onchange: () => {
@@ -509,7 +513,7 @@ function build(root, view, stage) {
         drift,
         pathsPanel(view, head.method),
       );
-      tabs.place("compare", heatmap);
+      tabs.place("compare", heatmap, relatedPanel(view, head, methodTitles));
     },
     /** Lead through the page. */
     lead: () => {

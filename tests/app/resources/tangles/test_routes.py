@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.resources.tangles import forms as tangles
+from app.resources.tangles.pairs import PairedTrees, moved_leaves
+from models.tree.build import from_merges, from_partition
 from tests.app.conftest import Working, problem_of
 from tests.app.pictures.tree_kit import texts
 from tests.app.tree_kit import UNKNOWN, get, post, rows_tree
@@ -30,6 +33,15 @@ def grown(working: Working, features: list[float]) -> dict[str, Any]:
     job = working.client.post("/v1/jobs", json=body, headers={"Prefer": "wait=60"}).json()
     assert job["status"] == "succeeded", job
     return {"id": job["result"]["tree"]}
+
+
+def test_a_number_of_a_row_is_not_that_of_a_cluster() -> None:
+    rows = from_merges([0, 2, 4], [1, 3, 5], [1.0, 2.0, 3.0])
+    clusters = from_partition(np.array([0, 0, 1, 1]), 2)
+    for left, right in ((rows, clusters), (clusters, rows)):
+        pair = PairedTrees.of(left, right, "auto")
+        assert (pair.by, pair.left_only, pair.right_only) == ("row", 0, 0)
+        assert not moved_leaves(left, right, pair).moved
 
 
 def test_siblings_are_reordered(working: Working) -> None:

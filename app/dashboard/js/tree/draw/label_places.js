@@ -45,7 +45,8 @@ export function readable(name) {
 
 /**
  * A name that has room: a share in brackets at the end goes first, then the last parts of a list, then
- * letters. A number in brackets stays.
+ * letters. Where a list that goes on has another part that fits whole, it takes the first part's place.
+ * A number in brackets stays.
  *
  * @param {string} text
  * @param {number} room
@@ -59,9 +60,14 @@ export function shortened(text, room, width, clip) {
   let rest = text.slice(0, text.length - count.length);
   const left = room - (count ? width(count) : 0);
   const parts = rest.split(", ");
+  const all = rest.endsWith(", …") ? parts.slice(0, -1) : [];
   while (parts.length > 1 && width(rest) > left) {
     parts.pop();
     rest = [...parts, "…"].join(", ");
+  }
+  if (width(rest) > left) {
+    const each = [...all.map((part) => `${part}, …`), ...all];
+    rest = each.find((part) => width(part) <= left) ?? rest;
   }
   const short = clip(rest, left);
   return short && short + count;

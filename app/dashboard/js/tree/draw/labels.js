@@ -22,7 +22,6 @@ const SPARSE = 11;
 const LINES = 1.9;
 /** A label of fewer letters than its name has at least this many, or it is left out. */
 const FEWEST_LETTERS = 4;
-const FEWEST_INNER = 8;
 /** Distance of a circle's labels from the edges of the picture, px. */
 const EDGE = 4;
 const LARGEST = 12.5;
@@ -30,6 +29,9 @@ const LARGEST = 12.5;
 const FEWEST_WORDS = 15;
 /** The most labels whose widths decide how much room there is. */
 const MEASURED = 400;
+/** A name of which letters were cut. */
+const CUT = /(^|[^ ])…$/;
+const NUMBER = /^\d+$/;
 const whole = new Intl.NumberFormat("en");
 
 /**
@@ -209,9 +211,11 @@ export function tips(
     if (merged && written >= MOST_WORDS) break;
     if (stop < 0 || start > taken.length || occupied(taken, start, stop)) continue;
     const title = merged ? runTitle(store, scene, run) : titleOf(store, scene, row);
-    if (!title) continue;
+    // Numbers of a few rows among many say nothing.
+    if (!title || (merged && scene.leaves[0] === scene.size[0] && NUMBER.test(title))) continue;
     const space = place.round ? Math.min(room, toEdge(picture, place, middle, gap)) : room;
-    const text = fitted(title, size, space, theme.family);
+    const isListed = merged && isGroup(scene, run) && !store.name[scene.slot[row]];
+    const text = fittedList(title, size, space, theme.family, isListed);
     if (!text || (text !== title && place.round && text.length < FEWEST_LETTERS)) continue;
     taken.fill(1, Math.max(0, start), Math.max(0, stop));
     const colour = tint.text[tint.branch[row]];
@@ -222,6 +226,20 @@ export function tips(
   }
   if (merged) memory.shown = shown;
   return written;
+}
+
+/**
+ * A name cut to `room` px; another of the leaves that it lists stands for the first where that is too long.
+ *
+ * @param {string} title
+ * @param {number} size
+ * @param {number} room
+ * @param {string} family
+ * @param {boolean} isListed whether it lists leaves
+ */
+function fittedList(title, size, room, family, isListed) {
+  const text = fitted(title, size, room, family);
+  return isListed && CUT.test(text) ? fitted(`${title}, …`, size, room, family) : text;
 }
 
 /**
@@ -438,9 +456,9 @@ export function inner(
     const room = place.round && !isGiven ? Math.min(150, Math.max(44, wide)) : 150;
     const text = fitted(name, size, room, theme.family, 600);
     const w = width(text, size, theme.family, 600);
-    // The first letters of a name alone say nothing.
-    const fewest = isGiven ? FEWEST_LETTERS : FEWEST_INNER;
-    if (!text || w < size || (text !== name && text.length < fewest)) continue;
+    // The first letters of a name alone say nothing, and part of one that nobody gave little.
+    const isCut = isGiven ? text.length < FEWEST_LETTERS : CUT.test(text);
+    if (!text || w < size || (text !== name && isCut)) continue;
     const tall = 0.6 * size;
     const spot = spots(place, place.at(u[row], v[row]), w, size, isGiven).find(
       ([x, y]) =>

@@ -54,10 +54,10 @@ const WAYS = ["k", "height"];
  * The panel: `start` once the first view is shown, `choose` another cut, `draw` it in other colours.
  *
  * @param {TreeView} view
- * @param {{ onproblem: (error: unknown) => unknown, rows?: boolean }} handlers `rows`: whether the clusters
- *   of rows can be read
+ * @param {{ onproblem: (error: unknown) => unknown, rows?: boolean, onname?: (k: number) => unknown }} handlers
+ *   `rows`: whether the clusters of rows can be read; `onname` names so many clusters
  */
-export function cutPanel(view, { onproblem, rows = true }) {
+export function cutPanel(view, { onproblem, rows = true, onname }) {
   const { source, look, signal } = view;
   const sliderId = unique("cut");
   /** @type {Way} */
@@ -101,6 +101,7 @@ export function cutPanel(view, { onproblem, rows = true }) {
     cutTables(view, look.cut, {
       file: (what) => `${fileOf(what)}.csv`,
       saveLeaves: () => save("csv", "leaves"),
+      onname,
     });
   const segments = WAYS.map((value) =>
     el(

@@ -10,7 +10,7 @@ import { count, number, percent, plural } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
 import { readable } from "../draw/label_places.js";
-import { clusterNames } from "../model/cluster_names.js";
+import { clusterNames, clusterNumbers } from "../model/cluster_names.js";
 import { clusterRows, namesUnder } from "../model/cut_rows.js";
 
 /** @import { Clusters } from "../../net/answers.js" */
@@ -32,10 +32,14 @@ const FEW = 12;
  *
  * @param {TreeView} view
  * @param {Cut} cut
- * @param {{ file: (what: string) => string, saveLeaves: () => unknown }} options `file`: the name of a file
- *   of the cut; `saveLeaves` saves a line for each leaf
+ * @param {{
+ *   file: (what: string) => string,
+ *   saveLeaves: () => unknown,
+ *   onname?: (k: number) => unknown,
+ * }} options `file`: the name of a file of the cut; `saveLeaves` saves a line for each leaf; `onname` names
+ *   the clusters where some have only numbers
  */
-export function cutTables(view, cut, { file, saveLeaves }) {
+export function cutTables(view, cut, { file, saveLeaves, onname }) {
   const { source, signal } = view;
   const body = el("div", { class: "stack" }, waiting());
   const load = async () => {
@@ -76,8 +80,22 @@ export function cutTables(view, cut, { file, saveLeaves }) {
         most: MOST_ROWS,
       });
     if (second) second.classList.toggle("long", withNames.length > FEW);
+    const numbered = view.cut ? clusterNumbers(view.cut, view.store) : null;
+    const bare = answer.clusters.filter((one) => !one.name && numbered?.has(one.node)).length;
+    const name = () => {
+      close();
+      onname?.(answer.n_clusters);
+    };
     return [
       el("h3", {}, plural(answer.n_clusters, "cluster")),
+      onname &&
+        bare > 0 &&
+        el(
+          "div",
+          { class: "row" },
+          el("span", { class: "quiet" }, `${count(bare)} of them have only numbers.`),
+          button("Name them…", { kind: "small", onclick: name }),
+        ),
       first,
       el(
         "div",
@@ -101,7 +119,12 @@ export function cutTables(view, cut, { file, saveLeaves }) {
       ),
     ];
   };
-  dialog({ title: "Clusters as a table", body, wide: true, actions: [{ label: "Close" }] });
+  const { close } = dialog({
+    title: "Clusters as a table",
+    body,
+    wide: true,
+    actions: [{ label: "Close" }],
+  });
   load();
 }
 

@@ -157,10 +157,10 @@ function content(heading, head, earlier, labels, moved) {
 }
 
 /** @param {Moved} moved */
-const movedText = ({ moved, total }) => `${count(moved)} of ${plural(total, "point")} moved`;
+export const movedText = ({ moved, total }) => `${count(moved)} of ${plural(total, "point")} moved`;
 
 /** @param {Moved} moved */
-function crossTable(moved) {
+export function crossTable(moved) {
   const { before, after, cells } = folded(moved, MOST);
   /** @typedef {{ cluster: { name: string, size: number }, at: number }} Line */
   /** @type {Column<Line>[]} */

@@ -17,10 +17,11 @@ import { labelOf, resultText } from "./naming_words.js";
 const NEW = "new";
 
 /**
- * The control; `start` offers the namings there are, `choose` shows the names of one, or their own.
+ * The control; `start` offers the namings there are, `choose` shows the names of one, or their own, `make`
+ * asks for a new one.
  *
  * @param {TreeView} view
- * @param {{ form: () => Promise<NamingForm> }} handlers `form` makes that of a new naming
+ * @param {{ form: (k?: number) => Promise<NamingForm> }} handlers `form` makes that of a new naming
  */
 export function namesControl(view, { form }) {
   const { source, look, signal } = view;
@@ -58,9 +59,10 @@ export function namesControl(view, { form }) {
     }
     draw();
   };
-  const make = async () => {
+  /** @param {number} [k] the clusters to be named, and all nodes above them */
+  const make = async (k) => {
     try {
-      const { element: body, run } = await form();
+      const { element: body, run } = await form(k);
       dialog({
         title: "Name nodes",
         body,
@@ -84,5 +86,5 @@ export function namesControl(view, { form }) {
   };
   draw();
   const element = el("label", { class: "tree-inline" }, el("span", {}, "Names"), list);
-  return Object.assign(element, { start, choose, draw });
+  return Object.assign(element, { start, choose, draw, make });
 }

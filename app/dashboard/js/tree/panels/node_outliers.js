@@ -8,7 +8,8 @@ import { count, number } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
 import { itemText } from "../draw/item_words.js";
-import { ORDERS, ordersOf } from "../model/outlier_orders.js";
+import { drawnName } from "../draw/text.js";
+import { isCalledAsRow, ORDERS, ordersOf } from "../model/outlier_orders.js";
 
 /** @import { ItemColumn, ItemOutlier, NodeDetails } from "../../net/answers.js" */
 /** @import { Column } from "../../ui/tables.js" */
@@ -147,10 +148,10 @@ function columnsOf(rows, columns) {
       cell: (row) => bdi(itemText(first.kind, row[first.name] ?? row[`items: ${first.name}`]) || "–"), // prettier-ignore
     });
   }
-  if (rows.some(({ name, item }) => name !== null && name !== String(item))) {
+  if (!rows.every((row) => isCalledAsRow(row, first?.name))) {
     shown.push({
       label: "Leaf",
-      cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdi(name)),
+      cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdi(drawnName(name))),
     });
   }
   if (rows.some(({ distance }) => distance !== null)) {
