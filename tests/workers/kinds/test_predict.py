@@ -182,6 +182,19 @@ def test_a_far_row_is_warned_of_by_its_number_and_leaves_the_rows_in_shares(
             assert predicted(of_all) == predicted(together)
 
 
+class Nobody:
+    """A coordinator that must not get any piece."""
+
+    def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
+        raise AssertionError("pieces are handed out")
+
+    def next(self, finished: int | None) -> Assignment:
+        raise AssertionError("pieces are handed out")
+
+    def keep(self, checkpoint: int) -> None:
+        raise AssertionError("nothing is saved")
+
+
 def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None:
     rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
     rows = rng.normal(size=(425, 3))
@@ -190,10 +203,26 @@ def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None
         "fit", {"features": rows[:60]}, method="kmeans", params={"n_clusters": 3}
     )
     assert outcome.error is None, outcome.error
-    inputs = {"tree": tree_of(fit), "features": rows}
-    refused, _ = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
-    assert refused.error is not None
-    assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (300, 1)
+    tree: dict[str, Any] = {"tree": tree_of(fit)}
+    drifted = {"reference.features": rows[:200], "batch.features": rows}
+    works: dict[str, dict[str, Any]] = {
+        "predict": {**tree, "features": rows},
+        "evaluate": {**tree, "features": rows, "labels": [0] * 425},
+        "drift": {**tree, **drifted},
+    }
+    for kind, inputs in works.items():
+        terms = {"inputs": ["features"]} if kind == "evaluate" else {}
+        helpers = Helped(tmp_path / kind, inputs, kind=kind, options={"tree": "tr_0"})
+        refused, _ = jobs.run(
+            kind,
+            inputs,
+            method="kmeans",
+            options={"tree": "tr_0", **terms},
+            coordinator=helpers if kind == "drift" else Nobody(),
+        )
+        assert refused.error is not None
+        assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (300, 1)
+        assert "at row 300, column 1" in refused.error["detail"]
     rows[300, 1] = 1e30
     inputs = {"tree": tree_of(fit), "features": rows}
     placed, _ = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
@@ -262,6 +291,6 @@ def test_rows_transformed_in_shares_are_those_of_one_process(
     assert (of_all / TRANSFORMED).read_bytes() == (of_one / TRANSFORMED).read_bytes()
     rows[90, 1] = np.nan
     inputs["0"] = jobs.source("features", rows)
-    refused, _ = jobs.run("transform", inputs, **how)
+    refused, _ = jobs.run("transform", inputs, coordinator=Nobody(), **how)
     assert refused.error is not None
     assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (90, 1)
