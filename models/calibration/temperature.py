@@ -63,12 +63,10 @@ def fitted_temperature(logits: Array, label: Int) -> Temperature:
     low, high = np.log(1 / HIGHEST), np.log(1 / LOWEST)
     flat = slope(low) >= 0
     steep = slope(high) <= 0
-    if flat or steep:
-        best = low if flat else high
-    else:
-        best = brentq(slope, low, high, xtol=1e-15)
+    at_bound = bool(flat or steep)
+    best = brentq(slope, low, high, xtol=1e-15) if not at_bound else low if flat else high
     inverse = float(np.exp(best))
-    return Temperature(1 / inverse, likelihood(1.0), likelihood(inverse), bool(flat or steep))
+    return Temperature(1 / inverse, likelihood(1.0), likelihood(inverse), at_bound)
 
 
 def _scaled(halves: Float, inverse: float) -> Float:

@@ -1,4 +1,4 @@
-"""Functions of a matrix's rows: softmax and its logarithm, an order of them, cosines of class means.
+"""Functions of a matrix's rows: softmax and its logarithm, an order, cosines of class means.
 
 `softmax` and `log_softmax` are in float64, stable for logits of any finite size. Logits may have
 any numeric type. The largest logit of a row is subtracted first, so no exponential overflows; a
