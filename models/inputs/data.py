@@ -293,7 +293,7 @@ def from_row(error: UsageError, first_row: int) -> UsageError | None:
 
 
 def _is_finite(part: npt.NDArray[Any]) -> bool:
-    """Whether the sum is, as it is iff no term is NaN or infinite, short of overflow: one cheap
+    """Whether the sum is finite, iff no term is NaN or infinite, short of overflow: one cheap
     pass."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(part.sum(dtype=np.float64)))

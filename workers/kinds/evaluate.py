@@ -257,8 +257,8 @@ def _classifier_piece(job: Job, options: EvaluationOptions, piece: Piece) -> Arr
         return resampled_piece({**piece, SHARED: results.mapped_arrays(job.spec.shared)})
     terms = {name: value for name, value in piece.items() if name != SHARES}
     used = _read(job, options, _RIVAL if terms.pop(RIVAL) else _TREES[0])
-    asked = answers(used.tree, used.labels, used.predict, **terms)
-    return piece_of_shares(partial(_without_notes, asked.block), piece, silent)
+    wanted = answers(used.tree, used.labels, used.predict, **terms)
+    return piece_of_shares(partial(_without_notes, wanted.block), piece, silent)
 
 
 def _spread(job: Job, reading_s: float, given: Mapping[str, Any], progress: Progress) -> Spread:
@@ -316,8 +316,8 @@ def classifier_evaluation(
 ) -> ClassifierEvaluation:
     """What a model does on rows.
 
-    its : another model with the same rows, to compare with. options : those of
-    `evaluate_classifier` that are not null.
+    its : another model with the same rows, to compare with. options : what is not null goes to
+    `evaluate_classifier`.
 
     Raises UsageError as `Method.predict` and `evaluate_classifier`.
     """

@@ -351,10 +351,10 @@ def evaluate_classifier(
     terms: dict[str, Any] = {"metrics": chosen, "top_k": top_k, "threshold": threshold}
 
     def found(tree: Tree, predict: Predict, of_rival: bool, within: Progress) -> Outcomes:
-        asked = answers(tree, labels, predict, **terms)
+        wanted = answers(tree, labels, predict, **terms)
         if helped is None:
-            return asked.outcomes(one_by_one(within))
-        return asked.outcomes(helped.spread({RIVAL: of_rival, **terms}, within))
+            return wanted.outcomes(one_by_one(within))
+        return wanted.outcomes(helped.spread({RIVAL: of_rival, **terms}, within))
 
     crew_of = None if helped is None else helped.crew_of
     outcome = found(tree, predict, False, subprogress(progress, 0.0, share))

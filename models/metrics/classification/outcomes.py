@@ -304,8 +304,8 @@ def outcomes(
     progress: Progress = silent,
 ) -> Outcomes:
     """The outcomes of the `Answers` of these terms."""
-    asked = Answers(truth, n_classes, predict, top_k, threshold, with_loss, gain)
-    return asked.outcomes(one_by_one(progress))
+    wanted = Answers(truth, n_classes, predict, top_k, threshold, with_loss, gain)
+    return wanted.outcomes(one_by_one(progress))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
