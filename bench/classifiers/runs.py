@@ -102,6 +102,6 @@ def scored(labelled: Labelled, entry: Entry, resamples: int = RESAMPLES) -> Scor
         drawn: dict[str, Float] = {}
         if resamples:
             # The same seed for all: differences between classifiers are paired.
-            several = resampled(totals, MEASURES, resamples, np.random.default_rng(0))
+            several = resampled(totals, MEASURES, resamples, 0)
             drawn = {name: 100.0 * values for name, values in several.items()}
     return Scored(entry, values, drawn, cpu_s, fitted.warnings)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from models.answers.beside_tree import ClassScores
 from models.arrays import Array, Float, row_blocks
-from models.numerics.rows import log_softmax
+from models.numerics.rows import softmax
 
 BLOCK = 1 << 20
 """Values of rows x nodes at a time: 8 MiB, of which there are about ten."""
@@ -24,4 +22,4 @@ def probability_blocks(
 
 def probabilities(scores: Array, temperature: float) -> Float:
     """(n, n_classes) softmax of the scores at a temperature."""
-    return np.exp(log_softmax(scores / temperature))
+    return softmax(scores / temperature)

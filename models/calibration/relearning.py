@@ -13,6 +13,7 @@ discriminants', whose own temperature is fitted to scores by discriminants of th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -51,13 +52,17 @@ def relearned(scores: ClassScores, label: Int, temperature: float, n_nodes: int)
     count = np.zeros((N_FOLDS, n_classes))
     total, square = (np.zeros((N_FOLDS, n_classes, n_classes)) for _ in range(2))
     for probability, block in probability_blocks(scores, temperature, n_nodes):
-        rows = _features(probability)
-        for each in range(N_FOLDS):
-            own = np.flatnonzero(fold[block] == each)
-            of = label[block][own]
-            count[each] += np.bincount(of, minlength=n_classes)
-            np.add.at(total[each], of, rows[own])
-            square[each] += rows[own].T @ rows[own]
+        # By fold, then class, so that rows of one lie together and are added at once.
+        key = fold[block] * n_classes + label[block]
+        order = np.argsort(key, kind="stable")[int((fold[block] < 0).sum()) :]
+        rows, own = _features(probability[order]), key[order]
+        first = np.flatnonzero(np.append(True, own[1:] != own[:-1])[: own.size])
+        sums = np.add.reduceat(rows, first, axis=0) if first.size else rows
+        total.reshape(-1, n_classes)[own[first]] += sums
+        count += np.bincount(own, minlength=count.size).reshape(count.shape)
+        edge = np.searchsorted(own, np.arange(N_FOLDS + 1) * n_classes)
+        for each, (begin, end) in enumerate(pairwise(edge.tolist())):
+            square[each] += rows[begin:end].T @ rows[begin:end]
     discriminants = []
     for each in range(N_FOLDS):
         others = np.arange(N_FOLDS) != each
@@ -72,7 +77,8 @@ def relearned(scores: ClassScores, label: Int, temperature: float, n_nodes: int)
         rows = _features(probability)
         for each, (weight, bias) in enumerate(discriminants):
             own = np.flatnonzero(fold[block] == each)
-            classes[own + block.start] = (rows[own] @ weight + bias).argmax(axis=1)
+            if own.size:
+                classes[own + block.start] = (rows[own] @ weight + bias).argmax(axis=1)
     return classes
 
 

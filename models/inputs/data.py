@@ -241,10 +241,7 @@ def require_finite(values: Matrix, role: str, block: int = 1 << 22, first_row: i
     rows = max(1, block // max(1, values.shape[1]))
     for start in range(0, values.shape[0], rows):
         part = values[start : start + rows]
-        # A sum is finite iff no term is NaN or infinite, short of overflow: one cheap pass first.
-        with np.errstate(over="ignore", invalid="ignore"):
-            total = part.sum(dtype=np.float64)
-        if np.isfinite(total):
+        if _is_finite(part):
             continue
         bad = np.argwhere(~np.isfinite(part))
         if bad.size:
@@ -261,6 +258,45 @@ def require_filled(values: npt.NDArray[Any], role: str, *, pairwise: bool) -> No
         if infinite.size:
             row, column = int(infinite[0, 0]), int(infinite[0, 1])
             _refuse(role, row, column, float(values[row, column]))
+
+
+def first_odd_row(values: Matrix | Rows, block: int = 1 << 22) -> int | None:
+    """The first row with a value that is NaN or infinite; None where there is none.
+
+    Reads in blocks of about `block` values. O(N D), for sparse rows O(number of stored values).
+    """
+    if not isinstance(values, Rows) and values.dtype.kind != "f":
+        return None
+    if isinstance(values, sp.csr_array):
+        odd = np.flatnonzero(~np.isfinite(values.data))
+        return int(np.searchsorted(values.indptr, odd[0], side="right")) - 1 if odd.size else None
+    rows = max(1, block // max(1, int(np.prod(values.shape[1:]))))
+    for start in range(0, values.shape[0], rows):
+        stop = start + rows
+        part = values.values(start, stop) if isinstance(values, Rows) else values[start:stop]
+        if part.dtype.kind == "f" and not _is_finite(part):
+            found = ~np.isfinite(part).reshape(len(part), -1).all(axis=1)
+            if found.any():
+                return start + int(found.argmax())
+    return None
+
+
+def from_row(error: UsageError, first_row: int) -> UsageError | None:
+    """An error of `require_finite`, of rows that are alone, as that of rows from number `first_row`
+    on; None for other errors."""
+    row = error.where.get("row")
+    at = f" at row {row}, "
+    if error.code != "not-finite" or not isinstance(row, int) or at not in error.detail:
+        return None
+    detail = error.detail.replace(at, f" at row {first_row + row}, ", 1)
+    return type(error)(detail, code=error.code, **{**error.where, "row": first_row + row})
+
+
+def _is_finite(part: npt.NDArray[Any]) -> bool:
+    """Whether the sum is finite, iff no term is NaN or infinite, short of overflow: one cheap
+    pass."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(part.sum(dtype=np.float64)))
 
 
 def _require_exact(values: Matrix, role: str, block: int, first_row: int) -> None:

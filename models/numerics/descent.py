@@ -41,13 +41,14 @@ class Adam:
         import torch
 
         self._params, self._rate = params, learning_rate
-        self._mean, self._square = params.new_zeros(params.shape), params.new_zeros(params.shape)
+        self._moments = params.new_zeros((2, *params.shape))
+        self._mean, self._square = self._moments
         self._n_steps = torch.zeros((), dtype=torch.float32, device=params.device)
         self._length = torch.full_like(self._n_steps, learning_rate)
 
     def restart(self) -> None:
         """Forget all steps."""
-        for state in (self._mean, self._square, self._n_steps):
+        for state in (self._moments, self._n_steps):
             state.zero_()
 
     def shorten(self, share: float) -> None:
@@ -73,7 +74,12 @@ class Adam:
     def step(self, gradient: Tensor) -> None:
         """One step down `gradient`, which has the shape of the parameters."""
         self._n_steps += 1.0
-        _move([self], [gradient], None)
+        _move([self], [gradient], [self._n_steps], None)
+
+    def step_of(self, number: Tensor, gradient: Tensor) -> None:
+        """As `step`, where the step's number, from 1, is at hand: one operation. It is not counted,
+        so that all steps between two calls of `restart` must be such."""
+        _move([self], [gradient], [number], None)
 
 
 def step_together(
@@ -85,11 +91,17 @@ def step_together(
     """
     import torch
 
-    torch._foreach_add_([adam._n_steps for adam in adams], [going] * len(adams))
-    _move(adams, gradients, stopped)
+    numbers = [adam._n_steps for adam in adams]
+    torch._foreach_add_(numbers, [going] * len(adams))
+    _move(adams, gradients, numbers, stopped)
 
 
-def _move(adams: Sequence[Adam], gradients: Sequence[Tensor], stopped: Tensor | None) -> None:
+def _move(
+    adams: Sequence[Adam],
+    gradients: Sequence[Tensor],
+    numbers: Sequence[Tensor],
+    stopped: Tensor | None,
+) -> None:
     import torch
 
     torch._fused_adam_(
@@ -98,7 +110,7 @@ def _move(adams: Sequence[Adam], gradients: Sequence[Tensor], stopped: Tensor | 
         [adam._mean for adam in adams],
         [adam._square for adam in adams],
         [],
-        [adam._n_steps for adam in adams],
+        list(numbers),
         lr=adams[0]._length,
         beta1=BETA_1,
         beta2=BETA_2,

@@ -114,12 +114,13 @@ def project(x: Array, eps: float | None = None) -> Array:
     radius = _root(_squares(x))
     outside = radius > most
     scale = most / lib.where(outside, radius, lib.ones_like(radius))
-    # Slightly less, so that rounding of the coordinates cannot lead out again.
-    scale = scale * (1 - _spare(x))
+    scale = scale * (1 - spare(x))
     return lib.where(outside, _as(scale * _wide(x), x), x)
 
 
-def _spare(x: Array) -> float:
+def spare(x: Array) -> float:
+    """How much less than the largest norm points are pulled back to, so that rounding of the
+    coordinates cannot lead out again."""
     return 1e-15 if margin(x) < 1e-9 else 1e-7
 
 

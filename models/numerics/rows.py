@@ -1,8 +1,8 @@
-"""Functions of a matrix's rows: their log-softmax, an order of them, cosines of class means.
+"""Functions of a matrix's rows: softmax and its logarithm, an order, cosines of class means.
 
-`log_softmax` is in float64, stable for logits of any finite size. Logits may have any numeric type.
-The largest logit of a row is subtracted first, so no exponential overflows; a difference that
-overflows to -inf gives the probability 0, which it stands for.
+`softmax` and `log_softmax` are in float64, stable for logits of any finite size. Logits may have
+any numeric type. The largest logit of a row is subtracted first, so no exponential overflows; a
+difference that overflows to -inf gives the probability 0, which it stands for.
 
 `canonical` orders rows by their values alone, so that a fit does not depend on their order.
 `cosines` compares class means where variances within classes are 1 in all directions.
@@ -23,6 +23,14 @@ def log_softmax(logits: npt.NDArray[Any]) -> Float:
     shifted = _shifted(logits)
     shifted -= np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     return shifted
+
+
+def softmax(logits: npt.NDArray[Any]) -> Float:
+    """(n, k) probabilities of each row; 0 also where a difference of logits overflows."""
+    weight = _shifted(logits)
+    np.exp(weight, out=weight)
+    weight /= weight.sum(axis=1, keepdims=True)
+    return weight
 
 
 def _shifted(logits: npt.NDArray[Any]) -> Float:

@@ -351,10 +351,9 @@ def _note_doubtful(texts: Sequence[str]) -> None:
     """Note labels that differ by case, blanks or their Unicode form alone, and those written as a
     missing value."""
     known: dict[str, str] = {}
+    names = dict.fromkeys(texts)
     alike = [
-        (first, name)
-        for name in dict.fromkeys(texts)
-        if (first := known.setdefault(_seen_as(name), name)) != name
+        (first, name) for name in names if (first := known.setdefault(_seen_as(name), name)) != name
     ]
     if alike:
         some = "; ".join(_beside(one, other) for one, other in alike[:5])
@@ -363,7 +362,8 @@ def _note_doubtful(texts: Sequence[str]) -> None:
             "Labels that differ by case, blanks or Unicode form alone are different classes: "
             f"{some}{more}."
         )
-    rows = [row for row, text in enumerate(texts) if is_empty(text)]
+    empty = {name for name in names if is_empty(name)}
+    rows = [row for row, text in enumerate(texts) if text in empty] if empty else []
     if rows:
         note(
             f"{len(rows)} of {len(texts)} labels are written as a missing value, "

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, Literal
 
-from models.arrays import Int
+from models.arrays import Arrays, Int
 from models.clusters.likelihoods import JudgesLabels, Likelihoods
 from models.errors import UsageError
 from models.inputs.data import Data, Value, as_matrix, require_finite
 from models.inputs.label_sets import label_sets
+from models.inputs.reading import noting
 from models.method import PredictionOptions, Predictions
 from models.metrics.classification.evaluation import (
+    RESAMPLES,
+    RIVAL,
     ClassifierEvaluation,
+    Helped,
     Rival,
     Versus,
+    answers,
     evaluate_classifier,
     of_rival,
+    resampled_piece,
 )
+from models.metrics.classification.outcomes import Span, Spread, one_by_one
 from models.metrics.classification.scores import TableId
 from models.preprocess.inputs import Preparation
 from models.registry import method
-from models.running.progress import Progress, subprogress
+from models.running.progress import SHARED, Piece, Progress, never_back, silent, subprogress
 from models.tree.tree import Tree
 from workers.artifacts import results
 from workers.artifacts.results import FittedModel
 from workers.kinds.kind import Find, Kind, OfTree, Size
 from workers.model import sibling
+from workers.work.crew import Crew
 from workers.work.job import Job, Outcome
 from workers.work.named_columns import ids_of
 from workers.work.placing import NewRows, fitted_of, new_rows, placing_data
 from workers.work.plan import StepProgress
+from workers.work.row_shares import SHARES, Division, Share, in_shares, piece_of_shares
 from workers.work.sources import Source, of_role, reading_warnings, tree_of, values_of
 
 _RIVAL = "rival"
@@ -87,6 +98,9 @@ class _Evaluate(Kind[EvaluationOptions]):
     def run(self, job: Job, options: EvaluationOptions) -> Outcome:
         job.reading()
         if options.model is not None:
+            if job.spec.piece is not None:
+                results.save_arrays(_classifier_piece(job, options, job.spec.piece), job.folder)
+                return Outcome()
             return _evaluated_classifier(job, options)
         if job.spec.piece is not None:
             found = NewRows.piece(job.sources, options.inputs, job.spec.piece)
@@ -201,14 +215,16 @@ def _ids_of_tree(sources: Sequence[Source]) -> list[str] | None:
 
 
 def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
-    tree, model = fitted_of(job.sources)
-    values = new_rows(job.sources, model, _TREES)
-    rival = None
-    if options.against is not None:
-        with _of_the_other(options.against):
-            its_tree, its_model = fitted_of(job.sources, _RIVAL)
-            rival = (its_model, its_tree, new_rows(job.sources, its_model, _TREES))
-    measured = classifier_evaluation(model, tree, values, options, job.progress, rival)
+    began_s = time.process_time()
+    own = _read(job, options, _TREES[0])
+    rival = None if options.against is None else _read(job, options, _RIVAL)
+    helped = Helped(
+        partial(_spread, job, time.process_time() - began_s),
+        lambda within: Crew(
+            resampled_piece, within, coordinator=job.coordinator, folder=job.folder.parent
+        ),
+    )
+    measured = classifier_evaluation(own, options, job.progress, rival, helped)
     job.at(0.99, "writing")
     results.save_tables(measured.tables, job.folder)
     evaluation = {
@@ -225,6 +241,47 @@ def _evaluated_classifier(job: Job, options: EvaluationOptions) -> Outcome:
         "tables": {name: len(rows) for name, rows in measured.tables.items()},
     }
     return Outcome(result=result, warnings=tuple(measured.warnings))
+
+
+def _read(job: Job, options: EvaluationOptions, role: str) -> _Classifier:
+    """The model of the tree of this role, with the rows."""
+    with _of_the_other(options.against) if role == _RIVAL else nullcontext():
+        tree, model = fitted_of(job.sources, role)
+        return _Classifier(model, tree, new_rows(job.sources, model, _TREES))
+
+
+def _classifier_piece(job: Job, options: EvaluationOptions, piece: Piece) -> Arrays:
+    """One piece of the evaluation of a classifier, for an attempt on another worker."""
+    if RESAMPLES in piece:
+        assert job.spec.shared is not None, "resamples share their sums"
+        return resampled_piece({**piece, SHARED: results.mapped_arrays(job.spec.shared)})
+    terms = {name: value for name, value in piece.items() if name != SHARES}
+    used = _read(job, options, _RIVAL if terms.pop(RIVAL) else _TREES[0])
+    wanted = answers(used.tree, used.labels, used.predict, **terms)
+    return piece_of_shares(partial(_without_notes, wanted.block), piece, silent)
+
+
+def _spread(job: Job, reading_s: float, given: Mapping[str, Any], progress: Progress) -> Spread:
+    """Predictions in shares, which workers compute (`_classifier_piece`); where one has an error,
+    or a note, which counts its rows from its first, all are made by this process."""
+    _, within = never_back(progress)
+
+    def spread(cut: Sequence[Span], of_span: Callable[[Span], Arrays]) -> Any:
+        if len(cut) > 1:
+            division = Division(within, job.coordinator, reading_s, given)
+            with suppress(UsageError):
+                return list(in_shares(cut, partial(_without_notes, of_span), division))
+        return one_by_one(within)(cut, of_span)
+
+    return spread
+
+
+def _without_notes(of_span: Callable[[Span], Arrays], share: Share) -> Arrays:
+    with noting() as notes:
+        found = of_span(share)
+    if notes:
+        raise UsageError("There are warnings of these rows.", code="unusable-input")
+    return found
 
 
 @contextmanager
@@ -251,32 +308,26 @@ _OPTIONS = ("metrics", "by", "top_k", "threshold", "bootstrap", "seed")
 
 
 def classifier_evaluation(
-    model: FittedModel,
-    tree: Tree,
-    values: Mapping[str, Value],
+    own: _Classifier,
     options: EvaluationOptions,
     progress: Progress,
-    rival: tuple[FittedModel, Tree, Mapping[str, Value]] | None = None,
+    its: _Classifier | None,
+    helped: Helped,
 ) -> ClassifierEvaluation:
-    """What the model does on rows.
+    """What a model does on rows.
 
-    values : the inputs that a prediction needs, `labels`, and maybe `names`: what numbers among the
-        labels mean, as in the fit.
-    options : the options of `evaluate_classifier` that are not null.
-    rival : another model, its tree, and the same inputs with its columns.
+    its : another model with the same rows, to compare with. options : what is not null goes to
+    `evaluate_classifier`.
 
-    Raises UsageError as `Method.predict`, `label_sets` and `evaluate_classifier`.
+    Raises UsageError as `Method.predict` and `evaluate_classifier`.
     """
-    own = _Classifier(model, tree, values)
-    its, other = None, None
-    if rival is not None:
-        with _of_the_other(options.against):
-            its = _Classifier(*rival)
+    other = None
+    if its is not None:
         other = Rival(its.tree, _of_the_other(options.against)(its.predict))
     chosen = options.model_dump(include=set(_OPTIONS), exclude_unset=True)
     given = {name: value for name, value in chosen.items() if value is not None}
     measured = evaluate_classifier(
-        tree, own.labels, own.predict, rival=other, progress=progress, **given
+        own.tree, own.labels, own.predict, rival=other, helped=helped, progress=progress, **given
     )
     filled = [*own.filled, *([] if its is None else of_rival(its.filled, own.filled))]
     return replace(measured, warnings=[*filled, *measured.warnings])
@@ -284,7 +335,12 @@ def classifier_evaluation(
 
 class _Classifier:
     """A model with the rows that it answers for. labels : theirs. filled : warnings of empty values
-    that were filled."""
+    that were filled.
+
+    values : the inputs that a prediction needs, `labels`, and maybe `names`: what numbers among the
+    labels mean, as in the fit. Raises UsageError as `Preparation.apply`, `label_sets`, and for
+    features that are missing or not finite.
+    """
 
     def __init__(self, model: FittedModel, tree: Tree, values: Mapping[str, Value]) -> None:
         self.tree = tree

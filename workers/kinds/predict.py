@@ -46,7 +46,15 @@ from workers.work.placing import (
     placing_data,
     placing_shares,
 )
-from workers.work.row_shares import SHARES, Division, Share, in_shares, piece_of_shares, rows_of
+from workers.work.row_shares import (
+    SHARES,
+    Division,
+    Share,
+    in_shares,
+    piece_of_shares,
+    refuse_early,
+    rows_of,
+)
 from workers.work.sources import Source, of_role
 
 if TYPE_CHECKING:
@@ -136,6 +144,7 @@ class _Predicted:
         """Write all predictions; returns their warnings."""
         cut = placing_shares(self._tree, self._model, self._values)
         if len(cut) > 1:
+            refuse_early(self._values, self._arrays_of_share)
             # An error of a share counts its rows from its first: all together name them right.
             with suppress(UsageError):
                 return self._in_shares(cut)

@@ -28,6 +28,7 @@ from workers.work.row_shares import (
     in_shares,
     n_rows_of,
     piece_of_shares,
+    refuse_early,
     rows_of,
     shares,
 )
@@ -94,6 +95,7 @@ class _Transformed:
         cut = [] if n_rows is None else shares(n_rows, 0)
         if n_rows is None or len(cut) < 2:
             return self._of(self.values)
+        refuse_early(self.values, self.share)
         # An error of a share counts its rows from its first: all together name them right.
         with suppress(UsageError):
             rows, noted = np.empty((0, 0)), False

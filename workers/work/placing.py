@@ -43,6 +43,7 @@ from workers.work.row_shares import (
     in_shares,
     n_rows_of,
     piece_of_shares,
+    refuse_early,
     rows_of,
     shares,
 )
@@ -230,9 +231,10 @@ def leaves(
     cut = placing_shares(tree, model, values)
     if len(cut) > 1:
         leaf, last = np.empty(cut[-1][1], dtype=np.int64), np.empty(cut[-1][1])
+        of_share = partial(_share_of_leaves, tree, model, values)
+        refuse_early(values, of_share)
         # An error of a share counts its rows from its first: all together name them right.
         with suppress(UsageError):
-            of_share = partial(_share_of_leaves, tree, model, values)
             noted = False
             for number, found in in_shares(cut, of_share, division):
                 rows = slice(*cut[number])

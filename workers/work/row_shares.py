@@ -20,7 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from models.arrays import Array, Arrays
-from models.inputs.data import Value
+from models.errors import UsageError
+from models.inputs.data import Value, first_odd_row, from_row
 from models.inputs.rows import RowRange, Rows
 from models.roles import role_of
 from models.running.progress import Piece, Progress
@@ -98,6 +99,31 @@ class Division:
     reading_s: float = 0.0
     given: Mapping[str, Any] = field(default_factory=dict)
     stage: str = "predicting"
+
+
+def refuse_early(values: Mapping[str, Value], of_share: OfShare) -> None:
+    """Refuse the first row with a value that is NaN or infinite before any share is computed or
+    handed out, where that row alone is refused for it: some are filled, or placed as noise. One
+    pass over the values; not of rows of which every reading is a download.
+
+    Raises UsageError with the row's number among all.
+    """
+    odd = [
+        row
+        for value in values.values()
+        for part in (value if isinstance(value, tuple) else (value,))
+        if isinstance(part, (np.ndarray, sp.csr_array, Rows))
+        and not (isinstance(part, Rows) and part.far)
+        and (row := first_odd_row(part)) is not None
+    ]
+    if not odd:
+        return
+    try:
+        of_share((min(odd), min(odd) + 1))
+    except UsageError as error:
+        named = from_row(error, min(odd))
+        if named is not None:
+            raise named from error
 
 
 def in_shares(

@@ -15,16 +15,25 @@ and Liu, "A re-examination of text categorization methods" (1999).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 
-from models.arrays import Float, Int
+from models.arrays import Arrays, Float, Int
 from models.errors import UsageError
 from models.inputs.label_sets import LabelSets
 from models.method import PredictionOptions
-from models.metrics.classification.outcomes import Outcomes, Predict, outcomes, true_labels
+from models.metrics.classification.outcomes import (
+    Answers,
+    Outcomes,
+    Predict,
+    Spread,
+    one_by_one,
+    true_labels,
+)
 from models.metrics.classification.scores import (
     DEFAULT_TABLES,
     METRIC_IDS,
@@ -41,7 +50,7 @@ from models.metrics.classification.scores import (
     statistics,
     table,
 )
-from models.running.progress import Progress, silent, subprogress
+from models.running.progress import SHARED, Alone, Crew, Piece, Progress, silent, subprogress
 from models.tree.tree import Tree
 
 EXACT = 12
@@ -195,6 +204,12 @@ def _interval(values: Float, percentiles: tuple[float, float]) -> tuple[float, f
 
 VALUES = 1 << 22
 """Weights of rows that are held at a time (32 MiB)."""
+PIECE_DRAWS = 25_000_000
+"""Rows drawn in a piece: about a second of a processor."""
+MOST_PIECES = 64
+RESAMPLES = "resamples"
+"""The member of a piece with its resamples: from which to which, those that are made at once."""
+RIVAL = "rival"
 INTERVAL = (2.5, 97.5)
 """Percentiles of the resampled values at the ends of a 95 % interval."""
 
@@ -203,36 +218,53 @@ def resampled(
     statistics: Statistics,
     metrics: Sequence[MetricId],
     times: int,
-    rng: np.random.Generator,
+    seed: int,
+    crew: Crew | None = None,
     progress: Progress = silent,
 ) -> dict[MetricId, Float]:
     """(times,) values of each metric on as many rows drawn with replacement.
 
+    crew : computes the pieces, by `resampled_piece`; None: this process alone.
+
     Source: Efron and Tibshirani, "An Introduction to the Bootstrap" (1993), chapters 6 and 13.
     O(times (n_rows + n_classes)).
     """
-    values: dict[MetricId, list[Float]] = {metric: [] for metric in metrics}
     n_rows = statistics.matrix.shape[1]
-    done = 0
-    for weights in _weights(n_rows, times, rng):
-        progress(done / times, "resampling")
-        done += weights.shape[1]
-        sums = statistics.sums(weights)
-        for metric in metrics:
-            values[metric].append(METRICS[metric].compute(sums))
-    return {metric: np.concatenate(parts) for metric, parts in values.items()}
+    cut = list(pairwise([*range(0, times, max(1, VALUES // n_rows)), times]))
+    n_pieces = max(1, min(MOST_PIECES, len(cut), n_rows * times // PIECE_DRAWS))
+    edges = [len(cut) * number // n_pieces for number in range(n_pieces + 1)]
+    pieces: list[Piece] = [
+        {RESAMPLES: cut[a:b], "metrics": list(metrics), "n_rows": n_rows, "seed": seed}
+        for a, b in pairwise(edges)
+    ]
+    found: list[Arrays] = [{} for _ in pieces]
+    used = Alone(resampled_piece, progress=progress) if crew is None else crew
+    for number, arrays in used.compute(pieces, statistics.arrays):
+        found[number] = arrays
+    return {metric: np.concatenate([each[metric] for each in found]) for metric in metrics}
 
 
-def _weights(n_rows: int, times: int, rng: np.random.Generator) -> Iterator[Float]:
-    """(n_rows, n) how often each row is drawn, for n resamples at a time."""
-    at_once = max(1, VALUES // n_rows)
-    for start in range(0, times, at_once):
-        width = min(at_once, times - start)
-        cell = rng.integers(n_rows, size=(n_rows, width), dtype=np.int64)
-        cell *= width
-        cell += np.arange(width)
-        counts = np.bincount(cell.ravel(), minlength=n_rows * width)
-        yield counts.reshape(n_rows, width).astype(np.float64)
+def resampled_piece(piece: Piece, progress: Progress = silent) -> Arrays:
+    """The values of some resamples; those that are made at once have their own draws."""
+    totals = Statistics.of(piece[SHARED])
+    values: dict[str, list[Float]] = {metric: [] for metric in piece["metrics"]}
+    n_rows = int(piece["n_rows"])
+    for place, (start, stop) in enumerate(piece[RESAMPLES]):
+        progress(place / len(piece[RESAMPLES]), "resampling")
+        rng = np.random.default_rng([piece["seed"], start])
+        sums = totals.sums(_weights(n_rows, stop - start, rng))
+        for metric, own in values.items():
+            own.append(METRICS[cast(MetricId, metric)].compute(sums))
+    return {metric: np.concatenate(own) for metric, own in values.items()}
+
+
+def _weights(n_rows: int, width: int, rng: np.random.Generator) -> Float:
+    """(n_rows, width) how often each row is drawn."""
+    cell = rng.integers(n_rows, size=(n_rows, width), dtype=np.int64)
+    cell *= width
+    cell += np.arange(width)
+    counts = np.bincount(cell.ravel(), minlength=n_rows * width)
+    return counts.reshape(n_rows, width).astype(np.float64)
 
 
 @dataclass
@@ -264,6 +296,19 @@ class Rival:
     predict: Predict
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Helped:
+    """Who computes what.
+
+    spread : of the rows, by what `answers` needs beside them, whose member `RIVAL` says whether
+        they are the rival's; with the progress of their predictions.
+    crew_of : computes pieces of resamples.
+    """
+
+    spread: Callable[[Mapping[str, Any], Progress], Spread]
+    crew_of: Callable[[Progress], Crew]
+
+
 def evaluate_classifier(
     tree: Tree,
     labels: LabelSets,
@@ -276,6 +321,7 @@ def evaluate_classifier(
     bootstrap: int = 1000,
     seed: int = 0,
     rival: Rival | None = None,
+    helped: Helped | None = None,
     progress: Progress = silent,
 ) -> ClassifierEvaluation:
     """Measure a classifier.
@@ -292,6 +338,7 @@ def evaluate_classifier(
     threshold : as in `PredictionOptions`.
     bootstrap : number of resamples for standard errors and intervals; 0: none.
     rival : another classifier to compare with on the same rows and resamples.
+    helped : who computes what; None: this process alone.
 
     Raises UsageError as `true_labels`, and `wrong-input` for metrics `OF_TOP_K` without `top_k`.
     The time and memory of the predictions, then O(n (log n + bootstrap)) for n pairs of a row and
@@ -301,30 +348,29 @@ def evaluate_classifier(
     chosen = _chosen(metrics, top_k, class_node.size)
     share = 0.6 if rival is None else 0.3
 
-    def answers(tree: Tree, class_node: Int, predict: Predict, within: Progress) -> Outcomes:
-        truth = true_labels(labels, tree, class_node)
-        return outcomes(
-            truth,
-            class_node.size,
-            predict,
-            top_k=0 if OF_TOP_K.isdisjoint(chosen) else top_k,
-            threshold=threshold,
-            with_loss="log_loss" in chosen,
-            gain=None if RANKED.isdisjoint(chosen) else gains_of(tree, truth.tree.n_nodes),
-            progress=within,
-        )
+    terms: dict[str, Any] = {"metrics": chosen, "top_k": top_k, "threshold": threshold}
 
-    outcome = answers(tree, class_node, predict, subprogress(progress, 0.0, share))
+    def found(tree: Tree, predict: Predict, of_rival: bool, within: Progress) -> Outcomes:
+        wanted = answers(tree, labels, predict, **terms)
+        if helped is None:
+            return wanted.outcomes(one_by_one(within))
+        return wanted.outcomes(helped.spread({RIVAL: of_rival, **terms}, within))
+
+    crew_of = None if helped is None else helped.crew_of
+    outcome = found(tree, predict, False, subprogress(progress, 0.0, share))
     evaluation = ClassifierEvaluation(outcome.n_rows, warnings=list(outcome.truth.warnings))
     totals = statistics(outcome)
-    within = subprogress(progress, 0.6, 0.9 if rival is None else 0.75)
-    drawn = _measure(evaluation, outcome, totals, chosen, bootstrap, seed, within)
+    within = subprogress(progress, share, 0.9 if rival is None else 0.45)
+    drawn = _measure(evaluation, outcome, totals, chosen, bootstrap, seed, within, crew_of)
     if rival is not None:
-        within = subprogress(progress, share, 0.6)
-        other = answers(rival.tree, _classes(rival.predict), rival.predict, within)
+        within = subprogress(progress, 0.45, 0.75)
+        other = found(rival.tree, rival.predict, True, within)
         its_totals = statistics(other)
-        rng, within = np.random.default_rng(seed), subprogress(progress, 0.75, 0.9)
-        its_drawn = resampled(its_totals, chosen, bootstrap, rng, within) if bootstrap else {}
+        its_drawn: Mapping[MetricId, Float] = {}
+        if bootstrap:
+            within = subprogress(progress, 0.75, 0.9)
+            crew = None if crew_of is None else crew_of(within)
+            its_drawn = resampled(its_totals, chosen, bootstrap, seed, crew, within)
         evaluation.versus = versus(
             (outcome, other), (totals, its_totals), chosen, (drawn, its_drawn), INTERVAL
         )
@@ -335,6 +381,29 @@ def evaluate_classifier(
     for name in dict.fromkeys(by):
         evaluation.tables[name] = table(name, outcome, training, class_node)
     return evaluation
+
+
+def answers(
+    tree: Tree,
+    labels: LabelSets,
+    predict: Predict,
+    metrics: Sequence[MetricId],
+    top_k: int,
+    threshold: float | None,
+) -> Answers:
+    """What is predicted of the labelled rows for these metrics. Raises UsageError as
+    `true_labels`."""
+    class_node = _classes(predict)
+    truth = true_labels(labels, tree, class_node)
+    return Answers(
+        truth,
+        class_node.size,
+        predict,
+        top_k=0 if OF_TOP_K.isdisjoint(metrics) else top_k,
+        threshold=threshold,
+        with_loss="log_loss" in metrics,
+        gain=None if RANKED.isdisjoint(metrics) else gains_of(tree, truth.tree.n_nodes),
+    )
 
 
 def of_rival(warnings: Iterable[str], known: Collection[str]) -> list[str]:
@@ -380,6 +449,7 @@ def _measure(
     bootstrap: int,
     seed: int,
     progress: Progress,
+    crew_of: Callable[[Progress], Crew] | None,
 ) -> dict[MetricId, Float]:
     """Fill in the metrics with their standard errors and intervals; the resampled values."""
     if not metrics:
@@ -401,8 +471,8 @@ def _measure(
         )
     if not bootstrap:
         return {}
-    rng = np.random.default_rng(seed)
-    drawn = resampled(totals, metrics, bootstrap, rng, progress)
+    crew = None if crew_of is None else crew_of(progress)
+    drawn = resampled(totals, metrics, bootstrap, seed, crew, progress)
     for name, values in drawn.items():
         # A resample may lack the rows that a metric is defined on.
         defined = values[~np.isnan(values)]

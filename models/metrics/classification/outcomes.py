@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from models.arrays import Float, Int, Mask, row_blocks
+from models.arrays import Array, Arrays, Float, Int, Mask, row_blocks
 from models.errors import UsageError, listed, shown
 from models.inputs.label_sets import LabelSets
 from models.method import ClassAnswers, PredictionOptions, Predictions
@@ -214,13 +215,16 @@ def _foreign(sets: NodeSets, n_known: int, class_node: Int) -> list[str]:
     return warnings
 
 
-VALUES = 1 << 24
-"""Probabilities that are held at a time (128 MiB)."""
+VALUES = 1 << 22
+"""Probabilities that are held at a time (32 MiB)."""
 EPSILON = float(np.finfo(np.float64).eps)
 """Probabilities are taken to be at least this far from 0 and 1 in logarithms."""
 
 Predict = Callable[[Int, PredictionOptions], Predictions]
 """The predictions of the rows of these numbers."""
+
+Span = tuple[int, int]
+"""Rows from the first to the second number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,6 +274,24 @@ class Outcomes:
         return self.truth.sets.n_rows
 
 
+Spread = Callable[[Sequence[Span], Callable[[Span], Arrays]], Iterable[tuple[int, Arrays]]]
+"""Calls a function of some rows for all of several spans; each span's number and what it gave, in
+any order."""
+
+
+def one_by_one(progress: Progress) -> Spread:
+    """By this process, in order."""
+
+    def spread(
+        spans: Sequence[Span], of_span: Callable[[Span], Arrays]
+    ) -> Iterator[tuple[int, Arrays]]:
+        for number, span in enumerate(spans):
+            progress(number / len(spans), "predicting")
+            yield number, of_span(span)
+
+    return spread
+
+
 def outcomes(
     truth: TrueLabels,
     n_classes: int,
@@ -281,44 +303,77 @@ def outcomes(
     gain: Float | None = None,
     progress: Progress = silent,
 ) -> Outcomes:
-    """Ask for the predictions of the labelled rows, by blocks that hold `VALUES` probabilities.
+    """The outcomes of the `Answers` of these terms."""
+    wanted = Answers(truth, n_classes, predict, top_k, threshold, with_loss, gain)
+    return wanted.outcomes(one_by_one(progress))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Predictions of the labelled rows, by blocks that hold `VALUES` probabilities.
 
     top_k, threshold : as in `PredictionOptions`. gain : (n_nodes,) what a true label among the best
         counts; `ranked` is computed with it. with_loss : whether `loss` is computed, for which
         every probability is needed.
-
-    The time and memory of the predictions, O(n_rows (n_classes + labels)) for the loss.
     """
-    n_rows = truth.sets.n_rows
-    width = max(1, top_k)
-    if gain is not None:
-        width = max(width, min(n_classes, int(truth.sets.n_each.max(initial=0))))
-    options = PredictionOptions(width, threshold, every=with_loss)
-    blocks, one_each = [], True
-    for block in row_blocks(n_rows, n_classes if with_loss else width, VALUES):
-        progress(block.start / n_rows, "predicting")
-        classes = predict(truth.row[block], options).classes
+
+    truth: TrueLabels
+    n_classes: int
+    predict: Predict
+    top_k: int = 0
+    threshold: float | None = None
+    with_loss: bool = False
+    gain: Float | None = None
+
+    def outcomes(self, spread: Spread) -> Outcomes:
+        """The time and memory of the predictions, O(n_rows (n_classes + labels)) for the loss."""
+        truth = self.truth
+        n_rows = truth.sets.n_rows
+        spans = [(each.start, each.stop) for each in row_blocks(n_rows, self._n_held, VALUES)]
+        blocks: list[Arrays] = [{} for _ in spans]
+        for number, found in spread(spans, self.block):
+            blocks[number] = found
+
+        def of(name: str) -> Any:
+            return np.concatenate([block[name] for block in blocks])
+
+        row, node = of("row"), of("node")
+        return Outcomes(
+            truth=truth,
+            given=NodeSets.of(truth.tree, n_rows, row, node),
+            row=row,
+            node=node,
+            right=of("right"),
+            confidence=of("confidence"),
+            in_top=of("in_top") if self.top_k else None,
+            ranked=None if self.gain is None else _ranked(truth, self.top_k, self.gain, of),
+            loss=of("loss") if self.with_loss else None,
+            one_each=bool(blocks[-1]["one_each"]) if blocks else True,
+        )
+
+    def block(self, span: Span) -> Arrays:
+        """What is known of the labelled rows from one number to another."""
+        options = PredictionOptions(self._width, self.threshold, every=self.with_loss)
+        block = slice(*span)
+        classes = self.predict(self.truth.row[block], options).classes
         assert classes is not None, "the method classifies"
-        one_each = classes.one_each
-        blocks.append(_Block.of(truth, block, classes, with_loss, top_k, gain))
-    row = np.concatenate([block.row for block in blocks])
-    node = np.concatenate([block.node for block in blocks])
-    return Outcomes(
-        truth=truth,
-        given=NodeSets.of(truth.tree, n_rows, row, node),
-        row=row,
-        node=node,
-        right=np.concatenate([block.right for block in blocks]),
-        confidence=np.concatenate([block.confidence for block in blocks]),
-        in_top=np.concatenate([block.in_top for block in blocks]) if top_k else None,
-        ranked=None if gain is None else _ranked(truth, top_k, gain, blocks),
-        loss=np.concatenate([block.loss for block in blocks]) if with_loss else None,
-        one_each=one_each,
-    )
+        return _block(self.truth, block, classes, self.with_loss, self.top_k, self.gain)
+
+    @property
+    def _width(self) -> int:
+        width = max(1, self.top_k)
+        if self.gain is not None:
+            most = int(self.truth.sets.n_each.max(initial=0))
+            width = max(width, min(self.n_classes, most))
+        return width
+
+    @property
+    def _n_held(self) -> int:
+        return self.n_classes if self.with_loss else self._width
 
 
-def _ranked(truth: TrueLabels, top_k: int, gain: Float, blocks: list[_Block]) -> Ranked:
-    parts = np.concatenate([block.ranked for block in blocks])
+def _ranked(truth: TrueLabels, top_k: int, gain: Float, of: Callable[[str], Any]) -> Ranked:
+    parts = of("ranked")
     sets = truth.sets
     order = np.lexsort([-gain[sets.node], sets.row])
     row = sets.row[order]
@@ -328,49 +383,36 @@ def _ranked(truth: TrueLabels, top_k: int, gain: Float, blocks: list[_Block]) ->
     return Ranked(parts[:, 0], parts[:, 1], parts[:, 2], ideal.astype(np.float64))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Block:
-    row: Int
-    node: Int
-    right: Mask
-    confidence: Float
-    in_top: Mask
-    ranked: Float
-    loss: Float
-
-    @classmethod
-    def of(
-        cls,
-        truth: TrueLabels,
-        block: slice,
-        classes: ClassAnswers,
-        with_loss: bool,
-        top_k: int,
-        gain: Float | None,
-    ) -> _Block:
-        first, n_rows = block.start, block.stop - block.start
-        top = classes.node[classes.top]
-        of_row = np.repeat(np.arange(first, block.stop), top.shape[1])
-        hits = truth.sets.has(of_row, top.ravel()).reshape(top.shape)
-        among = hits[:, : max(1, top_k)]
-        ranked = np.zeros((n_rows, 3))
-        if gain is not None:
-            n_labels = truth.sets.n_each[block]
-            upto = (hits & (np.arange(top.shape[1]) < n_labels[:, None])).sum(axis=1)
-            ranked[:, 0] = among.mean(axis=1)
-            ranked[:, 1] = np.divide(
-                upto, n_labels, out=np.full(n_rows, np.nan), where=n_labels > 0
-            )
-            ranked[:, 2] = (among * gain[top[:, : among.shape[1]]]).sum(axis=1)
-        return cls(
-            row=first + np.repeat(np.arange(n_rows), np.diff(classes.start)),
-            node=classes.node[classes.code],
-            right=hits[:, 0],
-            confidence=classes.probability[:, 0],
-            in_top=np.asarray(among.any(axis=1)),
-            ranked=ranked,
-            loss=_losses(truth, block, classes) if with_loss else np.zeros(0),
-        )
+def _block(
+    truth: TrueLabels,
+    block: slice,
+    classes: ClassAnswers,
+    with_loss: bool,
+    top_k: int,
+    gain: Float | None,
+) -> dict[str, Array]:
+    first, n_rows = block.start, block.stop - block.start
+    top = classes.node[classes.top]
+    of_row = np.repeat(np.arange(first, block.stop), top.shape[1])
+    hits = truth.sets.has(of_row, top.ravel()).reshape(top.shape)
+    among = hits[:, : max(1, top_k)]
+    ranked = np.zeros((n_rows, 3))
+    if gain is not None:
+        n_labels = truth.sets.n_each[block]
+        upto = (hits & (np.arange(top.shape[1]) < n_labels[:, None])).sum(axis=1)
+        ranked[:, 0] = among.mean(axis=1)
+        ranked[:, 1] = np.divide(upto, n_labels, out=np.full(n_rows, np.nan), where=n_labels > 0)
+        ranked[:, 2] = (among * gain[top[:, : among.shape[1]]]).sum(axis=1)
+    return {
+        "row": first + np.repeat(np.arange(n_rows), np.diff(classes.start)),
+        "node": classes.node[classes.code],
+        "right": hits[:, 0],
+        "confidence": classes.probability[:, 0],
+        "in_top": np.asarray(among.any(axis=1)),
+        "ranked": ranked,
+        "loss": _losses(truth, block, classes) if with_loss else np.zeros(0),
+        "one_each": np.asarray(classes.one_each),
+    }
 
 
 def _losses(truth: TrueLabels, block: slice, classes: ClassAnswers) -> Float:

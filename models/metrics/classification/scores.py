@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 import scipy.sparse as sp
 
-from models.arrays import Array, Float, Int
+from models.arrays import Array, Arrays, Float, Int
 from models.metrics.classification.outcomes import Outcomes
 from models.tree.tree import Tree
 
@@ -64,6 +64,28 @@ class Statistics:
     matrix: sp.csr_array
     parts: dict[str, slice]
     class_node: Int
+
+    @property
+    def arrays(self) -> dict[str, Array]:
+        """All of it, as `of` reads it."""
+        matrix = self.matrix
+        own = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+        ends = {f"part.{name}": np.array([x.start, x.stop]) for name, x in self.parts.items()}
+        shape = np.array(matrix.shape)
+        return {**own, "shape": shape, "class_node": self.class_node, **ends}
+
+    @classmethod
+    def of(cls, arrays: Arrays) -> Statistics:
+        matrix = sp.csr_array(
+            (arrays["data"], arrays["indices"], arrays["indptr"]),
+            shape=tuple(arrays["shape"].tolist()),
+        )
+        ends = {
+            name.removeprefix("part."): slice(*array.tolist())
+            for name, array in arrays.items()
+            if name.startswith("part.")
+        }
+        return cls(matrix, ends, arrays["class_node"])
 
     def sums(self, weights: Float) -> Sums:
         """weights : (n_rows, n_weightings), in C order. O(n_stored n_weightings)."""

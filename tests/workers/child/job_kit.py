@@ -45,6 +45,7 @@ class JobsInFolder:
         n_pieces: int = 1,
         piece: dict[str, Any] | None = None,
         coordinator: Coordinator | None = None,
+        shared: Path | None = None,
         **request: Any,
     ) -> tuple[Outcome, Path]:
         """The outcome, and the folder of the result files."""
@@ -64,6 +65,7 @@ class JobsInFolder:
             folder=folder,
             n_pieces=n_pieces,
             piece=piece,
+            shared=shared,
         )
         self.progress = []
         outcome = run(

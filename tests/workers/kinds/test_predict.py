@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from models.graphs import nearest_points
+from models.metrics.classification import evaluation, outcomes
 from models.running.progress import Piece
 from tests.workers.child.job_kit import JobsInFolder, predicted, tree_of
-from workers.artifacts.results import MODEL, PIECE, PREDICTIONS, TRANSFORMED
+from workers.artifacts.results import MODEL, PIECE, PREDICTIONS, TABLES, TRANSFORMED
 from workers.work import row_shares
 from workers.work.crew import Assignment
 from workers.work.sources import Source
@@ -32,7 +33,7 @@ class Helped:
         self.own: list[int] = []
 
     def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
-        assert shared is None
+        self._shared = shared
         self._pieces, self._left = list(pieces), list(range(len(pieces)))[::-1]
 
     def next(self, finished: int | None) -> Assignment:
@@ -43,7 +44,10 @@ class Helped:
         folder = self._folder / f"helper-{next(self._made)}"
         folder.mkdir(parents=True)
         outcome, result = JobsInFolder(folder).run(
-            inputs=self._inputs, piece=dict(self._pieces[number]), **self._request
+            inputs=self._inputs,
+            piece=dict(self._pieces[number]),
+            shared=self._shared,
+            **self._request,
         )
         assert outcome.error is None, outcome.error
         return Assignment(number=number, path=result / PIECE)
@@ -125,6 +129,42 @@ def test_shares_of_rows_give_the_file_of_all_together(
     assert shared.result == alone.result == whole.result
 
 
+def test_classifiers_are_evaluated_by_several_workers_as_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_crumbs: None
+) -> None:
+    rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
+    points, rows = rng.normal(size=(60, 3)), rng.normal(size=(425, 3))
+    labels = rng.integers(3, size=(2, 425)).astype(str)
+    fits = []
+    for own in labels[:, :60]:
+        outcome, fit = jobs.run("fit", {"features": points, "labels": own.tolist()}, method="blr")
+        assert outcome.error is None, outcome.error
+        fits.append(fit)
+    rival = tree_of(fits[1]).model_copy(update={"role": "rival"})
+    inputs = {
+        "tree": tree_of(fits[0]),
+        "rival": rival,
+        "features": rows,
+        "labels": labels[0].tolist(),
+    }
+    options = {"tree": "tr_0", "model": "md_0", "against": "md_1", "top_k": 2, "bootstrap": 30}
+    how: dict[str, Any] = {"method": "blr", "options": options}
+    # Spans of 60 rows; resamples three at a time, two or three of these in a piece.
+    monkeypatch.setattr(outcomes, "VALUES", 3 * 60)
+    monkeypatch.setattr(evaluation, "VALUES", 3 * 425)
+    monkeypatch.setattr(evaluation, "PIECE_DRAWS", 3_000)
+    alone, of_one = jobs.run("evaluate", inputs, **how)
+    assert alone.error is None, alone.error
+    fractions = [each.fraction for each in jobs.progress]
+    assert fractions == sorted(fractions)
+    helped = Helped(tmp_path, inputs, kind="evaluate", **how)
+    shared, of_all = jobs.run("evaluate", inputs, coordinator=helped, **how)
+    assert shared.error is None, shared.error
+    assert helped.own == [0, 3, 6, 0, 3, 0, 3, 6, 0, 3]
+    assert shared == alone
+    assert (of_all / TABLES).read_bytes() == (of_one / TABLES).read_bytes()
+
+
 class OtherVersion(Helped):
     """Helpers that would cut the rows elsewhere."""
 
@@ -182,6 +222,19 @@ def test_a_far_row_is_warned_of_by_its_number_and_leaves_the_rows_in_shares(
             assert predicted(of_all) == predicted(together)
 
 
+class Nobody:
+    """A coordinator that must not get any piece."""
+
+    def post(self, pieces: Sequence[Piece], shared: Path | None) -> None:
+        raise AssertionError("pieces are handed out")
+
+    def next(self, finished: int | None) -> Assignment:
+        raise AssertionError("pieces are handed out")
+
+    def keep(self, checkpoint: int) -> None:
+        raise AssertionError("nothing is saved")
+
+
 def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None:
     rng, jobs = np.random.default_rng(1), JobsInFolder(tmp_path)
     rows = rng.normal(size=(425, 3))
@@ -190,10 +243,26 @@ def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None
         "fit", {"features": rows[:60]}, method="kmeans", params={"n_clusters": 3}
     )
     assert outcome.error is None, outcome.error
-    inputs = {"tree": tree_of(fit), "features": rows}
-    refused, _ = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
-    assert refused.error is not None
-    assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (300, 1)
+    tree: dict[str, Any] = {"tree": tree_of(fit)}
+    drifted = {"reference.features": rows[:200], "batch.features": rows}
+    works: dict[str, dict[str, Any]] = {
+        "predict": {**tree, "features": rows},
+        "evaluate": {**tree, "features": rows, "labels": [0] * 425},
+        "drift": {**tree, **drifted},
+    }
+    for kind, inputs in works.items():
+        terms = {"inputs": ["features"]} if kind == "evaluate" else {}
+        helpers = Helped(tmp_path / kind, inputs, kind=kind, options={"tree": "tr_0"})
+        refused, _ = jobs.run(
+            kind,
+            inputs,
+            method="kmeans",
+            options={"tree": "tr_0", **terms},
+            coordinator=helpers if kind == "drift" else Nobody(),
+        )
+        assert refused.error is not None
+        assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (300, 1)
+        assert "at row 300, column 1" in refused.error["detail"]
     rows[300, 1] = 1e30
     inputs = {"tree": tree_of(fit), "features": rows}
     placed, _ = jobs.run("predict", inputs, method="kmeans", options={"tree": "tr_0"})
@@ -262,6 +331,6 @@ def test_rows_transformed_in_shares_are_those_of_one_process(
     assert (of_all / TRANSFORMED).read_bytes() == (of_one / TRANSFORMED).read_bytes()
     rows[90, 1] = np.nan
     inputs["0"] = jobs.source("features", rows)
-    refused, _ = jobs.run("transform", inputs, **how)
+    refused, _ = jobs.run("transform", inputs, coordinator=Nobody(), **how)
     assert refused.error is not None
     assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (90, 1)

@@ -88,18 +88,28 @@ class Descent:
         """One step down a gradient in the coordinates."""
         import torch
 
+        points = self.points
         with torch.no_grad():
-            slope = poincare.riemannian(self.points, gradient)
+            length = torch.linalg.vector_norm(points, dim=1, keepdim=True, dtype=torch.float64)
+            gap = length.square_().neg_().add_(1.0).clamp_(min=poincare.margin(points))
+            # The metric's inverse, (1 - |z|^2)^2 / 4.
+            inverse = gap.to(points.dtype).square_().mul_(0.25)
             self.n_steps += 1
             if self._kind == "adam":
-                factor = poincare.conformal(self.points)
-                squared = (slope * slope).sum(dim=1, keepdim=True) * factor * factor
-                self._first.lerp_(slope, 1 - _FIRST)
+                # |g|_z^2 of the Riemannian gradient is that of the coordinates' by the inverse.
+                squared = gradient.square().sum(dim=1, keepdim=True).mul_(inverse)
+                self._first.lerp_(inverse * gradient, 1 - _FIRST)
                 self._second.lerp_(squared, 1 - _SECOND)
-                root = (self._second / (1 - _SECOND**self.n_steps)).sqrt_().add_(_LEAST)
-                slope = self._first / (1 - _FIRST**self.n_steps) / root
-            moved = poincare.retract(self.points, -self.learning_rate * slope, 1.0 - self._max_norm)
-            self.points.copy_(moved)
+                root = self._second.div(1 - _SECOND**self.n_steps).sqrt_().add_(_LEAST)
+                rate = self.learning_rate / (1 - _FIRST**self.n_steps)
+                moved = torch.addcdiv(points, self._first, root, value=-rate)
+            else:
+                moved = torch.addcmul(points, inverse, gradient, value=-self.learning_rate)
+            # As `poincare.retract`.
+            length = torch.linalg.vector_norm(moved, dim=1, keepdim=True, dtype=torch.float64)
+            most = self._max_norm * (1 - poincare.spare(points))
+            scale = length.reciprocal_().mul_(most).clamp_(max=1.0)
+            torch.mul(moved, scale, out=points)
 
     def tensors(self) -> list[Tensor]:
         """The points, and the other state that a step changes."""

@@ -84,8 +84,9 @@ class Sphere:
         top, rest = math.tanh(self.radius), 2 / (math.exp(2 * self.radius) + 1)
         cosine = (1 - quarter).clamp(min=1e-12).sqrt()
         missing = rest + top * quarter / (1 + cosine)
-        height = 0.5 * ((2 - missing) / missing).log()
-        return height, -top / (2 * cosine * missing * (2 - missing))
+        rest_of = 2 - missing
+        height = 0.5 * (rest_of / missing).log()
+        return height, (-0.5 * top) / (cosine * missing * rest_of)
 
 
 EXACT_POINTS = 20_000

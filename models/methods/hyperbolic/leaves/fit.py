@@ -57,6 +57,7 @@ from models.methods.hyperbolic.leaves.similarity import (
     MatrixSimilarity,
     Similarity,
     facts_of,
+    pairwise_apart,
 )
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
@@ -75,12 +76,12 @@ def draw_triples(n_points: int, n_triples: int, start: int, generator: Generator
 
     device = generator.device
 
-    def below(limit: int) -> Tensor:
-        return torch.randint(limit, (n_triples,), generator=generator, device=device)
+    def between(low: int, limit: int) -> Tensor:
+        return torch.randint(low, limit, (n_triples,), generator=generator, device=device)
 
-    first = (torch.arange(n_triples, device=device) + start) % n_points
-    second = (first + 1 + below(n_points - 1)) % n_points
-    third = below(n_points - 2)
+    first = torch.arange(start, start + n_triples, device=device) % n_points
+    second = (first + between(1, n_points)) % n_points
+    third = between(0, n_points - 2)
     third = third + (third >= torch.minimum(first, second))
     third = third + (third >= torch.maximum(first, second))
     return torch.stack([first, second, third])
@@ -98,17 +99,22 @@ def relaxed_cost(
     """
     import torch
 
-    first, second, third = (directions[row] for row in triples)
-    apart = torch.stack([first - second, first - third, second - third])
+    apart = pairwise_apart(directions[triples])
     depth, slope = sphere.depths((apart * apart).sum(dim=-1) / 4)
     share = (depth / temperature).softmax(dim=0)
     free = (share * similarity).sum(dim=0)
-    along = share * (free - similarity) / temperature
-    # d(|u - v|^2 / 4) / du = (u - v) / 2
-    pull = (along * slope / (2 * triples.shape[1]))[..., None] * apart
-    of_leaf = torch.stack([pull[0] + pull[1], pull[2] - pull[0], -pull[1] - pull[2]])
-    gradient = torch.zeros_like(directions)
-    gradient.index_add_(0, triples.reshape(-1), of_leaf.reshape(-1, directions.shape[1]))
+    with torch.no_grad():
+        # share (similarity - free)
+        against = torch._softmax_backward_data(similarity, share, 0, share.dtype)
+        # d(|u - v|^2 / 4) / du = (u - v) / 2
+        weight = -1.0 / (2 * triples.shape[1] * temperature)
+        pull = (against * slope * weight)[..., None] * apart
+        of_leaf = torch.empty_like(pull)
+        torch.add(pull[0], pull[1], out=of_leaf[0])
+        torch.sub(pull[2], pull[0], out=of_leaf[1])
+        torch.add(pull[1], pull[2], out=of_leaf[2]).neg_()
+        gradient = torch.zeros_like(directions)
+        gradient.index_add_(0, triples.reshape(-1), of_leaf.reshape(-1, directions.shape[1]))
     return (similarity.sum(dim=0) - free).mean(), gradient
 
 
@@ -197,14 +203,15 @@ class LeafRun:
         number : the step's number, from 1. angle : the angle of a step of length one.
         """
         leaves = self.directions
-        gradient -= (gradient * leaves).sum(dim=1, keepdim=True) * leaves
+        gradient.addcmul_((gradient * leaves).sum(dim=1, keepdim=True), leaves, value=-1.0)
         squared = (gradient * gradient).sum(dim=1, keepdim=True)
         self._mean.lerp_(gradient, 1 - _FIRST)
         self._square.lerp_(squared, 1 - _SECOND)
         root = (self._square / (1 - _SECOND**number)).sqrt_().add_(_LEAST)
-        leaves -= angle / (1 - _FIRST**number) * self._mean / root
+        leaves.addcdiv_(self._mean, root, value=-angle / (1 - _FIRST**number))
         leaves /= leaves.norm(dim=1, keepdim=True)
-        self._mean -= (self._mean * leaves).sum(dim=1, keepdim=True) * leaves
+        along = (self._mean * leaves).sum(dim=1, keepdim=True)
+        self._mean.addcmul_(along, leaves, value=-1.0)
 
     def arrays(self) -> dict[str, Float]:
         """The state that `restored` needs, for checkpoints."""

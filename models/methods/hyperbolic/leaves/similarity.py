@@ -59,6 +59,13 @@ TOO_NARROW = 2.0**-12
 """Rows within such an angle, seen from 0, have cosines that are rounding."""
 
 
+def pairwise_apart(triples: Tensor) -> Tensor:
+    """(3, B, D) the differences ij, ik and jk of points i, j, k (3, B, D)."""
+    import torch
+
+    return torch.cat([triples[:1] - triples[1:], triples[1:2] - triples[2:]])
+
+
 class Similarity(Protocol):
     """The similarity of every pair of points, in canonical order.
 
@@ -123,12 +130,7 @@ class FeatureSimilarity:
         return float(np.ldexp(self.gamma, 2 * self.exponent))
 
     def of(self, triples: Tensor) -> Tensor:
-        import torch
-
-        first, second, third = (self._tensor[row] for row in triples)
-        pairs = ((first, second), (first, third), (second, third))
-        squares = torch.stack([(left - right).square_().sum(dim=1) for left, right in pairs])
-        squares = squares.double()
+        squares = pairwise_apart(self._tensor[triples]).square_().sum(dim=-1).double()
         if self.affinity == "cosine":
             return squares.mul_(-0.25).add_(1)
         return squares.mul_(-self._scaled_gamma).exp_()

@@ -118,36 +118,54 @@ class Heads:
 
     def layer(self) -> Linear:
         """The linear layer with these parameters; its tensor is overwritten by the next call."""
+        import torch
+
         directions, bias, lengths = self.split(self.params)
         for out, v, g in zip(self._layer.weights, directions, lengths, strict=True):
-            out.copy_(v).mul_(g / v.norm(dim=0))
+            torch.mul(v, g / v.norm(dim=0), out=out)
         self._layer.bias.copy_(bias)
         return self._layer
 
     def pull_back(self, gradient: Tensor, out: Tensor) -> None:
         """Write the gradient in `params` to `out`, given that in the layer's parameters."""
+        import torch
+
         directions, _, lengths = self.split(self.params)
         of_weights, of_bias = self._layer.views(gradient)
         out_v, out_bias, out_g = self.split(out)
         for space, (v, g, dw) in enumerate(zip(directions, lengths, of_weights, strict=True)):
             norm = v.norm(dim=0)
-            out_g[space] = (dw * v).sum(dim=0) / norm
-            out_v[space].copy_(dw).addcmul_(v, -(out_g[space] / norm)).mul_(g / norm)
+            dg = torch.div((dw * v).sum(dim=0), norm, out=out_g[space])
+            torch.addcmul(dw, v, dg / norm, value=-1.0, out=out_v[space]).mul_(g / norm)
         out_bias.copy_(of_bias)
 
 
 def learn(
-    rows: Sequence[Tensor], labels: Tensor, classifier: Linear, adam: Adam, n_steps: int
+    rows: Sequence[Tensor],
+    labels: Tensor,
+    classifier: Linear,
+    adam: Adam,
+    n_steps: int,
+    numbers: Tensor | None = None,
 ) -> None:
-    """Take `n_steps` Adam steps of cross-entropy to `labels` (B, K), in every space at once."""
+    """Take `n_steps` Adam steps of cross-entropy to `labels` (B, K), in every space at once.
+
+    numbers : (n_steps,) from 1, where Adam is at its start; None: wherever it is.
+    """
     import torch
 
     out = labels.new_empty((len(rows), *labels.shape))
     gradient = torch.empty_like(classifier.params)
-    for _ in range(n_steps):
-        miss = torch.softmax(scores(rows, classifier, out), dim=2)
-        miss.sub_(labels).div_(len(labels))
-        adam.step(gather(rows, miss, classifier, gradient))
+    share = 1.0 / len(labels)
+    less = labels * -share
+    for step in range(n_steps):
+        learned = torch.softmax(scores(rows, classifier, out), dim=2)
+        miss = torch.add(less, learned, alpha=share, out=out)
+        gather(rows, miss, classifier, gradient)
+        if numbers is None:
+            adam.step(gradient)
+        else:
+            adam.step_of(numbers[step], gradient)
 
 
 def measured(soft: Tensor, log_learned: Tensor, gamma: float) -> Objective:
@@ -157,8 +175,10 @@ def measured(soft: Tensor, log_learned: Tensor, gamma: float) -> Objective:
     """
     import torch
 
-    learned = -(soft.mean(dim=0) * log_learned.sum(dim=0)).sum(dim=1).mean()
-    return Objective(float(learned), float(torch.special.entr(soft.mean(dim=1)).sum()), gamma)
+    learned = torch.dot(soft.mean(dim=0).view(-1), log_learned.sum(dim=0).view(-1))
+    entropy = torch.special.entr(soft.mean(dim=1)).sum()
+    total, spread = torch.stack([learned, entropy]).tolist()
+    return Objective(-total / soft.shape[1], spread, gamma)
 
 
 def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
@@ -166,12 +186,12 @@ def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
     import torch
 
     n_spaces, n_rows, _ = soft.shape
-    common = log_learned.sum(dim=0).mul_(-1.0 / (n_spaces * n_rows))
     # The logarithm of a cluster's share would be infinite if that is 0 in the batch.
     share = soft.mean(dim=1, keepdim=True).clamp_(min=torch.finfo(soft.dtype).tiny)
-    slope = share.log_().mul_(gamma / n_rows) + common
-    slope -= (soft * slope).sum(dim=2, keepdim=True)
-    return slope.mul_(soft)
+    common = log_learned.sum(dim=0)
+    weight = -1.0 / (n_spaces * n_rows)
+    slope = torch.add(share.log_().mul_(gamma / n_rows), common, alpha=weight)
+    return torch._softmax_backward_data(slope, soft, 2, soft.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +227,9 @@ def train(
     inner = Adam(classifier.params, params.inner_learning_rate)
     out = torch.empty((len(tensors.widths), tensors.batch_size, n_clusters), device=tensors.device)
     of_layer, of_params = torch.empty_like(classifier.params), torch.empty_like(heads.params)
+    numbers = None
+    if not params.warm_start:
+        numbers = torch.arange(1.0, params.inner_iter + 1.0, device=tensors.device)
     batches = tensors.batches(rng)
     objective = Objective(0.0, 0.0, params.gamma)
     work = float(out[0].numel()) * sum(tensors.widths) * 2 * (params.inner_iter + 1)
@@ -217,7 +240,7 @@ def train(
         if step == 0 or not params.warm_start:
             classifier.draw(generator)
             inner.restart()
-        learn(rows, soft.mean(dim=0), classifier, inner, params.inner_iter)
+        learn(rows, soft.mean(dim=0), classifier, inner, params.inner_iter, numbers)
         log_learned = torch.log_softmax(scores(rows, classifier, out), dim=2)
         if step % every == 0 or step == params.max_iter - 1:
             objective = measured(soft, log_learned, params.gamma)
