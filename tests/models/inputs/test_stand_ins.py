@@ -45,7 +45,8 @@ def test_a_number_among_the_others_is_no_mark() -> None:
 @pytest.mark.parametrize(
     ("rows", "total", "what"),
     [(AMOUNTS, AMOUNTS.sum(0), "sum"), (AMOUNTS, AMOUNTS.mean(0).round(1), "mean"),
-     (ROWS, ROWS.mean(0), "mean"), (ROWS + 1, (ROWS + 1).sum(0), "sum"), (AMOUNTS[:5], AMOUNTS[:5].sum(0), "sum")],
+     (ROWS, ROWS.mean(0), "mean"), (ROWS + 1, (ROWS + 1).sum(0), "sum"),
+     (AMOUNTS[:5], AMOUNTS[:5].sum(0), "sum")],
 )  # fmt: skip
 def test_a_row_of_totals_is_named(
     rows: np.ndarray, total: np.ndarray, what: str, first: bool
