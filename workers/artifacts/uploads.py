@@ -97,25 +97,17 @@ class Parts:
     def add(self, upload: Upload, part: Part) -> bool:
         """Make the part exist, replacing any other with its number.
 
-        False, with nothing left, if the upload is gone by now. O(1) for the first part of a number;
-        O(parts) for a further one.
+        False, with nothing left, if the upload is gone by now.
         """
         self._blobs.put(self._mark(upload, part), b"")
         if self.get(upload.tenant, upload.id) is None:
             self.delete(upload.tenant, upload.id)
             return False
-        if self._count(upload, part):
-            # Whichever of several at a time counts last finds them all.
-            there = sorted(self._all(upload, part.number), key=lambda each: each.stamp)
-            for other in there[:-1]:
+        self._usage.put_part(upload.tenant, upload.key, upload.id, part.number, part.bytes)
+        for other in self._all(upload, part.number):
+            if other.stamp < part.stamp:
                 self.drop(upload, other)
-            if there and there[-1].stamp != part.stamp:
-                self._count(upload, there[-1])
         return True
-
-    def _count(self, upload: Upload, part: Part) -> bool:
-        """Count a part in place of an earlier one with its number; whether there was one."""
-        return self._usage.put_part(upload.tenant, upload.key, upload.id, part.number, part.bytes)
 
     def drop(self, upload: Upload, part: Part) -> None:
         """Remove a part, added or not."""
@@ -199,9 +191,9 @@ class Parts:
             upload = None
             with suppress(Damaged):
                 upload = self.get(tenant, upload_id)
-            if upload is not None:
-                for part in self.list(upload):
-                    self._count(upload, part)
+            for part in [] if upload is None else self.list(upload):
+                key_id = None if upload is None else upload.key
+                self._usage.put_part(tenant, key_id, upload_id, part.number, part.bytes)
         return {upload_id for _, upload_id in uploads}
 
     def forget(self, tenant: str, before: datetime) -> int:
