@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from workers.errors import Problem
 
@@ -229,7 +229,7 @@ class Standing(NamedTuple):
 class Advance(_Frozen):
     """The progress of a job. `eta_s` is None until it can be estimated."""
 
-    fraction: float = 0.0
+    fraction: float = Field(0.0, allow_inf_nan=False)
     stage: str = ""
     message: str = ""
     eta_s: float | None = None

@@ -3,15 +3,15 @@
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
 - `server`, `processes`, `prefork`, `heap`, `connections`, `addresses`, `routing`: servers, routes.
-- `security`, `keyring`, `environment_keys`, `sharing`: who may call, by keys or links; `rates`;
-  `sign_in`: people of an issuer (OIDC).
+- `security`, `keyring`, `environment_keys`, `sharing`, `sign_in`: who may call; `rates`.
 - `reached`: what a limited key may name; `aliased`: aliases in the place of ids.
-- `observability`, `service_metrics`: request ids, the log, metrics; `auditing`: who changed what.
+- `observability`, `service_metrics`, `auditing`: request ids, log, metrics; who changed what.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`: the same key again.
 - `problems`, `problem_schemas`, `pointers`: RFC 9457 problems, their kinds, error handlers, places.
 - `bodies`, `queries`, `picture_queries`: bounded bodies, strict JSON, query parameters.
 - `forms`, `picture_forms`, `tables`, `json_parts`, `stored`: forms, chosen by suffix or `Accept`.
 - `paging`, `etags`, `contents`: pages of lists, conditional requests, stored objects by ranges.
-- `streaming`, `turns`, `presence`, `pacing`, `threads`, `door`, `compression`: long answers; turns.
+- `streaming`, `threads`, `compression`: long answers; `turns`, `presence`, `pacing`, `door`,
+  `buckets`: how much of the service each has.
 - `waiting`, `job_ends`, `events`: `Prefer: wait`, announcements of ends, what happens to a job.
 """

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 
 from anyio.lowlevel import RunVar
 
+from app.http.buckets import Bucket, Buckets
 from app.http.pacing import timed
 from app.http.presence import Presence, presence
 from app.http.turns import require_client
@@ -34,20 +35,21 @@ PROBE_S = 0.15
 """A probe waits no longer, ..."""
 PROBES = 8
 """... where no more of its address wait; others stand in line: they would fill the loop."""
-_KEPT = 10_000
 _SITE_BITS = 64
 """One client has all addresses of IPv6 that begin with the same bits, so many."""
 
 
 @dataclass(slots=True)
-class _Line:
-    """left : seconds of the loop that wait for nothing. at : when that was. turn : of its first.
-    n_short : requests that wait for `PROBE_S` at most."""
+class _Line(Bucket):
+    """left : in seconds of the loop. turn : of its first. n_short : requests that wait for
+    `PROBE_S` at most."""
 
-    left: float
-    at: float
     n_short: int = 0
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def in_use(self) -> bool:
+        return self.turn.locked()
 
 
 class Door:
@@ -59,10 +61,9 @@ class Door:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         presence: Presence | None = None,
     ) -> None:
-        self._clock = clock
         self._sleep = sleep
         self._presence = presence or Presence(clock)
-        self._lines: dict[str, _Line] = {}
+        self._lines: Buckets[str, _Line] = Buckets(_Line, BURST_S, SHARE, clock)
 
     async def serve(
         self, answer: Callable[[], Awaitable[None]], peer: str, *, probe: str = ""
@@ -74,7 +75,7 @@ class Door:
 
         Raises ClientDisconnect where the client has left meanwhile.
         """
-        line = self._of(f"{probe} {site_of(peer)}")
+        line = self._lines.of(f"{probe} {site_of(peer)}")
         if self._full(line):
             short = bool(probe) and line.n_short < PROBES
             line.n_short += short
@@ -101,27 +102,8 @@ class Door:
             await self._sleep(max(-line.left / SHARE, LEAST_S))
 
     def _full(self, line: _Line) -> bool:
-        now = self._clock()
-        line.left = min(BURST_S, line.left + (now - line.at) * SHARE)
-        line.at = now
+        self._lines.fill(line)
         return line.left < 0 and self._presence.others("")
-
-    def _of(self, site: str) -> _Line:
-        line = self._lines.get(site)
-        if line is None:
-            if len(self._lines) >= _KEPT:
-                self._forget()
-            line = self._lines[site] = _Line(BURST_S, self._clock())
-        return line
-
-    def _forget(self) -> None:
-        """Keep nothing of those who have rested."""
-        now = self._clock()
-        self._lines = {
-            site: line
-            for site, line in self._lines.items()
-            if line.turn.locked() or line.left + (now - line.at) * SHARE < BURST_S
-        }
 
 
 def site_of(peer: str) -> str:

@@ -12,6 +12,7 @@ from redis import Redis
 
 from app.http import threads
 from app.http.job_ends import JobEnds, wait_and_clear
+from app.http.turns import give_place_up
 from workers.jobs.ledger import Ledger
 from workers.model import Record
 from workers.stores.redis.events import KEPT, Event, Events, is_id, order
@@ -62,6 +63,7 @@ class Feeds:
         """
         with self._joined(tenant, job_id) as feed:
             await feed.refresh()
+            give_place_up()
             position = after
             if after is not None and not feed.resumes(after):
                 position = None

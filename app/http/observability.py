@@ -5,6 +5,7 @@ HEAD is answered as GET without the content (RFC 9110), wherever there is a GET 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import re
@@ -23,7 +24,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.http.problems import ENDLESS, KINDS, respond
-from app.http.turns import gone
+from app.http.turns import AGAIN_S, gone
 from workers.errors import problem
 from workers.logs import request_id as current_request_id
 from workers.telemetry import traces
@@ -134,6 +135,15 @@ class Observed:
             # Its frames hold what was read, in a circle with it that only the collector would end.
             traceback.clear_frames(error.__traceback__)
             error.__traceback__ = None
+        except asyncio.CancelledError:
+            # The process ends, and has waited for this request as long as it may.
+            if not status:
+                code, title, _ = KINDS["unavailable"]
+                body = problem(
+                    "unavailable", title, code, "The service is being stopped. Try again."
+                )
+                await respond(request_id, body, _STOPPED)(scope, receive, send_on)
+            raise
         except Exception as error:
             if status and _client_left(error):
                 return
@@ -176,6 +186,7 @@ def _client_left(error: Exception) -> bool:
     return isinstance(error, BrokenResourceError)
 
 
+_STOPPED = {"Retry-After": str(AGAIN_S), "Connection": "close"}
 _PROBES = frozenset({"livez", "readyz", "metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 

@@ -17,12 +17,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from types import coroutine
 from typing import Any
 
 from anyio.lowlevel import RunVar
 
+from app.http.buckets import Bucket, Buckets
 from app.http.presence import Presence, presence
 from app.http.problems import Refused
 from app.http.turns import AGAIN_S, Taker
@@ -53,15 +53,6 @@ _LOOK_S = 0.01
 _AT_ONCE = 8
 """... and where more wait, as much less often: looking takes time of the loop."""
 _COUNTED_S = 0.01
-_KEPT = 10_000
-
-
-@dataclass(slots=True)
-class _Bucket:
-    """left : requests that wait for nothing; below 0: that wait. at : of `left`, in seconds."""
-
-    left: float
-    at: float
 
 
 class Pace:
@@ -76,7 +67,7 @@ class Pace:
         self._clock = clock
         self._presence = presence or Presence(clock)
         self._sleep = sleep
-        self._buckets: dict[Taker | str, _Bucket] = {}
+        self._buckets: Buckets[Taker | str, Bucket] = Buckets(Bucket, BURST, PER_S, clock)
         self._n_looking = 0
 
     async def admit(self, who: Taker | str) -> None:
@@ -119,7 +110,8 @@ class Pace:
             if bucket.left > BURST - FEW or held_up():
                 break
             mine = bucket.left
-            if not any(self._left(each) > mine for each in self._presence.served(who.tenant)):
+            others = self._presence.served(who.tenant)
+            if not any(self._buckets.left(Taker(each)) > mine for each in others):
                 break
             self._n_looking += 1
             try:
@@ -130,12 +122,6 @@ class Pace:
                 self._n_looking -= 1
             waited += pause
         return max(waited, self._clock() - began) if waited else 0.0
-
-    def _left(self, tenant: str) -> float:
-        bucket = self._buckets.get(Taker(tenant))
-        if bucket is None:
-            return BURST
-        return min(BURST, bucket.left + (self._clock() - bucket.at) * PER_S)
 
     def charge(self, who: Taker, n_bytes: int) -> None:
         """Count a document of this length; what `who` sends next waits."""
@@ -156,34 +142,18 @@ class Pace:
         if self._held(whose) and bucket.left < 0:
             await self._sleep(min(-bucket.left / PER_S, LONGEST_S))
 
-    def _of(self, who: Taker | str, *, seen: bool = True) -> tuple[Taker | str, _Bucket]:
-        now = self._clock()
+    def _of(self, who: Taker | str, *, seen: bool = True) -> tuple[Taker | str, Bucket]:
         if isinstance(who, Taker) and not who.link:
             who = Taker(who.tenant)
             if seen:
                 self._presence.note(who.tenant)
-        bucket = self._buckets.get(who)
-        if bucket is None:
-            if len(self._buckets) >= _KEPT:
-                self._forget(now)
-            bucket = self._buckets[who] = _Bucket(BURST, now)
-        bucket.left = min(BURST, bucket.left + (now - bucket.at) * PER_S)
-        bucket.at = now
-        return who, bucket
+        return who, self._buckets.of(who)
 
     def _held(self, who: Taker | str) -> bool:
         """Whether the bucket of `who` holds: another tenant is there, or it is no tenant's."""
         if isinstance(who, str) or who.link:
             return True
         return self._presence.others(who.tenant)
-
-    def _forget(self, now: float) -> None:
-        """Keep nothing of those who have rested."""
-        self._buckets = {
-            who: bucket
-            for who, bucket in self._buckets.items()
-            if bucket.left + (now - bucket.at) * PER_S < BURST
-        }
 
 
 _pace: RunVar[Pace] = RunVar("pace")

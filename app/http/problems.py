@@ -51,6 +51,8 @@ MOST_INTEGER = 10**15 - 1
 MOST_ERRORS = 100
 """Wrong fields that a problem lists."""
 
+_log = logging.getLogger("umbel")
+
 UNUSABLE = "The input cannot be used"
 """Title of every error in the user's data, as `workers.errors.problem_of` gives it for a job."""
 
@@ -203,6 +205,16 @@ def respond(
     return Response(content, status_code=body["status"], headers=headers, media_type=MEDIA_TYPE)
 
 
+def respond_failure(request_id: str | None, error: Damaged | TransientError) -> Response:
+    """The response where Redis or the store is away, full or damaged, which is logged."""
+    if isinstance(error, Damaged):
+        _log.error("%s", error)
+        return respond(request_id, problem_of(error))
+    body, headers = _problem_of_transient(error)
+    _log.warning("%s: %s", type(error).__name__, error)
+    return respond(request_id, body, headers)
+
+
 def request_id_of(request: Request) -> str | None:
     request_id: str | None = request.scope.get("state", {}).get("request_id")
     return request_id
@@ -229,15 +241,9 @@ def install(app: FastAPI) -> None:
         return respond(request_id_of(request), refused.problem, refused.headers)
 
     @app.exception_handler(Damaged)
-    async def damaged(request: Request, error: Damaged) -> Response:
-        logging.getLogger("umbel").error("%s", error)
-        return respond(request_id_of(request), problem_of(error))
-
     @app.exception_handler(TransientError)
-    async def passing(request: Request, error: TransientError) -> Response:
-        body, headers = _problem_of_transient(error)
-        logging.getLogger("umbel").warning("%s: %s", type(error).__name__, error)
-        return respond(request_id_of(request), body, headers)
+    async def failed(request: Request, error: Damaged | TransientError) -> Response:
+        return respond_failure(request_id_of(request), error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:

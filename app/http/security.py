@@ -33,13 +33,13 @@ from app.http.aliased import aliased_path, at_its_place, may_have_alias
 from app.http.door import door, site_of
 from app.http.keyring import Access, Keyring, unauthenticated
 from app.http.pacing import metered, pace
-from app.http.problems import Refused, respond
+from app.http.problems import Refused, respond, respond_failure
 from app.http.sharing import SharedLinks, opens
 from app.http.sign_in.people import People
-from app.http.turns import Taker, taker
+from app.http.turns import Place, Taker, taker
 from app.settings import Settings
 from workers.artifacts.shares import share_id_in
-from workers.errors import TransientError
+from workers.errors import Damaged, TransientError
 
 LOCAL = "local"
 OPEN = frozenset({"/livez", "/readyz"})
@@ -78,6 +78,13 @@ class Gate:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        place = Place()
+        try:
+            await self._serve(scope, receive, send, place)
+        finally:
+            place.leave()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, place: Place) -> None:
         state: dict[str, Any] = scope.setdefault("state", {})
         try:
             access = (
@@ -87,6 +94,8 @@ class Gate:
             )
             state["access"] = access
             state["tenant"] = None if access is None else access.tenant
+            if access is not None:
+                await place.take(_caller_of(access))
             if access is not None and access.share is None:
                 await pace().admit(_caller_of(access))
             if access is not None and access.share is None and may_have_alias(scope):
@@ -100,9 +109,8 @@ class Gate:
             answer = respond(state.get("request_id"), refused.problem, refused.headers)
             await answer(scope, receive, send if "access" in state else _paced(scope, send))
             return
-        except TransientError:
-            away = Refused("unavailable", "Redis or the store does not answer; try again.")
-            answer = respond(state.get("request_id"), away.problem, {"Retry-After": "2"})
+        except (Damaged, TransientError) as error:
+            answer = respond_failure(state.get("request_id"), error)
             await answer(scope, receive, send)
             return
         if access is not None and access.share is not None:

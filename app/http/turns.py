@@ -11,17 +11,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from typing import Literal
 
 from anyio.lowlevel import RunVar
 from starlette.requests import ClientDisconnect
 
-from app.http.presence import presence
+from app.http.presence import SHORT_S, presence
 from app.http.problems import Refused
 
 LONGEST_WAIT_S = 30.0
@@ -69,9 +70,13 @@ class Room:
     beside: int | None = None
 
 
-Queue = Literal["small", "export", "look", "draw", "render", "json", "parse", "file", "stream"]
+Queue = Literal[
+    "request", "small", "export", "look", "draw", "render", "json", "parse", "file", "stream"
+]
 
 ROOMS: dict[Queue, Room] = {
+    # Whoever is alone may send any number: the one who comes next waits for these alone.
+    "request": Room(1_000_000, 8, 4, 100_000, 10_000),
     # Threads that share one interpreter: two of a tenant would take no less time than one.
     "export": Room(2, 1, 1),
     "look": Room(2, 1, 1),
@@ -85,10 +90,10 @@ ROOMS: dict[Queue, Room] = {
     "file": Room(16, 8, 4, 256, 64),
     "stream": Room(64, 32, 8),
 }
-"""`export`, `look`: whole large trees being written, and views of parts of them. `draw`: pictures.
-`small`: the same of small trees, and lists. `render`: PNG and PDF. `json`: large documents being
-opened, `parse`: shorter ones. `file`: stored files being read. `stream`: long responses that a
-client is reading."""
+"""`request`: any request, until it is answered or takes long. `export`, `look`: whole large trees
+being written, and views of parts of them. `draw`: pictures. `small`: the same of small trees, and
+lists. `render`: PNG and PDF. `json`: large documents being opened, `parse`: shorter ones. `file`:
+stored files being read. `stream`: long responses that a client is reading."""
 
 
 class FairQueue:
@@ -123,15 +128,19 @@ class FairQueue:
         Raises Refused `unavailable` if too many wait, or after `LONGEST_WAIT_S`; ClientDisconnect
         once the client has left.
         """
+        await self.begin(who, patient=patient)
+        try:
+            yield
+        finally:
+            self.end(who)
+
+    async def begin(self, who: Taker, *, patient: bool = False) -> None:
+        """As `turn`, which `end` ends."""
         require_client()
         if who in self._waiting or not self._may_run(who):
             await self._wait(who, patient)
         else:
             self._start(who)
-        try:
-            yield
-        finally:
-            self._end(who)
 
     async def _wait(self, who: Taker, patient: bool) -> None:
         if not patient:
@@ -152,7 +161,7 @@ class FairQueue:
                 await granted
         except BaseException as error:
             if granted.done() and not granted.cancelled() and granted.exception() is None:
-                self._end(who)
+                self.end(who)
             else:
                 self._leave(who, granted)
             if isinstance(error, TimeoutError):
@@ -189,7 +198,7 @@ class FairQueue:
             self._running[each] += 1
             self._served[each] = now
 
-    def _end(self, who: Taker) -> None:
+    def end(self, who: Taker) -> None:
         self._n_running -= 1
         for each in (who, who.tenant):
             self._running[each] -= 1
@@ -251,3 +260,37 @@ def queue(name: Queue) -> FairQueue:
         queues = {}
         _queues.set(queues)
     return queues.setdefault(name, FairQueue(ROOMS[name]))
+
+
+class Place:
+    """A request's place among the few of its tenant that are answered at a time. It is given up
+    once the request has taken `SHORT_S`, or when it only waits from then on."""
+
+    def __init__(self) -> None:
+        self._end: Callable[[], None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def take(self, who: Taker) -> None:
+        """Wait for it; raises as `FairQueue.turn`."""
+        requests = queue("request")
+        await requests.begin(who)
+        self._end = partial(requests.end, who)
+        self._timer = asyncio.get_running_loop().call_later(SHORT_S, self.leave)
+        place.set(self)
+
+    def leave(self) -> None:
+        if self._end is not None and self._timer is not None:
+            self._timer.cancel()
+            self._end()
+            self._end = None
+
+
+place: ContextVar[Place | None] = ContextVar("place", default=None)
+"""That of the request that is being answered."""
+
+
+def give_place_up() -> None:
+    """Let the tenant's next request go on: this one waits for something that takes no time here."""
+    own = place.get()
+    if own is not None:
+        own.leave()

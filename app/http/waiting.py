@@ -11,6 +11,7 @@ from fastapi import Header
 from app.http import threads
 from app.http.dependencies import Service
 from app.http.job_ends import wait_and_clear
+from app.http.turns import give_place_up
 from workers.model import Record
 
 Prefer = Annotated[
@@ -58,5 +59,6 @@ async def until_ended(service: Service, record: Record, wait: float) -> Record |
             left = deadline - time.monotonic()
             if current is None or current.ended or left <= 0 or service.job_ends.released:
                 return current
+            give_place_up()
             pause = 1.0 if service.job_ends.listening else min(pause * 1.3, 0.5)
             await wait_and_clear(ended, min(pause, left))

@@ -19,6 +19,8 @@ What = Literal["text", "image"]
 _PATH = "/embeddings"
 _MOST_BYTES = 64 << 20
 _WIDEST = 16_384
+_BESIDE = 1_000
+"""Values of an answer, and of each item there, beside the numbers of vectors, at most."""
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -57,7 +59,8 @@ class Embedder(Endpoint):
         model = self.model if what == "text" else self.image_model
         body = {"model": model, "input": batch, "encoding_format": "float"}
         own = replace(self, timeout_s=min(self.timeout_s, within_s))
-        return _vectors(own.answer(_PATH, body, _MOST_BYTES), len(batch))
+        most_values = len(batch) * (_WIDEST + _BESIDE) + _BESIDE
+        return _vectors(own.answer(_PATH, body, _MOST_BYTES, most_values), len(batch))
 
 
 def _vectors(answer: Any, n: int) -> Single:

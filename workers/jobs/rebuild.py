@@ -384,11 +384,14 @@ def _fulfil(future: Future[int], rebuild: Callable[[], int]) -> None:
 
 
 def _folders(keys: Iterable[str]) -> Iterator[Folder]:
-    """From keys `<kind>/<tenant>/<id>/<name>` in any order."""
+    """From keys `<kind>/<tenant>/<id>/<name>` in any order; what else lies there is no object of
+    ours."""
     folders: dict[tuple[str, str], set[str]] = {}
     for key in keys:
-        _, tenant, own_id, name = key.split("/", 3)
-        folders.setdefault((tenant, own_id), set()).add(name)
+        _, *place = key.split("/", 3)
+        if len(place) == 3:
+            tenant, own_id, name = place
+            folders.setdefault((tenant, own_id), set()).add(name)
     for (tenant, own_id), names in folders.items():
         yield tenant, own_id, names
 

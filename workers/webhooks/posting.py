@@ -128,12 +128,12 @@ def _read_some(response: httpcore.Response) -> None:
 
 def _read(response: httpcore.Response, most_bytes: int) -> bytes:
     """Raises NotSent for a longer content."""
-    content = b""
+    content = bytearray()
     for piece in response.iter_stream():
         content += piece
         if len(content) > most_bytes:
             raise NotSent(f"The answer has more than {most_bytes} bytes.")
-    return content
+    return bytes(content)
 
 
 @cache

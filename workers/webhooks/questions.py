@@ -12,6 +12,9 @@ from workers.webhooks.posting import NotSent, post
 _LATER = (408, 425, 429)
 """Statuses below 500 that may pass."""
 
+_BEFORE_VALUES = (b",", b"[", b"{")
+"""Each value of JSON but the first follows one of them, or the name of a member that does."""
+
 
 class NotAnswered(Exception):
     """There was no answer that can be used; the message, which a user may see, says why.
@@ -46,10 +49,13 @@ class Endpoint:
         """Host and port."""
         return parse(self.url).place
 
-    def answer(self, path: str, body: dict[str, Any], most_bytes: int) -> Any:
-        """The answer, None where it is not JSON. Raises NotAnswered, within `timeout_s`.
+    def answer(
+        self, path: str, body: dict[str, Any], most_bytes: int, most_values: int | None = None
+    ) -> Any:
+        """The answer, None where it is not JSON or has more values. Raises NotAnswered, within
+        `timeout_s`.
 
-        most_bytes : of the answer.
+        most_bytes, most_values : of the answer; 64 MiB of `{},` take 1.5 GB once they are read.
         """
         headers = {"Content-Type": "application/json", "User-Agent": "Umbel"}
         if self.key:
@@ -65,6 +71,8 @@ class Endpoint:
             passes = reply.status >= 500 or reply.status in _LATER
             why = f"It answered with HTTP {reply.status}."
             raise NotAnswered(why, passes=passes, after=reply.retry_after)
+        if most_values is not None and sum(map(reply.content.count, _BEFORE_VALUES)) > most_values:
+            return None
         try:
             return json.loads(reply.content)
         except (ValueError, RecursionError):

@@ -91,7 +91,7 @@ class Job:
         """The progress of a method as that of the job; the last hundredth is writing."""
 
         def progress(fraction: float, stage: str, message: str = "") -> None:
-            whole = 0.99 * min(max(fraction, 0.0), 1.0)
+            whole = 0.99 * min(max(0.0, fraction), 1.0)
             self.report(Advance(fraction=whole, stage=stage, message=message))
 
         return progress

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect
 
-from app.http import door as doors
-from app.http import security
+from app.http import buckets, security
 from app.http.door import BURST_S, LEAST_S, PROBE_S, PROBES, SHARE, Door, site_of
 from app.http.presence import NEAR_S, Presence
 from app.http.turns import gone
@@ -102,7 +101,7 @@ def test_a_probe_waits_for_a_moment_at_most() -> None:
     async def work() -> None:
         clock = Clock()
         clock.presence.note("b")
-        clock.door._of(f"/livez {PEER}").left = -1000.0
+        clock.door._lines.of(f"/livez {PEER}").left = -1000.0
 
         async def blocked(seconds: float) -> None:
             clock.presence.note("b")
@@ -121,7 +120,7 @@ def test_many_probes_of_an_address_do_not_fill_the_loop() -> None:
     async def work() -> None:
         clock = Clock()
         clock.presence.note("b")
-        clock.door._of(f"/livez {PEER}").left = -1000.0
+        clock.door._lines.of(f"/livez {PEER}").left = -1000.0
         due = asyncio.Event()
 
         async def blocked(seconds: float) -> None:
@@ -147,7 +146,7 @@ def test_one_probe_does_not_wait_behind_another_of_its_address() -> None:
     async def work() -> None:
         clock = Clock()
         clock.presence.note("b")
-        clock.door._of(f"/readyz {PEER}").left = -1000.0
+        clock.door._lines.of(f"/readyz {PEER}").left = -1000.0
         await clock.door.serve(clock.answer, PEER, probe="/livez")
         assert (clock.now, clock.served) == (0.0, 1)
 
@@ -158,7 +157,7 @@ def test_who_has_left_is_not_served() -> None:
     async def work() -> None:
         clock = Clock()
         clock.presence.note("b")
-        clock.door._of(f" {PEER}").left = -1000.0
+        clock.door._lines.of(f" {PEER}").left = -1000.0
         left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         left.set_result(None)
         gone.set(left)
@@ -170,14 +169,14 @@ def test_who_has_left_is_not_served() -> None:
 
 
 def test_nothing_is_kept_of_addresses_that_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doors, "_KEPT", 10)
+    monkeypatch.setattr(buckets, "KEPT", 10)
 
     async def work() -> None:
         clock = Clock()
         for number in range(100):
             await clock.door.serve(clock.answer, f"192.0.2.{number}")
             clock.now += 1.0
-        assert len(clock.door._lines) <= 10
+        assert len(clock.door._lines._buckets) <= 10
 
     run(work())
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.http import pacing, security
+from app.http import buckets, pacing, security
 from app.http.pacing import (
     BURST,
     BYTES,
@@ -153,7 +153,7 @@ def test_a_long_document_counts_as_several_requests() -> None:
 
 
 def test_nothing_is_kept_of_those_who_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pacing, "_KEPT", 10)
+    monkeypatch.setattr(buckets, "KEPT", 10)
 
     async def work() -> None:
         clock = Clock()
@@ -161,7 +161,7 @@ def test_nothing_is_kept_of_those_who_rest(monkeypatch: pytest.MonkeyPatch) -> N
         for number in range(100):
             await pace.admit(f"192.0.2.{number}")
             clock.now += 1.0
-        assert len(pace._buckets) <= 10
+        assert len(pace._buckets._buckets) <= 10
 
     run(work())
 

@@ -130,7 +130,7 @@ def test_the_end_does_not_wait_for_ever(valkey: EmbeddedServer, tmp_path: Path) 
         running.stop()
         running.thread.join(60)
         assert not running.thread.is_alive()
-        assert status_of(answer_of(connection)) == 500
+        assert status_of(answer_of(connection)) == 503
 
 
 def test_the_limit_of_descriptors_is_raised_and_bounds_connections() -> None:

@@ -10,9 +10,9 @@ import pytest
 from starlette.requests import ClientDisconnect
 
 from app.http import turns
-from app.http.presence import presence
+from app.http.presence import SHORT_S, presence
 from app.http.problems import Refused
-from app.http.turns import FairQueue, Room, Taker
+from app.http.turns import FairQueue, Place, Room, Taker, give_place_up
 
 A, A_LINK, A_OTHER, B = (
     Taker("a"),
@@ -190,5 +190,35 @@ def test_a_tenant_has_fewer_turns_at_once_while_another_one_is_there() -> None:
         assert bench.begun[4:] == ["a4"]
         await bench.end("a4", "b1", "b2")
         assert (bench.queue.n_running, bench.queue.n_waiting) == (0, 0)
+
+    run(work())
+
+
+def test_few_requests_of_a_tenant_are_answered_at_a_time_whoever_else_is_there() -> None:
+    async def work() -> None:
+        most = turns.ROOMS["request"].tenant
+        places = [Place() for _ in range(most + 2)]
+        taken = [asyncio.create_task(place.take(A)) for place in places]
+        await asyncio.sleep(0)
+        assert [task.done() for task in taken] == [True] * most + [False] * 2
+        # Another tenant waits for none of them, and one that is answered lets the next one in.
+        await asyncio.wait_for(Place().take(B), 1.0)
+        places[0].leave()
+        places[0].leave()
+        await asyncio.sleep(0)
+        assert [task.done() for task in taken[-2:]] == [True, False]
+        # A request that takes long, or only waits, holds up none of its tenant's.
+        await asyncio.wait_for(taken[-1], 10 * SHORT_S)
+        assert turns.queue("request").n_waiting == 0
+
+    run(work())
+
+
+def test_who_waits_for_a_job_gives_its_place_up() -> None:
+    async def work() -> None:
+        async with asyncio.timeout(SHORT_S / 2):
+            for _ in range(3 * turns.ROOMS["request"].tenant):
+                await Place().take(A)
+                give_place_up()
 
     run(work())

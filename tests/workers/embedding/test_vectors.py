@@ -141,6 +141,7 @@ def _data(*embeddings: Any) -> dict[str, Any]:
         (401, "HTTP 401"),
         (b"hello", "not that of an endpoint"),
         ({"data": 3}, "not that of an endpoint"),
+        (b'{"data":[' + 40_000 * b"{}," + b"{}]}", "not that of an endpoint"),
         (_data([1.0]), "1 vectors for 2 items"),
         (_data([1.0], [2.0, 3.0]), "several widths"),
         (_data([1.0], [float("nan")]), "not a finite number"),

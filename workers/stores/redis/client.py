@@ -16,12 +16,18 @@ from redis.backoff import NoBackoff
 from redis.commands.core import Script
 from redis.exceptions import (
     AuthenticationError,
+    ClusterDownError,
     ConnectionError,
+    InvalidResponse,
+    NoPermissionError,
+    NoScriptError,
     OutOfMemoryError,
     ReadOnlyError,
     ResponseError,
     TimeoutError,
+    TryAgainError,
 )
+from redis.maint_notifications import MaintNotificationsConfig
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
@@ -30,6 +36,21 @@ from workers.stores.redis.address import Watched, watched
 
 CONNECT_S = 1.0
 ANSWER_S = 5.0
+
+_AWAY = (
+    ConnectionError,
+    TimeoutError,
+    AuthenticationError,
+    NoPermissionError,
+    ReadOnlyError,
+    # A replica whose primary is away, or a node of a cluster that is not whole.
+    ClusterDownError,
+    TryAgainError,
+    # A server that was started between the two steps of a call.
+    NoScriptError,
+    InvalidResponse,
+)
+"""Errors that say nothing of the command: the server cannot, or may not, answer now."""
 
 _KEEPALIVE = {
     "socket_keepalive_options": {
@@ -51,6 +72,8 @@ def options() -> dict[str, Any]:
         "socket_connect_timeout": CONNECT_S,
         "socket_timeout": ANSWER_S,
         "health_check_interval": 30,
+        # With them a connection is used again although it holds what nobody has read.
+        "maint_notifications_config": MaintNotificationsConfig(enabled=False),
     }
 
 
@@ -105,7 +128,7 @@ def translated() -> Iterator[None]:
         yield
     except OutOfMemoryError as error:
         raise StoreFull(NO_MEMORY) from error
-    except (ConnectionError, TimeoutError, ReadOnlyError, AuthenticationError) as error:
+    except _AWAY as error:
         raise StoreUnavailable(f"Redis does not answer: {type(error).__name__}") from error
     except ResponseError as error:
         # A pipeline says first which of its commands failed.
