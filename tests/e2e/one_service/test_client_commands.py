@@ -117,8 +117,9 @@ def test_evaluate_predict_compare_and_jobs(capsys: pytest.CaptureFixture[str]) -
     assert Path("nodes.csv").read_text().startswith("node,parent,name,n_before,n_after")
     umbel(capsys, "drift", tree, "x.npy", "new.npy", "--out", "moves.svg", "--json")
     assert Path("moves.svg").read_text().startswith("<svg")
+    Path("kinds.txt").write_text("\n".join("rest" if own else "first" for own in assigned))
     output, _ = umbel(
-        capsys, "name", tree, "labels", "--also", "labels=own.txt", "--out", "named.nwk"
+        capsys, "name", tree, "labels", "--also", "labels=kinds.txt", "--out", "named.nwk"
     )
     assert "% " in output
     assert "%" in Path("named.nwk").read_text()
