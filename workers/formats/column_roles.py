@@ -74,7 +74,9 @@ _LABEL = re.compile(
 _RANK = re.compile(r"(.*[ _.\-])?rank(s|ing)?([ _.\-].*)?", re.IGNORECASE)
 _PADDED = re.compile(r"\s*0\d", re.ASCII)
 """A number that begins as codes do: of postal areas, of products."""
-_BRACKETS = re.compile(r"\s*[\[({]\s*[-+]?\.?\d", re.ASCII)
+_BRACKETS = re.compile(
+    r"\s*(?:array|tensor)?[\[({]+\s*(?:(?:np\.\w+|tensor)\()?\s*[-+]?\.?\d", re.ASCII
+)
 _RANKS = frozenset(
     {"domain", "superkingdom", "kingdom", "phylum", "division", "class", "order", "family"}
     | {"subfamily", "tribe", "genus", "species", "subspecies"}

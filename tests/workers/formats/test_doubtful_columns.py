@@ -147,3 +147,15 @@ def test_lists_in_the_only_column_get_advice(tmp_path: Path) -> None:
     content = b'emb\n"[0.5, 1]"\n"[2, -1e3]"\n'
     error = refused(catalogue.load, "csv", put(tmp_path / "x", content), None, "features")
     assert "Write lists as a column for each number" in error.detail
+
+
+@pytest.mark.parametrize(
+    "text", ["[0.1, 2]", "(1, 2)", "[np.float64(0.1), np.float64(2.0)]", "array([0.1, 2.0])",
+             "tensor([0.1000, 2.0000])", "[tensor(0.1), tensor(2.0)]"],
+)  # fmt: skip
+def test_lists_as_texts_are_named(text: str, tmp_path: Path) -> None:
+    """As pandas writes columns of lists into CSV."""
+    rows = "".join(f'{row},"{text}",{row / 4}\n' for row in range(8))
+    facts = catalogue.inspect("csv", put(tmp_path / "x.csv", f"id,e,y\n{rows}".encode()))
+    words = "Lists of numbers that are written as texts are no features: 'e'"
+    assert words in " ".join(facts.warnings)
