@@ -56,7 +56,7 @@ def test_every_schedule_keeps_what_it_accepted(
         ("pieces", 20001772),
         ("pieces", 30000282),
         ("uploads", 1001759),
-        ("uploads removals", 1184),
+        ("uploads removals", 3830),
         ("", 243),
     ],
 )

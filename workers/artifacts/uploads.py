@@ -97,17 +97,25 @@ class Parts:
     def add(self, upload: Upload, part: Part) -> bool:
         """Make the part exist, replacing any other with its number.
 
-        False, with nothing left, if the upload is gone by now.
+        False, with nothing left, if the upload is gone by now. O(1) for the first part of a number;
+        O(parts) for a further one.
         """
         self._blobs.put(self._mark(upload, part), b"")
         if self.get(upload.tenant, upload.id) is None:
             self.delete(upload.tenant, upload.id)
             return False
-        self._usage.put_part(upload.tenant, upload.key, upload.id, part.number, part.bytes)
-        for other in self._all(upload, part.number):
-            if other.stamp < part.stamp:
+        if self._count(upload, part):
+            # Whichever of several at a time counts last finds them all.
+            there = sorted(self._all(upload, part.number), key=lambda each: each.stamp)
+            for other in there[:-1]:
                 self.drop(upload, other)
+            if there and there[-1].stamp != part.stamp:
+                self._count(upload, there[-1])
         return True
+
+    def _count(self, upload: Upload, part: Part) -> bool:
+        """Count a part in place of an earlier one with its number; whether there was one."""
+        return self._usage.put_part(upload.tenant, upload.key, upload.id, part.number, part.bytes)
 
     def drop(self, upload: Upload, part: Part) -> None:
         """Remove a part, added or not."""
@@ -191,9 +199,9 @@ class Parts:
             upload = None
             with suppress(Damaged):
                 upload = self.get(tenant, upload_id)
-            for part in [] if upload is None else self.list(upload):
-                key_id = None if upload is None else upload.key
-                self._usage.put_part(tenant, key_id, upload_id, part.number, part.bytes)
+            if upload is not None:
+                for part in self.list(upload):
+                    self._count(upload, part)
         return {upload_id for _, upload_id in uploads}
 
     def forget(self, tenant: str, before: datetime) -> int:

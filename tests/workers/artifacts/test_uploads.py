@@ -64,6 +64,34 @@ def test_parts_arrive_in_any_order_and_can_be_replaced(blobs: Blobs, usage: Usag
     assert list(blobs.keys("uploads/")) == []
 
 
+def test_the_first_part_of_a_number_looks_at_no_other(
+    blobs: Blobs, usage: Usage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts, begun = Parts(blobs, usage), upload()
+    parts.create(begun)
+
+    def look(prefix: str) -> None:
+        raise AssertionError(prefix)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(blobs), "keys", lambda _, prefix: look(prefix))
+        for number in range(3):
+            assert parts.add(begun, received(parts, begun, number, b"12345"))
+    assert [part.number for part in parts.list(begun)] == [0, 1, 2]
+    assert usage.of("ada")["bytes"] == 15
+
+
+def test_of_two_parts_of_a_number_the_newer_one_stays(blobs: Blobs, usage: Usage) -> None:
+    parts, begun = Parts(blobs, usage), upload()
+    parts.create(begun)
+    earlier, later = (received(parts, begun, 1, content) for content in (b"earlier", b"later one"))
+    assert parts.add(begun, later)
+    assert parts.add(begun, earlier)
+    assert parts.list(begun) == [later]
+    assert usage.of("ada")["bytes"] == later.bytes
+    assert len(list(blobs.keys("uploads/"))) == 1 + 2
+
+
 def test_a_received_part_is_listed_only_once_it_is_added(blobs: Blobs, usage: Usage) -> None:
     parts, begun = Parts(blobs, usage), upload()
     parts.create(begun)

@@ -80,9 +80,10 @@ class Usage:
 
     def put_part(
         self, tenant: str, key: str | None, upload: str, number: int, n_bytes: int
-    ) -> None:
-        """Count a part of an upload, in place of an earlier one with its number."""
-        self._scripts("part_put", upload, tenant, key or "", number, n_bytes)
+    ) -> bool:
+        """Count a part of an upload, in place of an earlier one with its number; whether one was
+        counted."""
+        return bool(self._scripts("part_put", upload, tenant, key or "", number, n_bytes))
 
     def drop_parts(self, upload: str) -> None:
         """Forget the parts of an upload."""

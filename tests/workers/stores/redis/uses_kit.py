@@ -124,8 +124,10 @@ class Uses:
         return why
 
     def part_put(self, id: str, tenant: str, key: str, number: int, n_bytes: int) -> Reply:
-        self.uploads.setdefault(id, Upload(tenant, key)).parts[str(number)] = n_bytes
-        return 1
+        parts = self.uploads.setdefault(id, Upload(tenant, key)).parts
+        earlier = str(number) in parts
+        parts[str(number)] = n_bytes
+        return int(earlier)
 
     def part_drop(self, id: str) -> Reply:
         return int(self.uploads.pop(id, None) is not None)
