@@ -207,7 +207,8 @@ def _pairs(features: Array | Rows, sample: Float) -> tuple[str, ...]:
     if n_rows != n_columns:
         return ()
     if isinstance(features, ArrayRows) and not features.bfloat16:
-        features = features.as_array()
+        # The array itself: `as_array` copies one in another order.
+        features = features.array
     if not isinstance(features, np.ndarray):
         return ()
     diagonal = np.diagonal(features).astype(np.float64)
