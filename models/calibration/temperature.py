@@ -17,6 +17,8 @@ LOWEST, HIGHEST = 2.0**-10, 2.0**10
 """Where a temperature ends for which the likelihood has no maximum."""
 _LARGEST = 1e100
 """Slopes beyond it are taken for it: what counts is their sign."""
+_MOST_STEPS = 1_000
+"""Far more than are taken: a root that is not found would end the job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ class Temperature:
 
 
 def fitted_temperature(logits: Array, label: Int) -> Temperature:
-    """The temperature of largest likelihood between `LOWEST` and `HIGHEST`.
+    """The temperature of largest likelihood between `LOWEST` and `HIGHEST`; 1 where all are alike.
 
     logits : (n, n_classes), finite. label : (n,) classes. The negative log likelihood is convex in
     the inverse temperature b, with slope mean(sum_k softmax(b z)_k z_k - z_y), whose root in log b
@@ -44,9 +46,10 @@ def fitted_temperature(logits: Array, label: Int) -> Temperature:
 
     if not label.shape[0]:
         raise UsageError("A temperature needs at least one row.", code="too-few-rows", needed=1)
-    # With halves, no difference of finite numbers overflows.
-    shifted = logits / 2.0
-    shifted = shifted - shifted.max(axis=1, keepdims=True)
+    # With halves, no difference of finite numbers overflows. Slopes of rounded logits have no root
+    # that Brent's method finds.
+    shifted: Float = np.divide(logits, 2.0, dtype=np.float64)
+    shifted -= shifted.max(axis=1, keepdims=True)
     rows = np.arange(label.shape[0])
 
     def likelihood(inverse: float) -> float:
@@ -63,8 +66,11 @@ def fitted_temperature(logits: Array, label: Int) -> Temperature:
     low, high = np.log(1 / HIGHEST), np.log(1 / LOWEST)
     flat = slope(low) >= 0
     steep = slope(high) <= 0
-    at_bound = bool(flat or steep)
-    best = brentq(slope, low, high, xtol=1e-15) if not at_bound else low if flat else high
+    at_bound = bool(flat != steep)
+    if at_bound:
+        best = low if flat else high
+    else:
+        best = 0.0 if flat else brentq(slope, low, high, xtol=1e-15, maxiter=_MOST_STEPS)
     inverse = float(np.exp(best))
     return Temperature(1 / inverse, likelihood(1.0), likelihood(inverse), at_bound)
 

@@ -265,7 +265,8 @@ def first_odd_row(values: Matrix | Rows, block: int = 1 << 22) -> int | None:
 
     Reads in blocks of about `block` values. O(N D), for sparse rows O(number of stored values).
     """
-    if not isinstance(values, Rows) and values.dtype.kind != "f":
+    is_bfloat16 = isinstance(values, Rows) and values.bfloat16
+    if values.dtype.kind != "f" and not is_bfloat16:
         return None
     if isinstance(values, sp.csr_array):
         odd = np.flatnonzero(~np.isfinite(values.data))

@@ -252,7 +252,7 @@ WIDEST = 1e12
 HEAVY = 0.99
 """The share of squared distances from which on a few columns alone count."""
 
-MANY_EACH = 8
+MANY_EACH = 3
 """One in so many columns may be among these few; a single one always."""
 
 FEWEST = 20

@@ -11,36 +11,38 @@ similarities of its rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from models.arrays import Array, Float
+from models.arrays import Array, Float, Int, row_blocks
 from models.errors import shown
 from models.inputs.checks import blocks
 from models.inputs.frames import sampled
-from models.inputs.rows import Rows
+from models.inputs.rows import ArrayRows, Rows
 
 _NINES = (99.0, 999.0, 9999.0, 99999.0, 999999.0, 99.9, 999.9, 99.99, 999.99)
-_MISSING = np.array(
-    [
-        *_NINES,
-        *(-each for each in _NINES),
-        -888.0,
-        -32768.0,
-        32767.0,
-        -2147483648.0,
-        2147483647.0,
-        *(sign * 10.0**power for power in (20, 30, 31, 35, 36) for sign in (1.0, -1.0)),
-        9.969209968386869e36,
-        *(sign * float(np.finfo(np.float32).max) for sign in (1.0, -1.0)),
-    ]
-).astype(np.float32)
+_MISSING = np.unique(
+    np.array(
+        [
+            *_NINES,
+            *(-each for each in _NINES),
+            -888.0,
+            -32768.0,
+            32767.0,
+            -2147483648.0,
+            2147483647.0,
+            *(sign * 10.0**power for power in (20, 30, 31, 35, 36) for sign in (1.0, -1.0)),
+            9.969209968386869e36,
+            *(sign * float(np.finfo(np.float32).max) for sign in (1.0, -1.0)),
+        ]
+    ).astype(np.float32)
+)
 """Numbers by which measuring devices, surveys and NetCDF, GeoTIFF or Fortran files mark missing
 values."""
 
 _AT_HAND = 2**26
-"""A larger matrix, and rows that are read, are looked at by a sample."""
+"""Columns with marks are sought in a sample of a larger matrix."""
 
 FEWEST = 5
 """Rows of which one is a total by chance are fewer."""
@@ -71,8 +73,24 @@ def marks(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
     """The sentence for marks of missing values alone, as of `stand_ins`."""
     if not _is_looked_at(features):
         return ()
-    at_hand = isinstance(features, np.ndarray) and features.size <= _AT_HAND
-    return _marks(features if at_hand else sampled(features), names)
+    is_far = isinstance(features, Rows) and features.far
+    seen = sampled(features) if is_far else features
+    at_hand = seen.shape[0] * seen.shape[1] <= _AT_HAND
+    likely = _with_marks(seen if at_hand else sampled(seen), features.dtype)
+    found = _marks(seen, likely, features.dtype) if likely.size else []
+    if not found:
+        return ()
+    of_all = f" of {seen.shape[0]} rows looked at" if is_far else " rows"
+    some = [
+        f"{value:g} in {shown(str(at) if names is None else names[at])} ({count}{of_all})"
+        for at, value, count in found[:_MOST]
+    ]
+    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    return (
+        "Numbers far from all others of their column, as marks of missing values are, are "
+        f"measured as features: {', '.join(some)}{more}. If they are marks, leave such "
+        'cells empty and put {"step": "missing"} first in preprocess.',
+    )
 
 
 def _is_looked_at(features: object) -> TypeGuard[Array | Rows]:
@@ -83,39 +101,54 @@ def _is_looked_at(features: object) -> TypeGuard[Array | Rows]:
     return features.shape[0] >= FEWEST and features.shape[1] > 0
 
 
-def _marks(rows: Array | Rows, names: Sequence[str] | None) -> tuple[str, ...]:
-    assert isinstance(rows, np.ndarray)
-    low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
+def _with_marks(rows: Array | Rows, dtype: np.dtype[Any]) -> Int:
+    """The columns whose lowest or highest number is a mark."""
+    low, high = np.full((2, rows.shape[1]), np.nan, dtype=np.float32)
+    for _, part in blocks(rows):
+        low = np.fmin(low, np.fmin.reduce(part, axis=0))
+        high = np.fmax(high, np.fmax.reduce(part, axis=0))
+    is_mark = (_codes(low, dtype) >= 0) | (_codes(high, dtype) >= 0)
+    return np.flatnonzero(is_mark)
+
+
+def _marks(rows: Array | Rows, columns: Int, dtype: np.dtype[Any]) -> list[tuple[int, float, int]]:
+    """(column, mark, in how many rows) for each mark that is far from all other numbers of its
+    column."""
+    count = np.zeros((len(columns), len(_MISSING)), dtype=np.int64)
+    n_others = np.zeros(len(columns), dtype=np.int64)
+    low, high = np.full(len(columns), np.inf), np.full(len(columns), -np.inf)
+    for _, part in blocks(rows):
+        own = np.asarray(part)[:, columns].astype(np.float64)
+        code = _codes(own, dtype)
+        is_other = (code < 0) & np.isfinite(own)
+        n_others += is_other.sum(axis=0)
+        low = np.minimum(low, own.min(axis=0, initial=np.inf, where=is_other))
+        high = np.maximum(high, own.max(axis=0, initial=-np.inf, where=is_other))
+        row, column = np.nonzero(code >= 0)
+        np.add.at(count, (column, code[row, column]), 1)
     found = []
-    for at in np.flatnonzero(_is_mark(low) | _is_mark(high)).tolist():
-        column = rows[:, at].astype(np.float64)
-        column = column[np.isfinite(column)]
-        marked = _is_mark(column)
-        others = column[~marked]
-        if others.size < FEWEST - 1 or others.min() == others.max():
-            continue
-        middle, room = others.min() / 2 + others.max() / 2, 2.5 * (others.max() - others.min())
-        values, counts = np.unique(column[marked], return_counts=True)
-        name = str(at) if names is None else names[at]
+    for place in np.flatnonzero((n_others >= FEWEST - 1) & (low < high)).tolist():
+        middle, room = low[place] / 2 + high[place] / 2, 2.5 * (high[place] - low[place])
         found += [
-            f"{value:g} in {shown(name)} ({count} rows)"
-            for value, count in zip(values.tolist(), counts.tolist(), strict=True)
-            if abs(value - middle) > room
+            (int(columns[place]), float(_MISSING[mark]), int(count[place, mark]))
+            for mark in np.flatnonzero(count[place]).tolist()
+            if abs(float(_MISSING[mark]) - middle) > room
         ]
-    if not found:
-        return ()
-    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
-    return (
-        "Numbers far from all others of their column, as marks of missing values are, are "
-        f"measured as features: {', '.join(found[:_MOST])}{more}. If they are marks, leave such "
-        'cells empty and put {"step": "missing"} first in preprocess.',
-    )
+    return found
 
 
-def _is_mark(values: Array) -> Array:
+def _codes(values: Array, dtype: np.dtype[Any]) -> Int:
+    """The place of each value in `_MISSING`, -1 for other values. dtype : in which they are kept;
+    float16 rounds 9,999 to 10,000."""
     with np.errstate(over="ignore"):
-        marks: Array = np.isin(values.astype(np.float32), _MISSING)
-    return marks
+        found = values.astype(np.float32)
+        known = _MISSING.astype(dtype).astype(np.float32) if dtype == np.float16 else _MISSING
+    usable = (np.abs(known - _MISSING) <= 1) & ((known == _MISSING) | (_MISSING % 1 == 0))
+    code = np.full(values.shape, -1, dtype=np.int64)
+    large = np.abs(found) >= np.abs(_MISSING).min()
+    place = np.searchsorted(known, found[large]).clip(max=len(known) - 1)
+    code[large] = np.where((known[place] == found[large]) & usable[place], place, -1)
+    return code
 
 
 def _total(features: Array | Rows, sample: Float) -> tuple[str, ...]:
@@ -171,7 +204,12 @@ def _sum_or_mean(features: Array | Rows, row: int, own: Float) -> str | None:
 
 def _pairs(features: Array | Rows, sample: Float) -> tuple[str, ...]:
     n_rows, n_columns = features.shape
-    if n_rows != n_columns or not isinstance(features, np.ndarray):
+    if n_rows != n_columns:
+        return ()
+    if isinstance(features, ArrayRows) and not features.bfloat16:
+        # The array itself: `as_array` copies one in another order.
+        features = features.array
+    if not isinstance(features, np.ndarray):
         return ()
     diagonal = np.diagonal(features).astype(np.float64)
     if not np.isfinite(sample).all() or np.ptp(diagonal) > _ROUNDED * np.abs(sample).max():
@@ -195,4 +233,7 @@ def _pairs(features: Array | Rows, sample: Float) -> tuple[str, ...]:
 
 
 def _is_symmetric(matrix: Array) -> bool:
-    return bool(np.allclose(matrix, matrix.T, rtol=1e-5, atol=0.0))
+    return all(
+        np.allclose(matrix[block], matrix[:, block].T, rtol=1e-5, atol=0.0)
+        for block in row_blocks(len(matrix), len(matrix))
+    )

@@ -43,10 +43,12 @@ SIGNIFICANT = 0.05
 class Divided:
     """silhouette, chance : the mean silhouette of a partition, and of the references' partitions.
 
-    p_value : about the probability that rows without structure are divided as well.
+    n_clusters, n_all : those with rows in the sample, and all. p_value : about the probability that
+    rows without structure are divided as well.
     """
 
     n_clusters: int
+    n_all: int
     silhouette: float
     chance: float
     p_value: float
@@ -56,8 +58,10 @@ class Divided:
         """None where the clusters are more than parts of a cloud."""
         if self.p_value <= SIGNIFICANT:
             return None
+        some = self.n_clusters < self.n_all
+        which = f"{self.n_clusters} of {self.n_all}" if some else f"The {self.n_clusters}"
         return (
-            f"The {self.n_clusters} clusters are no further apart than {self.n_clusters} parts of "
+            f"{which} clusters are no further apart than {self.n_clusters} parts of "
             f"rows without structure (mean silhouette {self.silhouette:.2f}, by chance "
             f"{self.chance:.2f}; p = {self.p_value:.2f}): rows on both sides of a border may be "
             "alike. Another number of clusters, `standardize`, other columns, or rows "
@@ -78,7 +82,9 @@ def divided(tree: Tree, features: Matrix | Rows) -> Divided | None:
         return None
     own = np.array([mean_silhouette(apart, cluster), neighbour_modularity(apart, cluster)])
     values = np.array([_best(points, len(names)) for points in reference_points(apart)])
-    return Divided(len(names), float(own[0]), float(values[:, 0].mean()), _p_value(own, values))
+    p_value = _p_value(own, values)
+    chance = float(values[:, 0].mean())
+    return Divided(len(names), tree.n_leaves, float(own[0]), chance, p_value)
 
 
 def neighbour_modularity(apart: Float, cluster: Int) -> float:

@@ -171,10 +171,11 @@ def crumbs_warning(size: Int) -> str | None:
     """A warning with the better way, where one cluster has `MOST_ROWS` of the rows or more and
     half of all clusters or more are crumbs; of fewer than `FEWEST_CLUSTERS` clusters where one has
     `LUMP` of the rows or more and each other at most `OUTLIER` and fewer than `ROWS_EACH` rows.
-    None otherwise, and for fewer than `ROWS_EACH` rows a cluster.
+    None otherwise, and for fewer than `ROWS_EACH` rows a cluster. Empty clusters do not count.
 
     size : (n_clusters,) rows of each. O(n_clusters).
     """
+    size = size[size > 0]
     n_rows, n_clusters = int(size.sum()), int(size.size)
     if n_clusters < 2 or n_rows < ROWS_EACH * n_clusters:
         return None

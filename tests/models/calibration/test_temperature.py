@@ -52,6 +52,25 @@ def test_rows_that_are_all_right_have_no_best_temperature() -> None:
     assert fitted.value == pytest.approx(LOWEST)
 
 
+@pytest.mark.parametrize("logits", [np.eye(3) * 1e6, np.zeros((3, 3)), np.zeros((3, 1))])
+def test_where_all_temperatures_are_alike_it_is_1(logits: np.ndarray) -> None:
+    fitted = fitted_temperature(logits, np.arange(3) % logits.shape[1])
+    assert fitted.value == 1.0
+    assert not fitted.at_bound
+    assert fitted.before == fitted.after
+
+
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_rounded_logits_have_the_temperature_of_their_values(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    for scale in (0.3, 3.0, 30.0):
+        logits = (rng.normal(size=(100, 3)) * scale).astype(kind)
+        label = np.where(rng.random(100) < 0.3, rng.integers(3, size=100), logits.argmax(axis=1))
+        fitted = fitted_temperature(logits, label)
+        assert not fitted.at_bound
+        assert fitted == fitted_temperature(logits.astype(np.float64), label)
+
+
 def test_without_rows() -> None:
     with pytest.raises(UsageError, match="at least one row"):
         fitted_temperature(np.zeros((0, 3)), np.zeros(0, dtype=np.int64))

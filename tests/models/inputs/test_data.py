@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.errors import UsageError, listed
-from models.inputs.data import Data, doubled, require_finite
+from models.inputs.data import Data, doubled, first_odd_row, require_finite
+from models.inputs.rows import ArrayRows
 from models.tree.build import from_merges
 
 TREE = from_merges([0], [1], [1.0])
@@ -164,3 +165,17 @@ def test_what_a_check_and_a_fit_read_alike_is_read_once() -> None:
     assert one.once("x", read) is one.once("x", read) is made[0]
     assert one.once("y", read) is not one.once("x", read)
     assert other.once("x", read) is made[2]
+
+
+class Unread(ArrayRows):
+    def read(self, start: int, stop: int) -> np.ndarray:
+        raise AssertionError("no whole number is NaN")
+
+
+def test_the_first_row_that_is_not_finite() -> None:
+    rows = np.zeros((9, 2))
+    rows[[4, 7], [1, 0]] = np.inf, np.nan
+    for each in (rows, rows.astype(np.float16), ArrayRows(rows), sp.csr_array(rows)):
+        assert first_odd_row(each, block=4) == 4
+    assert first_odd_row(np.full((9, 2), 1e308)) is None
+    assert first_odd_row(Unread(np.zeros((9, 2), dtype=np.int32))) is None

@@ -41,6 +41,37 @@ def test_a_number_among_the_others_is_no_mark() -> None:
         assert stand_ins(given, NAMES) == ()
 
 
+def test_a_mark_is_counted_in_all_rows_and_compared_with_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = np.repeat(ROWS, 20, axis=0)
+    rows[::7, 1] = -999.0
+    rows[[0, 2000], 0] = 99.0, 5_000.0
+    assert "-999 in '1' (572 rows)" in stand_ins(ArrayRows(rows), None)[0]
+    monkeypatch.setattr("models.inputs.stand_ins._AT_HAND", 100)
+    # A sample of them has the 99 without the 5,000, beside which it is no mark.
+    for given in (rows, ArrayRows(rows)):
+        (note,) = stand_ins(given, None)
+        assert ": -999 in '1' (572 rows). If" in note
+    far = ArrayRows(rows)
+    far.far = True
+    assert "(37 of 255 rows looked at)" in stand_ins(far, None)[0]
+
+
+def test_a_rare_mark_of_rows_that_are_read() -> None:
+    rows = np.repeat(ROWS, 20, axis=0)
+    rows[1_900, 1] = -999.0
+    assert "-999 in '1' (1 rows)" in stand_ins(ArrayRows(rows), None)[0]
+
+
+def test_marks_that_half_precision_rounds() -> None:
+    rows = ROWS.astype(np.float16)
+    rows[:2, 1] = -9999.0, 32767.0
+    rows[:2, 2] = 1000.0, 100.0
+    (note,) = stand_ins(rows, None)
+    assert ": -9999 in '1' (1 rows), 32767 in '1' (1 rows). If" in note
+
+
 @pytest.mark.parametrize("first", [True, False])
 @pytest.mark.parametrize(
     ("rows", "total", "what"),
@@ -72,8 +103,9 @@ def test_a_row_that_differs_from_a_total_in_one_column_is_a_row() -> None:
 
 def test_distances_as_features_are_named() -> None:
     apart = np.linalg.norm(ROWS[:, None] - ROWS, axis=2)
-    for given in (apart, apart.astype(np.float32), (apart < 1) & (apart > 0) * 1):
-        (note,) = stand_ins(given * 1.0, None)
+    weights = ((apart < 1) & (apart > 0)) * 1.0
+    for given in (apart, apart.astype(np.float32), weights, ArrayRows(apart)):
+        (note,) = stand_ins(given, None)
         assert "with 0 all along the diagonal, as distances between the rows" in note
     (note,) = stand_ins(np.corrcoef(ROWS), None)
     assert "with 1 all along the diagonal, as similarities of the rows" in note

@@ -13,6 +13,7 @@ from models.levels.divided import Divided, neighbour_modularity
 from models.levels.silhouette import REFERENCES, mean_silhouette, partitions_of, reference_points
 from models.numerics.distances import euclidean
 from models.registry import method
+from models.tree.build import from_partition
 from models.tree.tree import Tree
 
 RNG = np.random.default_rng(3)
@@ -53,6 +54,16 @@ def test_parts_of_a_cloud_are_warned_of_and_groups_are_not(by: str) -> None:
     assert found.warning is not None
     assert found.warning.startswith("The 3 clusters are no further apart than 3 parts of rows")
     assert of(GROUPS, by, 3).warning is None
+
+
+def test_clusters_without_a_row_in_the_sample_are_not_compared() -> None:
+    rows = RNG.normal(size=(900, 4))
+    cluster = (rows[:, 0] > 0).astype(np.int64)
+    cluster[1] = 2
+    found = divided.divided(from_partition(cluster, 3), rows)
+    assert found is not None
+    assert found.warning is not None
+    assert found.warning.startswith("2 of 3 clusters are no further apart than 2 parts of rows")
 
 
 def test_long_clusters_are_seen_by_their_neighbours() -> None:

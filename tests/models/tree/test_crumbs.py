@@ -27,6 +27,8 @@ from models.tree.noise import crumbs_warning, lump_and_crumbs
         ([18, 1], False),
         ([100], False),
         ([30, 1, 1, 1], False),
+        ([30, 0, 0], False),
+        ([300, 2, 0, 0], True),
     ],
 )
 def test_what_is_a_cluster_with_crumbs(sizes: list[int], warned: bool) -> None:
