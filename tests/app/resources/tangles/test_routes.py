@@ -45,7 +45,7 @@ def test_a_number_of_a_row_is_not_that_of_a_cluster() -> None:
             pair = PairedTrees.of(left, right, "auto")
             assert (pair.by, pair.left_only, pair.right_only) == ("row", 0, 0)
             assert not moved_leaves(left, right, pair).moved
-    # Of other rows only the names are known.
+    # Where the rows are others, only names are known.
     other = from_partition(np.array([0, 0, 1, 2, 2]), 3)
     assert any(
         "numbers its clusters anew" in each
