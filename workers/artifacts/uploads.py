@@ -191,8 +191,7 @@ class Parts:
     def recount(self) -> set[str]:
         """Count all parts in the store again; returns the uploads that have some."""
         uploads: set[tuple[str, str]] = set()
-        for key in self._blobs.keys("uploads/"):
-            _, tenant, upload_id, rest = key.split("/", 3)
+        for tenant, upload_id, rest in layout.parts(self._blobs.keys("uploads/"), 3):
             if rest.startswith("parts/"):
                 uploads.add((tenant, upload_id))
         for tenant, upload_id in uploads:

@@ -96,8 +96,13 @@ class Inspections:
         if not self._records.only_one("inspections", EVERY_S):
             return 0
         n_submitted = 0
-        for marker in list(self._blobs.keys(layout.UNINSPECTED)):
-            if "." in marker.rpartition("/")[2]:
+        for tenant, name in list(layout.parts(self._blobs.keys(layout.UNINSPECTED), 2)):
+            dataset_id, dot, _ = name.partition(".")
+            marker = layout.uninspected(tenant, name)
+            # Only what is made here has such an id.
+            if made_at(dataset_id) is None:
+                continue
+            if dot:
                 self._look(marker)
             else:
                 n_submitted += self._finish(marker)

@@ -60,8 +60,7 @@ class Interrupted:
         if not self._records.only_one("interrupted", EVERY_S):
             return 0
         n_finished = 0
-        for keys in batches(self._blobs.keys("open/")):
-            jobs = [(tenant, job_id) for _, tenant, job_id in (key.split("/", 2) for key in keys)]
+        for jobs in batches(layout.parts(self._blobs.keys("open/"), 2)):
             old = [job for job in jobs if age_s(made_at(job[1])) > SUBMISSION_S]
             statuses = self._records.statuses(job_id for _, job_id in old)
             for (tenant, job_id), status in zip(old, statuses, strict=True):

@@ -90,6 +90,9 @@ class Pauses:
 
     def _stored(self) -> Iterable[Pause]:
         for key in sorted(self._blobs.keys(layout.PAUSES)):
+            scope, slash, _ = key.removeprefix(layout.PAUSES).partition("/")
+            if scope not in SCOPES or not slash:
+                continue
             try:
                 yield read_model(self._blobs, key, Pause)
             except Missing:  # It has just been removed.

@@ -255,13 +255,12 @@ class Rebuild:
                     pass
                 ended.update({job_id: END in names for _, job_id, names in jobs})
                 n_done += len(jobs)
-            for key in self._blobs.keys("open/"):
-                _, tenant, job_id = key.split("/", 2)
+            for tenant, job_id in layout.parts(self._blobs.keys("open/"), 2):
                 with _left_out(job_id):
                     if ended.get(job_id):
                         self.close(tenant, job_id)
                     elif job_id not in ended and self._endings.deleted(tenant, job_id):
-                        self._blobs.delete(key)
+                        self._blobs.delete(layout.open_marker(tenant, job_id))
             for missing in batches(sorted(set(self._records.all_ids()) - ended.keys())):
                 self._hold(token, n_done, n_all)
                 for _ in pool.map(self._drop_if_deleted, missing):
@@ -384,14 +383,10 @@ def _fulfil(future: Future[int], rebuild: Callable[[], int]) -> None:
 
 
 def _folders(keys: Iterable[str]) -> Iterator[Folder]:
-    """From keys `<kind>/<tenant>/<id>/<name>` in any order; what else lies there is no object of
-    ours."""
+    """From keys `<kind>/<tenant>/<id>/<name>` in any order."""
     folders: dict[tuple[str, str], set[str]] = {}
-    for key in keys:
-        _, *place = key.split("/", 3)
-        if len(place) == 3:
-            tenant, own_id, name = place
-            folders.setdefault((tenant, own_id), set()).add(name)
+    for tenant, own_id, name in layout.parts(keys, 3):
+        folders.setdefault((tenant, own_id), set()).add(name)
     for (tenant, own_id), names in folders.items():
         yield tenant, own_id, names
 

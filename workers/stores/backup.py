@@ -349,7 +349,7 @@ def _gone(source: Blobs, target: Blobs, folder: str, marked: Collection[str]) ->
         if key in there or key in marked or not _kept(key):
             continue
         if folder == "open/":
-            _, tenant, job_id = key.split("/")
+            tenant, _, job_id = key.removeprefix(folder).partition("/")
             if source.size(layout.job(tenant, job_id, REQUEST)) is not None:
                 continue
         yield key

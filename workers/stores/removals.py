@@ -106,9 +106,6 @@ class Removals:
 
     def _look(self) -> None:
         with self._lock:
-            found = {}
-            for key in self._blobs.keys(layout.REMOVALS):
-                _, tenant, own_id = key.split("/")
-                found[own_id] = tenant
-            self._noted = found
+            noted = layout.parts(self._blobs.keys(layout.REMOVALS), 2)
+            self._noted = {own_id: tenant for tenant, own_id in noted}
             self._looked_at = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -9,11 +10,13 @@ from typing import Any, Literal
 from models.arrays import Int
 from models.errors import UsageError
 from models.tree.moves import LEAST, MOST, NONE, Match, SharedLeaves, moves
+from models.tree.noise import noise_of
 from models.tree.rows import matched, names_of_rows
 from models.tree.tree import Tree
 from models.tree.walk import spans
 
 _NAMES = 3
+_WHOLE = re.compile("[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ class PairedTrees:
             "name",
             len(shared.left_only),
             len(shared.right_only),
-            tuple(shared.warnings()),
+            (*shared.warnings(), *_numbered_warnings(left, right)),
         )
 
 
@@ -68,11 +71,29 @@ def _single(tree: Tree) -> bool:
 
 
 def _numbers_clusters(left: Tree, right: Tree) -> bool:
-    """Whether one tree has its rows as leaves, called by their numbers, and the other has not: the
-    same number is then another thing."""
+    """Whether one tree has its rows as leaves and the other clusters, and either calls them by
+    numbers: the same name is then another thing."""
     if _single(left) == _single(right):
         return False
-    return names_of_rows(left if _single(left) else right) is None
+    rows, clusters = (left, right) if _single(left) else (right, left)
+    return names_of_rows(rows) is None or _has_numbered_clusters(clusters)
+
+
+def _has_numbered_clusters(tree: Tree) -> bool:
+    if _single(tree):
+        return False
+    names = tree.name[tree.leaves][~noise_of(tree)[tree.leaves]]
+    return all(name is None or _WHOLE.fullmatch(name) for name in names)
+
+
+def _numbered_warnings(left: Tree, right: Tree) -> tuple[str, ...]:
+    """A warning where clusters that have only numbers were matched by these."""
+    if not (_has_numbered_clusters(left) or _has_numbered_clusters(right)):
+        return ()
+    return (
+        "Leaves of the same number were matched, but each fit numbers its clusters anew: unless "
+        "these numbers are names, what is compared is not the same.",
+    )
 
 
 def _renamed(left: Tree, right: Tree) -> tuple[str, ...]:

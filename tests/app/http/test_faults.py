@@ -111,10 +111,15 @@ def test_a_job_is_read_later(api: Api, monkeypatch: pytest.MonkeyPatch, fault: s
 
 
 def test_what_lies_in_the_store_and_is_no_object_of_ours_hinders_nothing(api: Api) -> None:
-    for key in ("jobs/.DS_Store", "datasets/local/notes.txt"):
-        api.service.blobs.put(key, b"x")
+    folders = ("jobs/", "datasets/local/", "open/", "uploads/", "uploads/local/", "removals/")
+    more = ("uninspected/", "uninspected/local/", "service/pauses/", "service/shares/")
+    for folder in (*folders, *more):
+        api.service.blobs.put(f"{folder}.DS_Store", b"x")
     api.service.redis.flushall()
     assert api.client.get("/v1/jobs").json()["items"] == []
+    api.service.ledger.sweep()
+    api.service.redis.flushall()
+    assert api.service.ledger.inspections.sweep() == 0
 
 
 def test_a_request_that_is_cut_off_by_the_end_of_its_process() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from starlette.requests import ClientDisconnect
 
-from app.http import turns
+from app.http import security, turns
 from app.http.presence import SHORT_S, presence
 from app.http.problems import Refused
 from app.http.turns import FairQueue, Place, Room, Taker, give_place_up
+from tests.app.conftest import Start, new_job
 
 A, A_LINK, A_OTHER, B = (
     Taker("a"),
@@ -222,3 +223,45 @@ def test_who_waits_for_a_job_gives_its_place_up() -> None:
                 give_place_up()
 
     run(work())
+
+
+def test_each_request_of_a_tenant_has_a_place_until_it_ends_or_only_waits(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_taken, n_left = 0, 0
+
+    class Watched(Place):
+        async def take(self, who: Taker) -> None:
+            nonlocal n_taken
+            await super().take(who)
+            n_taken += 1
+
+        def leave(self) -> None:
+            nonlocal n_left
+            n_left += self._end is not None
+            super().leave()
+
+    monkeypatch.setattr(security, "Place", Watched)
+    # No place is given up because its request takes long.
+    monkeypatch.setattr(turns, "SHORT_S", 60.0)
+    api = start()
+    assert api.client.get("/v1/jobs/none").status_code == 404
+    assert api.client.get("/livez").status_code == 200
+    assert (n_taken, n_left) == (1, 1)
+    in_time: list[bool] = []
+
+    def given_up() -> None:
+        before = n_left
+        give_place_up()
+        in_time.append(n_left == before + 1)
+
+    for name in ("waiting", "events"):
+        monkeypatch.setattr(f"app.http.{name}.give_place_up", given_up)
+    waited = api.client.post("/v1/jobs", json=new_job(), headers={"Prefer": "wait=1"})
+    job = waited.json()["id"]
+    assert in_time[0]
+    in_time.clear()
+    api.finish(job)
+    api.client.get(f"/v1/jobs/{job}/events")
+    assert in_time == [True]
+    assert (n_taken, n_left) == (3, 3)

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { summary } from "../../../app/dashboard/js/tree/panels/moved_leaves.js";
+import { sidesText, summary } from "../../../app/dashboard/js/tree/panels/moved_leaves.js";
 import { sameRows } from "../../../app/dashboard/js/tree/model/same_rows.js";
 
 /** @param {number} n */
@@ -28,4 +28,16 @@ test("trees of the same rows come from the same dataset", () => {
   const jobs = ["ds_1", "ds_2", "ds_1"].map((features) => ({ inputs: { features } }));
   assert.deepEqual(sameRows({ features: "ds_1", names: "ds_2" }, jobs), [jobs[0], jobs[2]]);
   assert.deepEqual(sameRows({ features: [[1]] }, jobs), []);
+});
+
+test("how many clusters each of two trees has", () => {
+  const clusters = listed(5);
+  assert.equal(
+    sidesText({ before: clusters, after: clusters }),
+    "of 5 clusters here (rows) and there (columns)",
+  );
+  assert.equal(
+    sidesText({ before: clusters, after: listed(3) }),
+    "of 5 clusters here (rows) and 3 there (columns)",
+  );
 });

@@ -51,6 +51,8 @@ service/backup-objects               only in a backup: length, SHA-256 and key o
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 PIECES = "pieces/"
 CHECKPOINTS = "checkpoints/"
 UNINSPECTED = "uninspected/"
@@ -209,3 +211,12 @@ def open_move(tenant: str, name: str, number: int) -> str:
 
 def pause(scope: str, name: str) -> str:
     return f"{PAUSES}{scope}/{name}"
+
+
+def parts(keys: Iterable[str], n: int) -> Iterator[list[str]]:
+    """What `n` parts of each key follow its first one; the last has the rest. Keys with fewer are
+    left out: no object of ours has such a key, but files of the system may lie there."""
+    for key in keys:
+        found = key.split("/", n)[1:]
+        if len(found) == n:
+            yield found

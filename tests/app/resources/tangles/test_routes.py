@@ -36,12 +36,23 @@ def grown(working: Working, features: list[float]) -> dict[str, Any]:
 
 
 def test_a_number_of_a_row_is_not_that_of_a_cluster() -> None:
-    rows = from_merges([0, 2, 4], [1, 3, 5], [1.0, 2.0, 3.0])
-    clusters = from_partition(np.array([0, 0, 1, 1]), 2)
-    for left, right in ((rows, clusters), (clusters, rows)):
-        pair = PairedTrees.of(left, right, "auto")
-        assert (pair.by, pair.left_only, pair.right_only) == ("row", 0, 0)
-        assert not moved_leaves(left, right, pair).moved
+    # Rows called by their numbers, or by other ones, beside clusters 0 to 2.
+    numbered = from_merges([0, 2, 4], [1, 3, 5], [1.0, 2.0, 3.0])
+    ids = from_merges([0, 2, 4], [1, 3, 5], [1.0, 2.0, 3.0], names=["1", "2", "0", "4"])
+    clusters = from_partition(np.array([0, 0, 1, 2]), 3)
+    for rows in (numbered, ids):
+        for left, right in ((rows, clusters), (clusters, rows)):
+            pair = PairedTrees.of(left, right, "auto")
+            assert (pair.by, pair.left_only, pair.right_only) == ("row", 0, 0)
+            assert not moved_leaves(left, right, pair).moved
+    # Where the rows are others, only names are known.
+    other = from_partition(np.array([0, 0, 1, 2, 2]), 3)
+    assert any(
+        "numbers its clusters anew" in each
+        for each in PairedTrees.of(clusters, other, "auto").warnings
+    )
+    named = from_partition(np.array([0, 0, 1, 2, 2]), 3, names=["a", "b", "c"])
+    assert not PairedTrees.of(named, named, "name").warnings
 
 
 def test_siblings_are_reordered(working: Working) -> None:

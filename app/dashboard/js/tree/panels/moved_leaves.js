@@ -119,3 +119,15 @@ export function groupWords(group) {
   const more = all > names.length ? ` and ${count(all - names.length)} more` : "";
   return [name && [el("strong", {}, bdi(name)), ": "], bdi(names.join(", ")), more];
 }
+
+/**
+ * How many clusters each of two trees of the same rows has.
+ *
+ * @param {{ before: unknown[], after: unknown[] }} moved
+ */
+export function sidesText({ before, after }) {
+  const here = `of ${plural(before.length, "cluster")} here (rows) and`;
+  return before.length === after.length
+    ? `${here} there (columns)`
+    : `${here} ${count(after.length)} there (columns)`;
+}

@@ -4,12 +4,13 @@ import { aborted, problemOf } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
 import * as router from "../../router.js";
 import { bdi, el, replace, unique } from "../../ui/dom.js";
-import { moment, plural } from "../../ui/format.js";
+import { moment } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { clusteringOf } from "../model/grown.js";
 import { movedPoints } from "../model/moved.js";
 import { sameRows } from "../model/same_rows.js";
+import { sidesText } from "./moved_leaves.js";
 import { crossTable, movedText } from "./moved_panel.js";
 
 /** @import { Assignments, Job, Page, Tree } from "../../net/answers.js" */
@@ -60,14 +61,7 @@ export function relatedPanel(view, head, methodTitles) {
    */
   const itemOf = ({ tree, name, created_at: created }, method) => {
     const place = el("div", { class: "table-tree" });
-    const theme = document.documentElement.dataset.theme === "dark" ? "&theme=dark" : "";
-    const alt = `The tree of ${method}`;
-    fetchedImage(`/v1/trees/${tree}.svg?px=${SMALL_PX}${theme}`, { alt, width: `${SMALL_PX}` }, signal) // prettier-ignore
-      .then(
-        (image) => replace(place, image),
-        () => {},
-      );
-    return el(
+    const item = el(
       "section",
       { class: "stack tight" },
       el("h3", {}, el("a", { href: router.href(`/trees/${tree}`) }, method)),
@@ -76,6 +70,19 @@ export function relatedPanel(view, head, methodTitles) {
       view.total.size <= MOST_ROWS && movedOf(tree),
       el("a", { href: router.href("/compare", { left: head.id, right: tree }) }, "Side by side"),
     );
+    const theme = document.documentElement.dataset.theme === "dark" ? "&theme=dark" : "";
+    const alt = `The tree of ${method}`;
+    fetchedImage(`/v1/trees/${tree}.svg?px=${SMALL_PX}${theme}`, { alt, width: `${SMALL_PX}` }, signal) // prettier-ignore
+      .then(
+        (image) => replace(place, image),
+        (error) => {
+          if (problemOf(error).status !== 404) return;
+          // A fit outlives its tree.
+          item.remove();
+          element.hidden = !list.firstChild;
+        },
+      );
+    return item;
   };
   /** @param {string} tree */
   const movedOf = (tree) => {
@@ -85,10 +92,9 @@ export function relatedPanel(view, head, methodTitles) {
       replace(place, waiting());
       try {
         const moved = await movedBetween(head, tree, clustersOf(view), signal);
-        const k = moved.before.length;
         replace(
           place,
-          el("p", {}, el("strong", {}, `${movedText(moved)}`), `, of ${plural(k, "cluster")} here (rows) and there (columns).`), // prettier-ignore
+          el("p", {}, el("strong", {}, movedText(moved)), `, ${sidesText(moved)}.`),
           crossTable(moved),
         );
         isLoaded = true;
