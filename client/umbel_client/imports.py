@@ -102,13 +102,14 @@ def tree_in(path: Path) -> Any:
 
 def _tree_named(text: str) -> Any:
     """The tree of the file that text names. Raises InputError where it names none."""
+    path = Path(text)
     try:
-        found = "\n" not in text and Path(text).is_file()
+        is_name = path.is_file() or path.suffix.lower() in (*TREE_ENDINGS, ".txt", ".npy")
     except (OSError, ValueError):
-        found = False
-    if not found:
+        is_name = False
+    if "\n" in text or not is_name:
         raise InputError("tree", _TEXT)
-    return tree_in(Path(text))
+    return tree_in(path)
 
 
 def text_type(text: str) -> str | None:
