@@ -13,7 +13,7 @@ import { sameRows } from "../model/same_rows.js";
 import { sidesText } from "./moved_leaves.js";
 import { crossTable, movedText } from "./moved_panel.js";
 
-/** @import { Assignments, Job, Page, Tree } from "../../net/answers.js" */
+/** @import { Assignments, Job, Page, Tree, TreeSummary } from "../../net/answers.js" */
 /** @import { TreeView } from "../draw/view.js" */
 
 /** The most trees, and the most rows of which clusters are compared. */
@@ -24,7 +24,7 @@ const SMALL_PX = 160;
 const FEW = 8;
 
 /**
- * The panel, hidden where there is no other tree of these rows.
+ * The panel, hidden where there is no other tree of these rows; they are sought when its tab is first shown.
  *
  * @param {TreeView} view
  * @param {Tree} head
@@ -77,7 +77,6 @@ export function relatedPanel(view, head, methodTitles) {
         (image) => replace(place, image),
         (error) => {
           if (problemOf(error).status !== 404) return;
-          // A fit outlives its tree.
           item.remove();
           element.hidden = !list.firstChild;
         },
@@ -106,7 +105,14 @@ export function relatedPanel(view, head, methodTitles) {
     details.addEventListener("toggle", () => details.open && !isLoaded && load());
     return details;
   };
-  start();
+  let isStarted = false;
+  const follow = () => {
+    if (isStarted || view.look.tab !== "compare") return;
+    isStarted = true;
+    start();
+  };
+  view.on("look", follow);
+  follow();
   return element;
 }
 
@@ -120,7 +126,7 @@ const clustersOf = (view) => view.cut?.clusters.length ?? FEW;
 /** @typedef {{ tree: string, method: string, name: string | null, created_at: string }} RelatedJob */
 
 /**
- * The newest fits on the same rows that made another tree.
+ * The newest fits on the same rows that made another tree, which is still there.
  *
  * @param {Tree} head
  * @param {AbortSignal} signal
@@ -129,13 +135,16 @@ const clustersOf = (view) => view.cut?.clusters.length ?? FEW;
 async function relatedJobs({ id, job: own }, signal) {
   if (!own) return [];
   const quiet = { signal, quiet: true };
-  /** @type {[Job, Page<Job>]} */
-  const [{ inputs }, { items }] = await Promise.all([
+  /** @type {[Job, Page<Job>, Page<TreeSummary>]} */
+  const [{ inputs }, { items }, trees] = await Promise.all([
     get(`/v1/jobs/${own}`, quiet),
     get("/v1/jobs?kind=fit&status=succeeded&limit=200", quiet),
+    get("/v1/trees?limit=200", quiet),
   ]);
+  // A fit outlives its tree.
+  const there = new Set(trees.items.map((tree) => tree.id).filter((other) => other !== id));
   return sameRows(inputs, items)
-    .filter(({ result }) => result && result.tree !== id)
+    .filter(({ result }) => there.has(String(result?.tree)))
     .slice(0, MOST)
     .map(({ result, method, name, created_at: created }) => ({
       ...{ tree: String(result?.tree), method: String(method), name, created_at: created },
