@@ -51,14 +51,16 @@ def tree_file(tree: Any) -> tuple[bytes, str]:
     """The content and the media type of a tree. Raises InputError for what is none."""
     if isinstance(tree, np.ma.MaskedArray):
         tree = unmasked("tree", tree)
-    if isinstance(tree, os.PathLike):
-        tree = tree_in(Path(tree))
-    elif isinstance(tree, str) and text_type(tree) is None:
-        tree = _tree_named(tree)
+    path = Path(tree) if isinstance(tree, os.PathLike) else None
+    if isinstance(tree, str) and text_type(tree) is None:
+        path = _named(tree)
+    if path is not None:
+        tree = tree_in(path)
     if isinstance(tree, str):
         media_type = text_type(tree)
         if media_type is None:
-            raise InputError("tree", _TEXT)
+            of_file = "" if path is None else f"{path_shown(path)} has no tree: "
+            raise InputError("tree", f"{of_file}{_TEXT}")
         return tree.encode(), media_type
     if isinstance(tree, Mapping):
         return _json(dict(tree)), "application/json"
@@ -100,8 +102,8 @@ def tree_in(path: Path) -> Any:
     )
 
 
-def _tree_named(text: str) -> Any:
-    """The tree of the file that text names. Raises InputError where it names none."""
+def _named(text: str) -> Path:
+    """The file that text names. Raises InputError for text that is no name."""
     path = Path(text)
     try:
         is_name = path.is_file() or path.suffix.lower() in (*TREE_ENDINGS, ".txt", ".npy")
@@ -109,7 +111,7 @@ def _tree_named(text: str) -> Any:
         is_name = False
     if "\n" in text or not is_name:
         raise InputError("tree", _TEXT)
-    return tree_in(path)
+    return path
 
 
 def text_type(text: str) -> str | None:

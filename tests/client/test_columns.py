@@ -472,6 +472,9 @@ def test_a_tree_in_a_file(tmp_path: Path, of: type[str | Path]) -> None:
         tree_file(of(tmp_path / "t.csv"))
     with pytest.raises(InputError, match=r"t\.tree"):
         tree_file(tmp_path / "t.tree")
+    newick.write_text("")
+    with pytest.raises(InputError, match=r"t\.nwk' has no tree"):
+        tree_file(of(newick))
     with pytest.raises(InputError, match=r"no file 'missing\.nwk'"):
         tree_file("missing.nwk")
     with pytest.raises(InputError, match="the name of a file"):

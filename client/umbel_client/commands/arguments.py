@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from umbel_client.commands import kept_arguments
@@ -94,7 +95,7 @@ def _run(commands: Commands, installed: Installed) -> None:
     methods.installed = installed
     for names in GROUPS.values():
         for method in names:
-            methods.offer(method)
+            methods.offer(method, _title(method), partial(_run_known, methods, method))
 
 
 class _MethodHelp(Grouped):
@@ -120,20 +121,6 @@ class _MethodParsers(LateParsers):
 
     installed: Installed = Plugged
 
-    def offer(self, method: str) -> None:
-        """List a method in the help."""
-        self._choices_actions.append(self._ChoicesPseudoAction(method, (), _title(method)))
-
-    def make_all(self) -> None:
-        for method in METHODS:
-            if method not in self._name_parser_map:
-                self._make(method)
-
-    def _make(self, method: str) -> None:
-        texts = _Texts(documentation(method))
-        _run_method(self, method, METHODS[method], _title(method), texts)
-        self.choices[method] = self._name_parser_map[method]
-
     def __call__(
         self,
         parser: argparse.ArgumentParser,
@@ -143,8 +130,7 @@ class _MethodParsers(LateParsers):
     ) -> None:
         method, *words = values
         if method in METHODS:
-            if method not in self._name_parser_map:
-                self._make(method)
+            self.make(method)
         else:
             entry = _plugged(words, self.installed).methods.get(method)
             if entry is None:
@@ -166,6 +152,11 @@ def _plugged(words: Sequence[str], installed: Installed) -> Plugged:
     if status:
         raise SystemExit(status)
     return found[0]
+
+
+def _run_known(methods: Commands, method: str) -> None:
+    texts = _Texts(documentation(method))
+    _run_method(methods, method, METHODS[method], _title(method), texts)
 
 
 def _run_method(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -69,9 +69,25 @@ class Parser(argparse.ArgumentParser):
 class LateParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
     """Commands whose parsers are made when they are named, because there are many."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._makers: dict[str, Callable[[], None]] = {}
+
+    def offer(self, name: str, text: str, make: Callable[[], None]) -> None:
+        """List a command with its text in the help. make : adds its parser."""
+        self._choices_actions.append(self._ChoicesPseudoAction(name, (), text))
+        self._makers[name] = make
+
+    def make(self, name: str) -> None:
+        """Make the parser of a command that is offered and not yet made."""
+        if (maker := self._makers.pop(name, None)) is not None:
+            maker()
+            self.choices[name] = self._name_parser_map[name]
+
     def make_all(self) -> None:
-        """Make those that are known, for what looks through all."""
-        raise NotImplementedError
+        """Make all, for what looks through them."""
+        for name in list(self._makers):
+            self.make(name)
 
 
 class Grouped(argparse.RawDescriptionHelpFormatter):

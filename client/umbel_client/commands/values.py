@@ -166,14 +166,14 @@ def tree_of(text: str) -> Any:
     Raises InputError for what is none of them.
     """
     if text == STANDARD_INPUT:
-        return _tree_in(standard_input("tree"))
+        return _standard_tree(standard_input("tree"))
     path = Path(text)
     if not path.is_file():
         raise InputError("tree", f"{shown(text)} is neither the id of a tree (tr_...) nor a file.")
     return tree_in(path)
 
 
-def _tree_in(path: Path) -> Any:
+def _standard_tree(path: Path) -> Any:
     """A tree in a file without an ending: a linkage matrix, JSON, Newick text or class paths.
 
     Raises InputError for content that is neither an array nor text.
