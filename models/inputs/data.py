@@ -269,16 +269,18 @@ def first_odd_row(values: Matrix | Rows, block: int = 1 << 22) -> int | None:
     if values.dtype.kind != "f" and not is_bfloat16:
         return None
     if isinstance(values, sp.csr_array):
-        odd = np.flatnonzero(~np.isfinite(values.data))
-        return int(np.searchsorted(values.indptr, odd[0], side="right")) - 1 if odd.size else None
+        places = np.flatnonzero(~np.isfinite(values.data))
+        if not places.size:
+            return None
+        return int(np.searchsorted(values.indptr, places[0], side="right")) - 1
     rows = max(1, block // max(1, int(np.prod(values.shape[1:]))))
     for start in range(0, values.shape[0], rows):
         stop = start + rows
         part = values.values(start, stop) if isinstance(values, Rows) else values[start:stop]
         if part.dtype.kind == "f" and not _is_finite(part):
-            found = ~np.isfinite(part).reshape(len(part), -1).all(axis=1)
-            if found.any():
-                return start + int(found.argmax())
+            odd = ~np.isfinite(part).reshape(len(part), -1).all(axis=1)
+            if odd.any():
+                return start + int(odd.argmax())
     return None
 
 

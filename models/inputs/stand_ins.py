@@ -77,15 +77,15 @@ def marks(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
     seen = sampled(features) if is_far else features
     at_hand = seen.shape[0] * seen.shape[1] <= _AT_HAND
     likely = _with_marks(seen if at_hand else sampled(seen), features.dtype)
-    found = _marks(seen, likely, features.dtype) if likely.size else []
-    if not found:
+    marked = _marks(seen, likely, features.dtype) if likely.size else []
+    if not marked:
         return ()
-    of_all = f" of {seen.shape[0]} rows looked at" if is_far else " rows"
+    of_all = f" of {seen.shape[0]} rows looked at" if is_far else " row(s)"
     some = [
         f"{value:g} in {shown(str(at) if names is None else names[at])} ({count}{of_all})"
-        for at, value, count in found[:_MOST]
+        for at, value, count in marked[:_MOST]
     ]
-    more = f" and {len(found) - _MOST} more" if len(found) > _MOST else ""
+    more = f" and {len(marked) - _MOST} more" if len(marked) > _MOST else ""
     return (
         "Numbers far from all others of their column, as marks of missing values are, are "
         f"measured as features: {', '.join(some)}{more}. If they are marks, leave such "
@@ -126,28 +126,28 @@ def _marks(rows: Array | Rows, columns: Int, dtype: np.dtype[Any]) -> list[tuple
         high = np.maximum(high, own.max(axis=0, initial=-np.inf, where=is_other))
         row, column = np.nonzero(code >= 0)
         np.add.at(count, (column, code[row, column]), 1)
-    found = []
+    far = []
     for place in np.flatnonzero((n_others >= FEWEST - 1) & (low < high)).tolist():
         middle, room = low[place] / 2 + high[place] / 2, 2.5 * (high[place] - low[place])
-        found += [
+        far += [
             (int(columns[place]), float(_MISSING[mark]), int(count[place, mark]))
             for mark in np.flatnonzero(count[place]).tolist()
             if abs(float(_MISSING[mark]) - middle) > room
         ]
-    return found
+    return far
 
 
 def _codes(values: Array, dtype: np.dtype[Any]) -> Int:
     """The place of each value in `_MISSING`, -1 for other values. dtype : in which they are kept;
     float16 rounds 9,999 to 10,000."""
     with np.errstate(over="ignore"):
-        found = values.astype(np.float32)
+        rounded = values.astype(np.float32)
         known = _MISSING.astype(dtype).astype(np.float32) if dtype == np.float16 else _MISSING
     usable = (np.abs(known - _MISSING) <= 1) & ((known == _MISSING) | (_MISSING % 1 == 0))
     code = np.full(values.shape, -1, dtype=np.int64)
-    large = np.abs(found) >= np.abs(_MISSING).min()
-    place = np.searchsorted(known, found[large]).clip(max=len(known) - 1)
-    code[large] = np.where((known[place] == found[large]) & usable[place], place, -1)
+    large = np.abs(rounded) >= np.abs(_MISSING).min()
+    place = np.searchsorted(known, rounded[large]).clip(max=len(known) - 1)
+    code[large] = np.where((known[place] == rounded[large]) & usable[place], place, -1)
     return code
 
 

@@ -75,15 +75,15 @@ def _labels(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidenc
     labels: Any = values["labels"]
     named = by_labels(tree, labels)
     label, share = named.extra["label"], named.extra["label_share"]
-    found = [node for node in _nodes(tree, n_clusters) if label[node] is not None]
+    labelled = [node for node in _nodes(tree, n_clusters) if label[node] is not None]
     little = says_little(tree, label, share)
-    nodes = [node for node in found if not little[node]]
-    kept = len(found) - len(nodes)
+    nodes = [node for node in labelled if not little[node]]
+    kept = len(labelled) - len(nodes)
     return Evidence(
         {node: named.name[node] for node in nodes},
         {node: f"{100 * share[node]:.3g}% {label[node]}" for node in nodes},
         (
-            f"The labels are the names of the leaves: {kept} of {len(found)} nodes, in which no "
+            f"The labels are the names of the leaves: {kept} of {len(labelled)} nodes, in which no "
             "class has half of the rows, keep their names. Labels of groups of classes name more.",
         )
         if kept

@@ -20,16 +20,16 @@ def test_a_mark_of_a_missing_value_is_named(mark: float) -> None:
     rows[[3, 100], 1] = mark
     for given in (rows, rows.astype(np.float32), ArrayRows(rows)):
         (note,) = stand_ins(given, NAMES)
-        assert f"{mark:g} in 'weight' (2 rows)" in note
+        assert f"{mark:g} in 'weight' (2 row(s))" in note
     rows[7, 0] = np.nan
     assert "'weight'" in stand_ins(rows, NAMES)[0]
-    assert "in '1' (2 rows)" in stand_ins(rows, None)[0]
+    assert "in '1' (2 row(s))" in stand_ins(rows, None)[0]
 
 
 def test_two_marks_of_one_column() -> None:
     rows = ROWS.copy()
     rows[[3, 4], 2] = -999.0, -888.0
-    assert "-999 in 'age' (1 rows), -888 in 'age' (1 rows)" in stand_ins(rows, NAMES)[0]
+    assert "-999 in 'age' (1 row(s)), -888 in 'age' (1 row(s))" in stand_ins(rows, NAMES)[0]
 
 
 def test_a_number_among_the_others_is_no_mark() -> None:
@@ -47,12 +47,12 @@ def test_a_mark_is_counted_in_all_rows_and_compared_with_all(
     rows = np.repeat(ROWS, 20, axis=0)
     rows[::7, 1] = -999.0
     rows[[0, 2000], 0] = 99.0, 5_000.0
-    assert "-999 in '1' (572 rows)" in stand_ins(ArrayRows(rows), None)[0]
+    assert "-999 in '1' (572 row(s))" in stand_ins(ArrayRows(rows), None)[0]
     monkeypatch.setattr("models.inputs.stand_ins._AT_HAND", 100)
     # A sample of them has the 99 without the 5,000, beside which it is no mark.
     for given in (rows, ArrayRows(rows)):
         (note,) = stand_ins(given, None)
-        assert ": -999 in '1' (572 rows). If" in note
+        assert ": -999 in '1' (572 row(s)). If" in note
     far = ArrayRows(rows)
     far.far = True
     assert "(37 of 255 rows looked at)" in stand_ins(far, None)[0]
@@ -61,7 +61,7 @@ def test_a_mark_is_counted_in_all_rows_and_compared_with_all(
 def test_a_rare_mark_of_rows_that_are_read() -> None:
     rows = np.repeat(ROWS, 20, axis=0)
     rows[1_900, 1] = -999.0
-    assert "-999 in '1' (1 rows)" in stand_ins(ArrayRows(rows), None)[0]
+    assert "-999 in '1' (1 row(s))" in stand_ins(ArrayRows(rows), None)[0]
 
 
 def test_marks_that_half_precision_rounds() -> None:
@@ -69,7 +69,7 @@ def test_marks_that_half_precision_rounds() -> None:
     rows[:2, 1] = -9999.0, 32767.0
     rows[:2, 2] = 1000.0, 100.0
     (note,) = stand_ins(rows, None)
-    assert ": -9999 in '1' (1 rows), 32767 in '1' (1 rows). If" in note
+    assert ": -9999 in '1' (1 row(s)), 32767 in '1' (1 row(s)). If" in note
 
 
 @pytest.mark.parametrize("first", [True, False])

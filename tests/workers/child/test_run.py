@@ -485,7 +485,7 @@ def test_marks_of_missing_values_are_named_in_a_fit_and_in_new_rows(jobs: JobsIn
     outcome, fitted = jobs.run(
         "fit", {"features": marked}, method="kmeans", params={"n_clusters": 3}
     )
-    assert any("-999 in '1' (1 rows)" in warning for warning in outcome.warnings)
+    assert any("-999 in '1' (1 row(s))" in warning for warning in outcome.warnings)
     for rows in (POINTS, marked):
         inputs = {"tree": tree_of(fitted), "features": rows}
         outcome, _ = jobs.run("predict", inputs, method="kmeans", options=TREE)

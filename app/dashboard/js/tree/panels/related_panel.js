@@ -142,9 +142,9 @@ async function relatedJobs({ id, job: own }, signal) {
     get("/v1/trees?limit=200", quiet),
   ]);
   // A fit outlives its tree.
-  const there = new Set(trees.items.map((tree) => tree.id).filter((other) => other !== id));
+  const kept = new Set(trees.items.map((tree) => tree.id).filter((other) => other !== id));
   return sameRows(inputs, items)
-    .filter(({ result }) => there.has(String(result?.tree)))
+    .filter(({ result }) => kept.has(String(result?.tree)))
     .slice(0, MOST)
     .map(({ result, method, name, created_at: created }) => ({
       ...{ tree: String(result?.tree), method: String(method), name, created_at: created },
