@@ -50,6 +50,9 @@ FEWEST = 5
 _MOST = 5
 """Marks that a warning names."""
 
+_NEARLY = 0.8
+"""The share of the columns in which a sum is the largest, at least."""
+
 _ROUNDED = 1e-3
 _CENTRAL = 1e-2
 """How far a total may be off, as a share of itself, and a mean, of the standard deviation."""
@@ -66,7 +69,10 @@ def stand_ins(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
     sample = sampled(features)
     with np.errstate(over="ignore", invalid="ignore"):
         total = _total(features, sample)
-    return (*marks(features, names), *total, *_pairs(features, sample))
+    # Beside a total no mark is far from the others.
+    others = features if total is None else _without(features, total[0])
+    sentences = () if total is None else (total[1],)
+    return (*marks(others, names), *sentences, *_pairs(features, sample))
 
 
 def marks(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
@@ -151,7 +157,8 @@ def _codes(values: Array, dtype: np.dtype[Any]) -> Int:
     return code
 
 
-def _total(features: Array | Rows, sample: Float) -> tuple[str, ...]:
+def _total(features: Array | Rows, sample: Float) -> tuple[int, str] | None:
+    """The number of a row of totals and the sentence on it."""
     n_rows = features.shape[0]
     for row, part, place in ((n_rows - 1, sample[:-1], "last"), (0, sample[1:], "first")):
         own = sample[row and -1]
@@ -160,15 +167,30 @@ def _total(features: Array | Rows, sample: Float) -> tuple[str, ...]:
             continue
         what = _sum_or_mean(features, row, own)
         if what is not None:
-            return (
+            return row, (
                 f"Row {row} (counted from 0), the {place}, is the {what} of all others in every "
-                f"column and is taken as a row like these. Leave it out if it is a {what}.",
+                f"column and is taken as a row like these. Leave it out if it is a {what}."
             )
-    return ()
+    return None
+
+
+def _without(features: Array | Rows, row: int) -> Array | Rows:
+    """The rows but the first or last; all of rows that are read otherwise than from an array."""
+    array = _array_of(features)
+    return features if array is None else array[:-1] if row else array[1:]
+
+
+def _array_of(features: Array | Rows) -> Array | None:
+    if isinstance(features, ArrayRows) and not features.bfloat16:
+        # The array itself: `as_array` copies one in another order.
+        return features.array
+    return features if isinstance(features, np.ndarray) else None
 
 
 def _may_be_sum(own: Float, others: Float) -> bool:
-    return bool((others >= 0).all() and (own >= others.max(axis=0)).all() and (own > 0).sum() > 1)
+    """Whether it is larger than the others in nearly all columns: a few may have numbers of both
+    signs, or marks."""
+    return bool((own >= others.max(axis=0)).mean() >= _NEARLY and (own > 0).sum() > 1)
 
 
 def _may_be_mean(own: Float, others: Float) -> bool:
@@ -206,18 +228,16 @@ def _pairs(features: Array | Rows, sample: Float) -> tuple[str, ...]:
     n_rows, n_columns = features.shape
     if n_rows != n_columns:
         return ()
-    if isinstance(features, ArrayRows) and not features.bfloat16:
-        # The array itself: `as_array` copies one in another order.
-        features = features.array
-    if not isinstance(features, np.ndarray):
+    matrix = _array_of(features)
+    if matrix is None:
         return ()
-    diagonal = np.diagonal(features).astype(np.float64)
+    diagonal = np.diagonal(matrix).astype(np.float64)
     if not np.isfinite(sample).all() or np.ptp(diagonal) > _ROUNDED * np.abs(sample).max():
         return ()
     # Near the diagonal first, where most matrices differ already.
-    if not (_is_symmetric(features[:FEWEST, :FEWEST]) and _is_symmetric(features)):
+    if not (_is_symmetric(matrix[:FEWEST, :FEWEST]) and _is_symmetric(matrix)):
         return ()
-    low, high = float(features.min()), float(features.max())
+    low, high = float(matrix.min()), float(matrix.max())
     room = _ROUNDED * (high - low)
     if low == 0 < high and diagonal.max() <= room:
         what, role = "distances between the rows, or weights of a graph", "'distances' or 'graph'"

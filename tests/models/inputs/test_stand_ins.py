@@ -90,6 +90,18 @@ def test_a_row_of_totals_is_named(
         assert f"is the {what} of all others" in note
 
 
+@pytest.mark.parametrize("n_rows", [30, 600])
+def test_marks_beside_a_row_of_totals(n_rows: int) -> None:
+    """As a sheet with both has them: neither hides the other."""
+    rows = np.random.default_rng(1).gamma(1.0, 5.0, size=(n_rows, 8)).round(2)
+    rows[[3, 9], 1] = -999.0
+    whole = np.vstack([rows, rows.sum(0)])
+    for given in (whole, ArrayRows(whole)):
+        mark, total = stand_ins(given, None)
+        assert "-999 in '1' (2 row(s))" in mark
+        assert total.startswith(f"Row {n_rows} (counted from 0), the last, is the sum")
+
+
 def test_a_row_that_differs_from_a_total_in_one_column_is_a_row() -> None:
     for total in (AMOUNTS.sum(0), AMOUNTS.mean(0)):
         total[1] *= 1.1
