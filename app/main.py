@@ -25,8 +25,10 @@ from app.http.compression import Compressed
 from app.http.dependencies import Service
 from app.http.environment_keys import keys
 from app.http.events import Feeds
+from app.http.idempotency import Reservations
 from app.http.job_ends import JobEnds
 from app.http.keyring import Keyring
+from app.http.lives import Lives
 from app.http.observability import Metrics, Observed
 from app.http.rates import Limiter, Rates
 from app.http.reached import Reached
@@ -228,6 +230,7 @@ async def _lifespan(
     tasks = [
         asyncio.create_task(_sweep(parts.ledger, settings), name="sweeper"),
         asyncio.create_task(job_ends.listen(), name="job ends"),
+        asyncio.create_task(service.reservations.send_owed(), name="idempotency keys"),
         asyncio.create_task(keyring.watch(stored_keys), name="keys"),
         asyncio.create_task(_measure(parts, settings), name="store size"),
         asyncio.create_task(_ship(writer, parts, settings), name="audit log"),
@@ -244,6 +247,7 @@ async def _lifespan(
         await to_thread.run_sync(try_to_ship, writer)
         await rates.close()
         await to_thread.run_sync(sender.stop, _SENDING_S)
+        service.reservations.lives.close()
         service.meaning.close()
         await to_thread.run_sync(parts.redis.close)
         await to_thread.run_sync(traces.end, _SENDING_S)
@@ -278,6 +282,12 @@ def _service(
         settings=settings,
         blobs=parts.blobs,
         redis=parts.redis,
+        reservations=Reservations(
+            parts.redis,
+            settings.key_prefix,
+            settings.idempotency_s,
+            Lives(settings.scratch_dir / "lives"),
+        ),
         ledger=parts.ledger,
         datasets=parts.datasets,
         parts=uploads,

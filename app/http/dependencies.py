@@ -15,7 +15,7 @@ from starlette.convertors import Convertor, register_url_convertor
 from app.http.addresses import path_of
 from app.http.auditing import Audit
 from app.http.events import Feeds
-from app.http.idempotency import Once
+from app.http.idempotency import Once, Reservations
 from app.http.job_ends import JobEnds
 from app.http.keyring import Access, Keyring
 from app.http.problems import Refused, not_found
@@ -44,6 +44,7 @@ class Service:
     settings: Settings
     blobs: Blobs
     redis: Redis
+    reservations: Reservations
     ledger: Ledger
     datasets: Datasets
     parts: Parts
@@ -137,14 +138,8 @@ async def _once(
 ) -> Once:
     # A limited key must not get what another one was answered.
     apart = "" if caller.reach is None else f" {caller.key_id}"
-    return Once(
-        service.redis,
-        service.settings.key_prefix,
-        caller.tenant,
-        f"{request.method} {path_of(request.scope)}{apart}",
-        key,
-        service.settings.idempotency_s,
-    )
+    route = f"{request.method} {path_of(request.scope)}{apart}"
+    return service.reservations.once(caller.tenant, route, key)
 
 
 OnceDep = Annotated[Once, Depends(_once)]

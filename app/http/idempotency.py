@@ -1,26 +1,30 @@
 """`Idempotency-Key`: the same key and body get the first response again.
 
 A key belongs to one tenant and one route. Before anything is created, the key is reserved in Redis
-together with the id of the new resource and a fingerprint of the request; afterwards the response
-is stored beside it. A repeat gets that response. If the process died in between, a repeat looks up
-the resource by the reserved id, and finishes what was begun with that id, so nothing is created
-twice. While the first request may still be in progress, a repeat must not answer for it: what is
-there already may be taken back, as by a request whose last step got no answer.
+together with the id of the new resource, a fingerprint of the request and the process that answers
+it; afterwards the response is stored beside it. A repeat gets that response. If the process died in
+between, a repeat looks up the resource by the reserved id, and finishes what was begun with that
+id, so nothing is created twice. While the first request may still be in progress, a repeat must not
+answer for it: what is there already may be taken back, as by a request whose last step got no
+answer.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from redis import Redis
+from redis.exceptions import WatchError
 from starlette.responses import Response
 
 from app.http import threads
+from app.http.lives import Lives
 from app.http.problems import Refused
 from app.http.streaming import WHOLE_BYTES
 from workers.errors import TransientError
@@ -28,7 +32,14 @@ from workers.jobs.interrupted import SUBMISSION_S
 from workers.stores.redis.client import translated
 
 PENDING_S = SUBMISSION_S
-"""A reservation without a response for this long belongs to a process that died."""
+"""A reservation without a response for this long belongs to a process that died, whether or not
+that can be seen."""
+
+OWED_S = PENDING_S - 10.0
+"""For so long what Redis did not answer is sent again; afterwards a repeat may have taken over."""
+
+AGAIN_S = 0.25
+"""How long to wait before that."""
 
 LARGEST_ANSWER = WHOLE_BYTES
 """A longer response is not stored; a repeat is answered from the resource itself."""
@@ -39,6 +50,87 @@ Make = Callable[[], Awaitable[Response]]
 Again = Callable[[str], Awaitable[Response | None]]
 
 
+_log = logging.getLogger(__name__)
+
+
+class Reservations:
+    """The reservations of one process, on one event loop.
+
+    keep_s : how long a key is remembered. lives : which processes are alive.
+    """
+
+    def __init__(self, redis: Redis, prefix: str, keep_s: int, lives: Lives) -> None:
+        self.redis = redis
+        self.prefix = prefix
+        self.keep_s = keep_s
+        self.lives = lives
+        # By place: what is to be there in place of the reservation (None: nothing), and until when
+        # that is sent.
+        self._owed: dict[str, tuple[str, str | None, float]] = {}
+        self._any = asyncio.Event()
+
+    def once(self, tenant: str, route: str, key: str | None) -> Once:
+        """For one request."""
+        return Once(self, tenant, route, key)
+
+    def reserve(self, place: str, reservation: str) -> str | None:
+        """Reserve; what was reserved before, or None. Blocks, as `settle` and `replace` do."""
+        if self.redis.set(place, reservation, nx=True, ex=self.keep_s):
+            return None
+        # It may have expired between the two calls: then the second attempt reserves it.
+        earlier: Any = self.redis.get(place) or self.redis.set(
+            place, reservation, nx=True, get=True, ex=self.keep_s
+        )
+        # Its own, if the call was repeated since its answer was lost.
+        return None if earlier == reservation else earlier
+
+    def replace(self, place: str, earlier: str, reservation: str) -> bool:
+        """Reserve what a dead process had reserved; False if another request was faster."""
+        with self.redis.pipeline() as pipe:
+            cast(Any, pipe).watch(place)
+            if pipe.get(place) not in (None, earlier):
+                return False
+            pipe.multi()
+            pipe.set(place, reservation, ex=self.keep_s)
+            try:
+                pipe.execute()
+            except WatchError:
+                return self.redis.get(place) == reservation
+        return True
+
+    def settle(self, place: str, reservation: str, value: str | None) -> None:
+        """Put a value in the place of a reservation, or, if None, forget that."""
+        if value is not None:
+            self.redis.set(place, value, ex=self.keep_s)
+        elif self.redis.get(place) == reservation:
+            self.redis.delete(place)
+
+    def owe(self, place: str, reservation: str, value: str | None) -> None:
+        """Have `send_owed` do what `settle` could not."""
+        self._owed[place] = (reservation, value, time.monotonic() + OWED_S)
+        self._any.set()
+
+    async def send_owed(self) -> None:
+        """Settle what Redis did not answer, as long as the process lives: until then repeats of a
+        request that is over are refused."""
+        while True:
+            await self._any.wait()
+            for place, owed in list(self._owed.items()):
+                reservation, value, until = owed
+                try:
+                    if time.monotonic() < until:
+                        await call(self.settle, place, reservation, value)
+                except TransientError:
+                    await asyncio.sleep(AGAIN_S)
+                    continue
+                except Exception:
+                    _log.exception("an idempotency key is not free before its time")
+                if self._owed.get(place) == owed:
+                    del self._owed[place]
+            if not self._owed:
+                self._any.clear()
+
+
 class Once:
     """One POST.
 
@@ -47,20 +139,17 @@ class Once:
         with the job, so a job is not created twice even if Redis lost everything in between.
     """
 
-    def __init__(
-        self, redis: Redis, prefix: str, tenant: str, route: str, key: str | None, keep_s: int
-    ) -> None:
-        self._redis = redis
-        self._keep_s = keep_s
+    def __init__(self, process: Reservations, tenant: str, route: str, key: str | None) -> None:
+        self._process = process
         self.key = key
         self.scope = None if key is None else f"{route}\n{key}"
         digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
-        self._place = f"{prefix}once:{tenant}:{digest}"
+        self._place = f"{process.prefix}once:{tenant}:{digest}"
         self._reservation = ""
 
     async def begun(self) -> bool:
         """Whether an earlier request had this key; False without one."""
-        return self.key is not None and bool(await self._call(self._redis.exists, self._place))
+        return self.key is not None and bool(await call(self._process.redis.exists, self._place))
 
     async def answer(
         self,
@@ -86,9 +175,16 @@ class Once:
             return await make()
         digest = hashlib.sha256(fingerprint).hexdigest()
         self._reservation = reservation = json.dumps(
-            {"id": new_id, "mark": digest, "since": time.time(), "made": False, "answer": None}
+            {
+                "id": new_id,
+                "mark": digest,
+                "since": time.time(),
+                "by": self._process.lives.name,
+                "made": False,
+                "answer": None,
+            }
         )
-        earlier = await self._call(self._reserve, reservation)
+        earlier = await self._reserved(self._process.reserve, reservation)
         if earlier is not None:
             kept = json.loads(earlier)
             if kept["mark"] != digest:
@@ -98,8 +194,10 @@ class Once:
                 )
             if kept["answer"] is not None:
                 return _replay(kept["answer"])
-            abandoned = time.time() - kept["since"] >= PENDING_S
-            # A reservation of an earlier version does not say whether it was made.
+            abandoned = time.time() - kept["since"] >= PENDING_S or await threads.run_sync(
+                self._process.lives.is_dead, kept.get("by", "")
+            )
+            # A reservation of an earlier version says neither whether it was made, nor by whom.
             is_settled = abandoned or kept.get("made", True)
             repeated = await again(kept["id"]) if is_settled else None
             if repeated is None and abandoned and finish is not None:
@@ -107,18 +205,18 @@ class Once:
             if repeated is not None:
                 repeated.headers["Idempotent-Replayed"] = "true"
                 return repeated
-            if not abandoned:
+            if not abandoned or not await self._reserved(
+                self._process.replace, earlier, reservation
+            ):
                 raise Refused(
                     "conflict",
                     "The first request with this Idempotency-Key is still in progress.",
                     headers={"Retry-After": "1"},
                 )
-            await self._call(self._put, reservation)
         try:
             response = await make()
         except Exception:
-            with suppress(TransientError):
-                await self._call(self._forget, reservation)
+            await self._settle(None)
             raise
         if response.status_code < 300:
             # A streamed response has no body to store; a repeat is answered from the resource.
@@ -130,33 +228,32 @@ class Once:
     async def made(self, response: dict[str, Any] | None = None) -> None:
         """Let repeats be answered: the resource exists, and will not be taken back.
 
-        Called by a `make` that goes on for long after that. If Redis does not answer, a repeat
-        waits until the first request counts as over.
+        Called by a `make` that goes on for long after that. If Redis does not answer, that is sent
+        again, and repeats wait for it.
         """
         if self.key is None:
             return
         kept = json.dumps({**json.loads(self._reservation), "made": True, "answer": response})
-        with suppress(TransientError):
-            await self._call(self._put, kept)
+        await self._settle(kept)
 
-    def _reserve(self, value: str) -> Any:
-        if self._redis.set(self._place, value, nx=True, ex=self._keep_s):
-            return None
-        # It may have expired between the two calls: then the second attempt reserves it.
-        return self._redis.get(self._place) or self._redis.set(
-            self._place, value, nx=True, get=True, ex=self._keep_s
-        )
+    async def _reserved(self, reserve: Callable[..., Any], *args: str) -> Any:
+        try:
+            return await call(reserve, self._place, *args)
+        except TransientError:
+            # It may have been reserved nevertheless.
+            self._process.owe(self._place, self._reservation, None)
+            raise
 
-    def _put(self, value: str) -> None:
-        self._redis.set(self._place, value, ex=self._keep_s)
+    async def _settle(self, value: str | None) -> None:
+        try:
+            await call(self._process.settle, self._place, self._reservation, value)
+        except TransientError:
+            self._process.owe(self._place, self._reservation, value)
 
-    def _forget(self, value: str) -> None:
-        current = self._redis.get(self._place)
-        if current is not None and json.loads(current) == json.loads(value):
-            self._redis.delete(self._place)
 
-    async def _call(self, function: Callable[..., Any], *args: Any) -> Any:
-        return await threads.run_sync(_translated, function, *args)
+async def call(function: Callable[..., Any], *args: Any) -> Any:
+    """Call on a thread; raises TransientError where Redis does not answer."""
+    return await threads.run_sync(_translated, function, *args)
 
 
 def _translated(function: Callable[..., Any], *args: Any) -> Any:

@@ -14,7 +14,7 @@ from tests.workers.jobs_kit import end, request
 from workers.assembly import Assembly
 from workers.errors import Missing, TransientError
 from workers.jobs.ledger import Ledger
-from workers.model import Claim, Pause, Retrying, Scope, new_id, now
+from workers.model import Claim, Pause, Request, Retrying, Scope, new_id, now
 
 LANES = ("cpu:quick", "cpu:short", "cpu:fit")
 RETRYING = (Retrying(), Retrying(attempts=2, backoff=4.0), Retrying(retry_on=("full",)))
@@ -30,9 +30,13 @@ PATIENCE = 6
 
 @dataclass
 class Known:
-    """What clients know: jobs that were accepted, and those whose deletion was answered."""
+    """What clients know: jobs that were accepted, and those whose deletion was answered.
+
+    begun : by client, the tenant and the job with which its key is reserved.
+    """
 
     accepted: dict[str, str] = field(default_factory=dict)
+    begun: dict[int, tuple[str, str]] = field(default_factory=dict)
     tried: set[str] = field(default_factory=set)
     unsure: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
@@ -44,8 +48,9 @@ class Known:
 class Actors:
     """The code of each process. assembly : a new one, over the same Redis and store.
 
-    also : what is done beside plain jobs: `webhooks`, `pieces`, `uploads`; `removals`: nothing but
-        uploads, each removed again.
+    also : what is done beside plain jobs: `webhooks`, `pieces`, `uploads`; `repeats`: each client
+        has a key, and is repeated at once where its process ends; `removals`: nothing but uploads,
+        each removed again.
     """
 
     def __init__(
@@ -67,7 +72,8 @@ class Actors:
         """Submits a job until it is accepted, with one idempotency key; then may cancel or delete
         it."""
         ledger, choose = self._assembly().ledger, self._world.decisions
-        tenant, once = ("ada", "bea")[number % 2], f"key-{number}" if choose.below(2) else None
+        tenant = ("ada", "bea")[number % 2]
+        once = f"key-{number}" if "repeats" in self._also or choose.below(2) else None
         cost_s = (None, 1.0)[number % 2]
         accepted = ""
         for _ in range(PATIENCE):
@@ -80,12 +86,11 @@ class Actors:
                 retrying=RETRYING[number % 3],
                 webhook=ADDRESS if "webhooks" in self._also else None,
             )
-            self._known.tried.add(own.id)
-            try:
-                accepted = ledger.submit(own).id
+            with suppress(TransientError):
+                accepted = self._finished(ledger, number) or self._submitted(ledger, number, own)
+            if accepted:
                 break
-            except TransientError:
-                self._world.pause()
+            self._world.pause()
         if not accepted:
             return
         self._known.accepted[accepted] = tenant
@@ -103,6 +108,27 @@ class Actors:
                 ledger.get(tenant, accepted)
             elif then == 4:
                 self._repeat(ledger, tenant, accepted)
+
+    def _finished(self, ledger: Ledger, number: int) -> str:
+        """The job that a dead process has begun for this client, accepted now; "" if there is
+        none, as `app.http.idempotency` finds it."""
+        begun = self._known.begun.get(number)
+        if begun is None:
+            return ""
+        record = ledger.accepted(*begun) or ledger.finish_submission(*begun)
+        del self._known.begun[number]
+        return "" if record is None else record.id
+
+    def _submitted(self, ledger: Ledger, number: int, own: Request) -> str:
+        self._known.tried.add(own.id)
+        if "repeats" in self._also:
+            self._known.begun[number] = own.tenant, own.id
+        with suppress(TransientError):
+            job = ledger.submit(own).id
+            self._known.begun.pop(number, None)
+            return job
+        self._known.begun.pop(number, None)
+        return ""
 
     def _repeat(self, ledger: Ledger, tenant: str, job: str) -> None:
         """Tries a job again by hand, twice, once it has failed."""

@@ -31,6 +31,7 @@ FAULTS = 0.03
 
 SCENARIOS: tuple[tuple[str, ...], ...] = (
     (),
+    ("repeats",),
     ("webhooks",),
     ("pieces",),
     ("uploads",),
@@ -183,6 +184,9 @@ class Simulation:
                 world.spawn("rival", lambda: works.rival(assembly()))
 
         def again(process: Process) -> None:
+            kind, _, number = process.name.partition(" ")
+            if kind == "client" and int(number) in known.begun:
+                world.spawn(process.name, partial(actors.client, int(number)))
             if process.name.startswith("worker"):
                 world.spawn(process.name, lambda: actors.worker("worker"))
             elif process.name == "pauser":

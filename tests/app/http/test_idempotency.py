@@ -8,9 +8,11 @@ from typing import Any
 
 import anyio
 import pytest
+from redis.exceptions import ConnectionError
 from starlette.responses import Response
 
-from app.http.idempotency import Make, Once
+from app.http.idempotency import Make, Reservations
+from app.http.lives import Lives
 from app.http.problems import Refused
 from tests.app.conftest import Api, Start, new_job, problem_of
 from tests.workers.waiting_kit import until
@@ -113,30 +115,15 @@ def test_tenants_do_not_share_keys(start: Start) -> None:
 def test_the_reservation_of_a_dead_process_is_taken_over(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Died(BaseException):
-        pass
-
-    async def die() -> Response:
-        raise Died
-
-    async def make() -> Response:
-        return Response("made", status_code=201)
-
-    async def nothing(_: str) -> Response | None:
-        return None
-
-    async def run(make: Make) -> Response:
-        once = Once(api.service.redis, api.settings.key_prefix, "local", "POST /x", "k", 60)
-        return await once.answer("id", b"body", make, nothing)
-
+    process = api.service.reservations
     with pytest.raises(Died):
-        anyio.run(run, die)
+        anyio.run(run_once, process, "id", die)
     with pytest.raises(Refused) as refused:
-        anyio.run(run, make)
+        anyio.run(run_once, process, "id", made_here)
     assert refused.value.status_code == 409
     monkeypatch.setattr("app.http.idempotency.PENDING_S", 0.0)
-    assert anyio.run(run, make).status_code == 201
-    replayed = anyio.run(run, die)
+    assert anyio.run(run_once, process, "id", made_here).status_code == 201
+    replayed = anyio.run(run_once, process, "id", die)
     assert (replayed.status_code, replayed.body) == (201, b"made")
 
 
@@ -151,7 +138,7 @@ def die_before_the_record(api: Api, monkeypatch: pytest.MonkeyPatch) -> str:
 
     with monkeypatch.context() as patch:
         patch.setattr(api.service.ledger._records, "create", die)
-        patch.setattr(Once, "_forget", lambda *_: None)
+        patch.setattr(Reservations, "settle", lambda *_: None)
         assert api.client.post("/v1/jobs", json=new_job(), headers=KEY).status_code == 500
     (marker,) = api.service.blobs.keys("open/")
     return marker.rpartition("/")[2]
@@ -187,7 +174,7 @@ def test_a_repeat_takes_no_refused_job_for_an_accepted_one(
 
     with monkeypatch.context() as patch, monkeypatch.context() as get:
         patch.setattr(records, "create", create_then_fail)
-        patch.setattr(Once, "_forget", lambda *_: None)
+        patch.setattr(Reservations, "settle", lambda *_: None)
         get.setattr(records, "get", away)
         problem_of(post(), 503, "unavailable")
     problem_of(post(), 409, "conflict")
@@ -265,3 +252,128 @@ def test_a_job_whose_request_was_stored_in_part_is_made_anew(
     restart_redis(api)
     listed = [job["id"] for job in api.client.get("/v1/jobs").json()["items"]]
     assert listed == [again.json()["id"]]
+
+
+class Died(BaseException):
+    """A process ends."""
+
+
+def one_of(api: Api, name: str) -> Reservations:
+    """Those of another process of the API."""
+    lives = Lives(api.settings.scratch_dir / name)
+    lives.close()
+    return Reservations(api.service.redis, api.settings.key_prefix, 60, lives)
+
+
+async def run_once(process: Reservations, new_id: str, make: Make) -> Response:
+    async def nothing(_: str) -> Response | None:
+        return None
+
+    once = process.once("local", "POST /x", "k")
+    return await once.answer(new_id, b"body", make, nothing)
+
+
+async def die() -> Response:
+    raise Died
+
+
+async def made_here() -> Response:
+    return Response("made", status_code=201)
+
+
+def test_the_reservation_of_a_process_that_is_seen_to_be_dead_is_taken_over_by_one(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_made = 0
+    process = api.service.reservations
+
+    async def make() -> Response:
+        nonlocal n_made
+        n_made += 1
+        return await made_here()
+
+    async def repeats() -> list[int]:
+        """Two at the same time: both have read what the dead process had reserved."""
+        statuses = []
+
+        async def repeat(number: int) -> None:
+            try:
+                statuses.append((await run_once(process, f"id{number}", make)).status_code)
+            except Refused as refused:
+                statuses.append(refused.status_code)
+
+        async with anyio.create_task_group() as group:
+            for number in range(2):
+                group.start_soon(repeat, number)
+        return statuses
+
+    with pytest.raises(Died):
+        anyio.run(run_once, process, "id", die)
+    assert anyio.run(repeats) == [409, 409]
+    monkeypatch.setattr(process.lives, "is_dead", lambda name: name == process.lives.name)
+    assert 201 in anyio.run(repeats)
+    assert n_made == 1
+
+
+@pytest.mark.parametrize("moment", ["reserve", "refuse", "answer"])
+def test_what_redis_did_not_answer_is_sent_again(
+    api: Api, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """A repeat waits until Redis answers again, and not until the first request counts as dead."""
+    process = one_of(api, "another")
+    redis = process.redis
+
+    def lost(*_: object, **__: object) -> None:
+        raise ConnectionError("lost")
+
+    async def make() -> Response:
+        if moment == "refuse":
+            monkeypatch.setattr(redis, "get", lost)
+            raise StoreUnavailable("away")
+        monkeypatch.setattr(redis, "set", lost)
+        return await made_here()
+
+    async def run() -> Response:
+        async with anyio.create_task_group() as group:
+            group.start_soon(process.send_owed)
+            first: Response | None = None
+            with contextlib.suppress(StoreUnavailable):
+                first = await run_once(process, "id", make)
+            assert (first is not None) == (moment == "answer")
+            monkeypatch.undo()
+            again: Response | None = None
+            while again is None:
+                with contextlib.suppress(Refused):
+                    again = await run_once(process, "id2", made_here)
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+        assert again is not None
+        return again
+
+    if moment == "reserve":
+        set_value = redis.set
+
+        def set_then_lose(*args: Any, **options: Any) -> None:
+            set_value(*args, **options)
+            lost()
+
+        monkeypatch.setattr(redis, "set", set_then_lose)
+    again = anyio.run(run)
+    assert (again.headers.get("idempotent-replayed") == "true") == (moment == "answer")
+
+
+def test_a_reservation_whose_answer_was_lost_is_its_own(api: Api) -> None:
+    process = api.service.reservations
+    assert process.reserve("place", "mine") is None
+    assert process.reserve("place", "mine") is None
+    assert process.reserve("place", "another's") == "mine"
+    assert process.replace("place", "mine", "another's")
+    assert not process.replace("place", "mine", "a third's")
+    assert api.service.redis.get("place") == "another's"
+
+
+def test_a_key_whose_process_was_killed_is_free_at_once(api: Api) -> None:
+    """Its reservation is there, and its lock is not."""
+    with pytest.raises(Died):
+        anyio.run(run_once, one_of(api, "lives"), "id", die)
+    assert anyio.run(run_once, api.service.reservations, "id2", made_here).status_code == 201
