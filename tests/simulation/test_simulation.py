@@ -1,4 +1,4 @@
-"""Four hundred schedules hold; each fault that is put into the code is found."""
+"""Six hundred schedules hold; each fault that is put into the code is found."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def test_every_schedule_keeps_what_it_accepted(
         ("uploads", 1001759),
         ("uploads removals", 3830),
         ("", 243),
+        ("repeats", 2590),
     ],
 )
 def test_what_a_search_has_found(also: str, seed: int, url: str, tmp_path: Path) -> None:
@@ -66,7 +67,8 @@ def test_what_a_search_has_found(also: str, seed: int, url: str, tmp_path: Path)
     end of its job, and dies; what a helper stores after the attempt has closed its board, and
     cannot remove, or dies before it could; facts that a completion, whose write gets no answer,
     brings back after the removal of their dataset, where it is repeated and where it is not; files
-    of a second attempt, which dies while the first one, whose lease had run out, ends the job."""
+    of a second attempt, which dies while the first one, whose lease had run out, ends the job; a
+    marker that is written after its submission was taken back by a process that dies then."""
     failure = Simulation(url, results_in(tmp_path), also=also.split()).run(seed)
     assert failure is None, str(failure)
 

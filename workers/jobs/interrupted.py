@@ -10,7 +10,9 @@ rebuilt, perhaps much later, when its client has long submitted another one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
+from workers.errors import StoreFull
 from workers.jobs.finish import remove_other_attempts
 from workers.jobs.rebuild import Rebuild, age_s, batches
 from workers.model import ENDED, Record, made_at
@@ -65,7 +67,12 @@ class Interrupted:
             statuses = self._records.statuses(job_id for _, job_id in old)
             for (tenant, job_id), status in zip(old, statuses, strict=True):
                 if status is None:
-                    n_finished += self.finish(tenant, job_id) is not None
+                    if self.finish(tenant, job_id) is not None:
+                        n_finished += 1
+                    else:
+                        # A marker that was written late, after what it belongs to was removed.
+                        with suppress(StoreFull):
+                            self._records.leave(tenant, job_id)
                 elif status in ENDED:
                     # The process that ended it died before it removed the marker.
                     self._rebuild.close(tenant, job_id)

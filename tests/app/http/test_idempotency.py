@@ -259,7 +259,7 @@ class Died(BaseException):
 
 
 def one_of(api: Api, name: str) -> Reservations:
-    """Those of another process of the API."""
+    """The reservations of another process of the API."""
     lives = Lives(api.settings.scratch_dir / name)
     lives.close()
     return Reservations(api.service.redis, api.settings.key_prefix, 60, lives)

@@ -70,6 +70,19 @@ def test_a_sweep_finishes_an_interrupted_submission(
     assert sweep(assembly, settings) == 0
 
 
+@pytest.mark.usefixtures("at_once")
+def test_a_marker_that_is_written_late_goes(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process has taken the submission back, and died before it had that remembered."""
+    marker = layout.open_marker("ada", request().id)
+    assembly.blobs.put(marker, b"")
+    for _ in range(2):
+        sweep(assembly, settings)
+    assert assembly.blobs.size(marker) is None
+    assert assembly.ledger._records.left(-1.0) == []
+
+
 def test_a_submission_in_progress_is_left_alone(
     assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
