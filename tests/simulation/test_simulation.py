@@ -59,6 +59,7 @@ def test_every_schedule_keeps_what_it_accepted(
         ("uploads removals", 3830),
         ("", 243),
         ("repeats", 2590),
+        ("repeats", 3925),
     ],
 )
 def test_what_a_search_has_found(also: str, seed: int, url: str, tmp_path: Path) -> None:
@@ -68,7 +69,8 @@ def test_what_a_search_has_found(also: str, seed: int, url: str, tmp_path: Path)
     cannot remove, or dies before it could; facts that a completion, whose write gets no answer,
     brings back after the removal of their dataset, where it is repeated and where it is not; files
     of a second attempt, which dies while the first one, whose lease had run out, ends the job; a
-    marker that is written after its submission was taken back by a process that dies then."""
+    marker that is written after its submission was taken back by a process that dies then; the end
+    and the marker of a job whose deletion and whose worker died half-way."""
     failure = Simulation(url, results_in(tmp_path), also=also.split()).run(seed)
     assert failure is None, str(failure)
 

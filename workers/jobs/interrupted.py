@@ -10,9 +10,7 @@ rebuilt, perhaps much later, when its client has long submitted another one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
-from workers.errors import StoreFull
 from workers.jobs.finish import remove_other_attempts
 from workers.jobs.rebuild import Rebuild, age_s, batches
 from workers.model import ENDED, Record, made_at
@@ -70,9 +68,9 @@ class Interrupted:
                     if self.finish(tenant, job_id) is not None:
                         n_finished += 1
                     else:
-                        # A marker that was written late, after what it belongs to was removed.
-                        with suppress(StoreFull):
-                            self._records.leave(tenant, job_id)
+                        # What is left where a process died, or a write was late, as the submission
+                        # was taken back or the job deleted.
+                        self._rebuild.close(tenant, job_id)
                 elif status in ENDED:
                     # The process that ended it died before it removed the marker.
                     self._rebuild.close(tenant, job_id)

@@ -71,16 +71,18 @@ def test_a_sweep_finishes_an_interrupted_submission(
 
 
 @pytest.mark.usefixtures("at_once")
-def test_a_marker_that_is_written_late_goes(
-    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("ended", [False, True])
+def test_what_is_left_of_a_job_without_request_and_record_goes(
+    assembly: Assembly, settings: WorkerSettings, ended: bool
 ) -> None:
-    """Its process has taken the submission back, and died before it had that remembered."""
-    marker = layout.open_marker("ada", request().id)
-    assembly.blobs.put(marker, b"")
-    for _ in range(2):
-        sweep(assembly, settings)
-    assert assembly.blobs.size(marker) is None
-    assert assembly.ledger._records.left(-1.0) == []
+    """A marker that was written late, after its submission was taken back; or a job whose deletion
+    was cut off."""
+    job = request()
+    assembly.blobs.put(layout.open_marker("ada", job.id), b"")
+    if ended:
+        write_end(assembly.blobs, "ada", bare_end(job.id, "cancelled"))
+    assert sweep(assembly, settings) == 0
+    assert not [key for key in everything(assembly) if job.id in key]
 
 
 def test_a_submission_in_progress_is_left_alone(

@@ -96,7 +96,8 @@ class Blobs(Protocol):
         ...
 
     def keys(self, prefix: str) -> Iterator[str]:
-        """All keys that start with `prefix` (whole parts), in any order."""
+        """All keys that start with `prefix` (whole parts), in any order. A folder's hidden files,
+        as file managers leave them, are no objects."""
         ...
 
     def sizes(self, prefix: str) -> Iterator[tuple[str, int]]:

@@ -152,12 +152,13 @@ class LocalBlobs:
             try:
                 with _translated(prefix), os.scandir(self.root / folder) as entries:
                     for entry in entries:
+                        if entry.name.startswith("."):
+                            # Temporary files; what file managers leave wherever they look.
+                            continue
                         key = f"{folder}/{entry.name}" if folder else entry.name
                         if entry.is_file(follow_symlinks=False):
                             files.append(key)
-                        elif not entry.is_dir(follow_symlinks=False):
-                            continue
-                        elif key != self._temporary.path.name:
+                        elif entry.is_dir(follow_symlinks=False):
                             waiting.append(key)
             except Missing:
                 continue

@@ -277,6 +277,20 @@ def test_keys_and_deletion(blobs: Blobs) -> None:
     assert blobs.get("jobs/t/j1/a") == b"again"
 
 
+def test_what_file_managers_leave_is_no_object(tmp_path: Path) -> None:
+    blobs = LocalBlobs(tmp_path / "store")
+    blobs.put("a/b/1", b"x")
+    for folder in ("", "a", "a/b"):
+        (tmp_path / "store" / folder / ".DS_Store").write_bytes(b"x")
+    (tmp_path / "store/a/.Trash-1000").mkdir()
+    (tmp_path / "store/a/.Trash-1000/old").write_bytes(b"x")
+    for prefix in ("", "a/", "a/b/"):
+        assert list(blobs.keys(prefix)) == ["a/b/1"]
+        assert list(blobs.sizes(prefix)) == [("a/b/1", 1)]
+    blobs.delete_under("a/b/")
+    assert not (tmp_path / "store/a/b").exists()
+
+
 def test_a_listing_of_many_folders_takes_little_memory(tmp_path: Path) -> None:
     """A store has folders for each job, and a process that lists it keeps most of what it took."""
     n_jobs = 2000
