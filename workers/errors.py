@@ -39,6 +39,11 @@ class FatalError(Exception):
     """A job's process did what none of ours does: its result or its request cannot be used."""
 
 
+class NotReached(TransientError):
+    """What the operator has set for the job, as an embedder, does not answer now. The message, a
+    sentence, is for users."""
+
+
 class StoreUnavailable(TransientError):
     """Redis or the object store cannot be reached."""
 
@@ -157,9 +162,8 @@ def problem_of(error: BaseException) -> Problem:
             "full", "No room left", 507, "There is no room left where the job writes its result."
         )
     if isinstance(error, TransientError):
-        return problem(
-            "unavailable", "Something the job needs is away", 503, "A store did not answer."
-        )
+        why = str(error) if isinstance(error, NotReached) else "A store did not answer."
+        return problem("unavailable", "Something the job needs is away", 503, why)
     return problem(
         "internal", "Something went wrong on our side", 500, "The job failed by a fault of ours."
     )

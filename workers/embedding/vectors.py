@@ -26,7 +26,7 @@ from workers.artifacts import results
 from workers.embedding.endpoint import Embedder, What
 from workers.embedding.kept import KeptVectors
 from workers.embedding.local import LocalEmbedder
-from workers.errors import TransientError, problem_of
+from workers.errors import NotReached, problem_of
 from workers.kinds.registry import kind_of
 from workers.model import Request
 from workers.settings import WorkerSettings
@@ -82,7 +82,7 @@ def embedded(
     """The outcome with the vectors of the items in `folder` beside them; it says what was sent.
 
     What the embedder does not do is the problem `not-embedded` of the outcome. Raises
-    TransientError where it may be answered later: then the job goes on with what it has.
+    NotReached where it may be answered later: then the job goes on with what it has.
     """
     import pyarrow as pa
 
@@ -142,7 +142,7 @@ class _Work:
         self.warnings: tuple[str, ...] = ()
 
     def vectors(self) -> Single:
-        """(n_rows, width). Raises UsageError `not-embedded`, TransientError."""
+        """(n_rows, width). Raises UsageError `not-embedded`, NotReached."""
         distinct, n_done = self._begun()
         n, next_at = len(self._items), time.monotonic() + self._attempt.every_s
         while n_done < n:
@@ -256,7 +256,7 @@ class _Work:
         return np.stack(vectors)
 
     def _answered(self, batch: list[str], items: list[int]) -> Single:
-        """The vectors of a batch. Raises UsageError, TransientError once all pauses are over."""
+        """The vectors of a batch. Raises UsageError, NotReached once all pauses are over."""
         for pause_s in self._pauses():
             try:
                 return self._embedder.vectors(self._own, batch)
@@ -268,7 +268,7 @@ class _Work:
                     raise _refused(str(error)) from None
                 if pause_s is None:
                     why = f"The embedder at {self._embedder.place} did not answer: {error}"
-                    raise TransientError(why) from None
+                    raise NotReached(why) from None
                 after = error.after
                 wished = float(after[:9]) if after.isascii() and after.isdigit() else 0.0
                 if self._attempt.left.wait(min(max(pause_s, wished), LONGEST_PAUSE_S)):

@@ -27,6 +27,7 @@ from workers.errors import (
     NO_ROOM,
     Damaged,
     NoProcess,
+    NotReached,
     Problem,
     StoreFull,
     StoreUnavailable,
@@ -565,7 +566,7 @@ def _why(error: Exception) -> Problem | None:
     """The problem of a job whose last attempt raised `error`; None: its worker was lost."""
     if isinstance(error, OSError) and error.errno in NO_ROOM:
         return problem_of(StoreFull())
-    if isinstance(error, (StoreFull, StoreUnavailable)):
+    if isinstance(error, (StoreFull, StoreUnavailable, NotReached)):
         return problem_of(error)
     return None
 

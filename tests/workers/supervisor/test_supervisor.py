@@ -125,27 +125,30 @@ def test_a_spare_process_is_started_once_the_job_has_ended(
     until(lambda: len(pool._waiting) == 1)
 
 
+def texts_of(bench: SingleWorker) -> Request:
+    """A job, submitted, that embeds two texts."""
+    request = Request(
+        id=new_id("job"),
+        tenant="t",
+        kind="embed",
+        method="embed",
+        inputs={"documents": "inline"},
+        created_at=now(),
+    )
+    bench.parts.ledger.submit(request, {"documents": b'["a fox", "the sea"]'})
+    return request
+
+
+def embedding_by(url: str) -> dict[str, str]:
+    return {"embedding_url": url, "embedding_model": "small", "webhook_allow": "127.0.0.0/8"}
+
+
 def test_texts_are_embedded_outside_the_child(
     tmp_path: Path, server: EmbeddedServer, pool: ChildPool
 ) -> None:
     with embedding() as endpoint:
-        bench = SingleWorker(
-            tmp_path,
-            server,
-            pool,
-            embedding_url=endpoint.url,
-            embedding_model="small",
-            webhook_allow="127.0.0.0/8",
-        )
-        request = Request(
-            id=new_id("job"),
-            tenant="t",
-            kind="embed",
-            method="embed",
-            inputs={"documents": "inline"},
-            created_at=now(),
-        )
-        bench.parts.ledger.submit(request, {"documents": b'["a fox", "the sea"]'})
+        bench = SingleWorker(tmp_path, server, pool, **embedding_by(endpoint.url))
+        request = texts_of(bench)
         bench.supervisor.run(request.id)
         record = bench.record(request)
         assert record.status == "succeeded", record.error
@@ -153,6 +156,26 @@ def test_texts_are_embedded_outside_the_child(
         assert dataset is not None
         assert dataset.shape == (2, 8)
         assert endpoint.batches == [["a fox", "the sea"]]
+
+
+def test_an_embedder_that_does_not_answer_is_the_reason_of_the_failure(
+    tmp_path: Path, server: EmbeddedServer, pool: ChildPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.embedding.vectors.PAUSES_S", ())
+    with embedding() as endpoint:
+        bench = SingleWorker(tmp_path, server, pool, **embedding_by(endpoint.url))
+        request = texts_of(bench)
+        endpoint.next(*[503] * bench.settings.max_attempts)
+        for _ in range(bench.settings.max_attempts):
+            bench.supervisor.run(request.id)
+        place = endpoint.url.split("/")[2]
+    record = bench.record(request)
+    assert record.status == "failed"
+    assert record.error is not None
+    assert record.error["type"] == "/problems/unavailable"
+    why = f"The embedder at {place} did not answer: It answered with HTTP 503."
+    assert record.error["detail"] == why
+    assert [each.error["detail"] for each in record.given_up] == [why] * len(record.given_up)
 
 
 def test_names_are_phrased_outside_the_child(
