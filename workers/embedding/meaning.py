@@ -236,7 +236,7 @@ class _Asking:
         except NotAnswered as error:
             if not error.passes:
                 raise _refused(str(error)) from None
-            raise NotYet(f"The embedder at {embedder.place} did not answer: {error}") from None
+            raise NotYet(f"The embedder at {embedder.place} gave no vectors: {error}") from None
 
 
 def _refused(why: str) -> UsageError:

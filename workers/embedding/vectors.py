@@ -267,7 +267,7 @@ class _Work:
                 if not error.passes:
                     raise _refused(str(error)) from None
                 if pause_s is None:
-                    why = f"The embedder at {self._embedder.place} did not answer: {error}"
+                    why = f"The embedder at {self._embedder.place} gave no vectors: {error}"
                     raise NotReached(why) from None
                 after = error.after
                 wished = float(after[:9]) if after.isascii() and after.isdigit() else 0.0

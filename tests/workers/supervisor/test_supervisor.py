@@ -173,7 +173,7 @@ def test_an_embedder_that_does_not_answer_is_the_reason_of_the_failure(
     assert record.status == "failed"
     assert record.error is not None
     assert record.error["type"] == "/problems/unavailable"
-    why = f"The embedder at {place} did not answer: It answered with HTTP 503."
+    why = f"The embedder at {place} gave no vectors: It answered with HTTP 503."
     assert record.error["detail"] == why
     assert [each.error["detail"] for each in record.given_up] == [why] * len(record.given_up)
 
