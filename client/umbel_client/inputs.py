@@ -141,6 +141,7 @@ TREE = "hierarchy"
 """The role that may be a tree: as text or JSON, or a file of it."""
 TREE_TEXT = re.compile(r"\s*(?:\(|\[|#NEXUS)", re.IGNORECASE)
 _ID = re.compile(r"(ds|tr|job|md|up)_[0-9a-z]{26}")
+_FRAMED = "give a table as a data frame, as of pandas.DataFrame(...)"
 _ACCEPTED = (
     "accepted are arrays of NumPy, SciPy or torch, data frames of pandas or polars, lists, paths "
     "of files, ids such as 'ds_...', and datasets"
@@ -274,7 +275,8 @@ def _held(value: object) -> str:
     if not isinstance(names, (list, Mapping)) or not names:
         return ""
     some = ", ".join(f"[{written(str(name))}]" for name in list(names)[:10])
-    return f": choose one of what it holds, {some}"
+    columns = isinstance(value, Mapping) and all(isinstance(each, list) for each in value.values())
+    return f": choose one of what it holds, {some}{f', or {_FRAMED}' if columns else ''}"
 
 
 def unmasked(role: str, array: np.ma.MaskedArray[Any, Any]) -> npt.NDArray[Any] | list[Any]:
@@ -515,6 +517,8 @@ def stacked(role: str, rows: list[Any]) -> npt.NDArray[Any]:
     rows = [_row(role, number, row) for number, row in enumerate(rows)]
     lengths = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else None for row in rows]
     if lengths[0] is None:
+        if isinstance(rows[0], Mapping):
+            raise InputError(role, f"its rows are mappings; {_FRAMED}.")
         if all(length is None for length in lengths):
             raise InputError(role, "it is a list of single values; a list of rows is needed.")
         what = "missing" if rows[0] is None else "a single value"

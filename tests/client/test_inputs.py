@@ -199,6 +199,8 @@ def test_files_are_uploaded_by_their_ending(tmp_path: Path) -> None:
         ("features", [[1, 2], 3], "row 1 has a single value"),
         ("features", [1, [2, 3]], "row 0 is a single value"),
         ("features", [1, 2], "a list of single values"),
+        ("features", [{"a": 1}, {"a": 2}], "its rows are mappings; give a table as a data frame"),
+        ("features", {"a": [1, 2]}, r"\['a'\], or give a table as a data frame"),
         ("features", [[1, 2], [3, "x"]], "row 1, column 1 is 'x'"),
         ("features", [[1, None], [3, 4]], "row 0, column 1 is missing"),
         ("features", [[1.5, 2], [3, 10**400]], "row 1, column 1 is too large"),

@@ -494,6 +494,8 @@ def _number(cell: str, row: int, column: int, line: int, dialect: Dialect, bound
             return number
     elif not NOT_FINITE.fullmatch(cell):
         advice = "Leave the cell empty where a value is missing."
+        if row == 0 and dialect.names is not None:
+            advice = "If that line goes with the header, as units do, remove it."
         if _LIST.match(cell):
             advice = "Write lists as a column for each number, or in Parquet or JSON lines."
         raise UsageError(

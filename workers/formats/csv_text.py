@@ -208,9 +208,11 @@ def _has_header(texts: list[str]) -> bool:
 
 
 def ragged(row: int, line: int, n_cells: int, dialect: Dialect) -> UsageError:
+    """The error for a row with another number of cells than the first line."""
+    advice = "" if n_cells else " Remove blank lines from the file."
     return UsageError(
         f"The CSV file is ragged: row {row} (counted from 0; line {line} of the file) has "
-        f"{n_cells} cells, the first line has {dialect.n_columns}.",
+        f"{n_cells} cells, the first line has {dialect.n_columns}.{advice}",
         code="ragged",
         row=row,
         line=line,
