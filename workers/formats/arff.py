@@ -1,7 +1,9 @@
 """ARFF: declared attributes, then rows, dense (`1,2.5,a`) or sparse (`{1 2.5, 7 a}`).
 
-One attribute is the class, the last or the one that `member` names; the others are the features. As
-a matrix the file gives the features: numeric attributes, and nominal ones declared as {0, 1}. As
+One attribute is the class, the last or the one that `member` names; the others are the features,
+and so is the last one where it is numeric, not called as classes are, and no `member` is named. As
+a matrix the file gives the features that are numeric, or nominal and declared as {0, 1}; other
+features are left out, with a note. As
 labels it gives the class, which may also be nominal, text, or `hierarchical`: class paths, several
 of a row joined by '@', as Clus writes them (`2@2/1@2/1/3`); a path that another of the same row
 continues is left out. A class of '?' is unknown. As class paths it gives the declared ones that no
@@ -28,8 +30,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from models.errors import UsageError, shown
+from models.errors import UsageError, listed, shown
 from models.roles import Want
+from workers.formats.column_roles import is_label_name
 from workers.formats.facts import DEFAULT, Bounds, Facts, Member, choose
 from workers.formats.refusals import broken, missing
 from workers.formats.tables import NUMBER, LabelRows, Table, text_array
@@ -64,6 +67,7 @@ _KINDS: dict[str, Kind] = {
     "real": "numeric",
     "integer": "numeric",
     "string": "text",
+    "date": "text",
     "hierarchical": "hierarchical",
 }
 
@@ -100,7 +104,7 @@ class _Rows:
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
     """Facts of the features; of the class where there are no features that are numbers."""
     file = _File(path, member, bounds)
-    if file.features and all(attribute.is_number for attribute in file.features):
+    if file.features:
         matrix = file.matrix()
         return Facts(matrix.shape, "float64", sparse=isinstance(matrix, sp.csr_array))
     return Facts((len(file.labels().unlabelled),), "str")
@@ -117,6 +121,11 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
         case "column":
             return file.labels().one_each()
     return file.matrix()
+
+
+def notes(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> tuple[str, ...]:
+    """What was decided about the attributes of a file whose features are read."""
+    return _File(path, member, bounds).notes()
 
 
 class _File:
@@ -136,7 +145,19 @@ class _File:
         last = len(members) - 1
         self._at = last if member is None else choose(members, member)
         self._class = self.attributes[self._at]
-        self.features = [*self.attributes[: self._at], *self.attributes[self._at + 1 :]]
+        self._chosen = member is not None
+        self._apart = (
+            self._chosen
+            or len(members) == 1
+            or self._class.kind != "numeric"
+            or is_label_name(self._class.name)
+        )
+        own = range(len(members))
+        apart = {self._at} if self._apart else set[int]()
+        self._places = [at for at in own if at not in apart and self.attributes[at].is_number]
+        self._column = {at: column for column, at in enumerate(self._places)}
+        self.features = [self.attributes[at] for at in self._places]
+        self._others = [self.attributes[at] for at in own if at not in {*apart, *self._places}]
         self._classes: dict[str, list[str]] = {}
         self._declared = sorted(self._class.values)
 
@@ -144,35 +165,62 @@ class _File:
         """The features."""
         if not self.features:
             raise UsageError(
-                f"The ARFF file has no attribute but its class, {shown(self._class.name)}.",
-                code="empty",
+                f"The ARFF file has no attribute of numbers but its class, "
+                f"{shown(self._class.name)}: features are numeric, or nominal with the values "
+                "{0, 1}.",
+                code="wrong-input" if self._others else "empty",
             )
-        for column, attribute in enumerate(self.features):
-            if not attribute.is_number:
-                raise UsageError(
-                    f"Attribute {shown(attribute.name)} of the ARFF file is {attribute.kind}; "
-                    "features are numeric, or nominal with the values {0, 1}. Remove it or encode "
-                    "it as numbers.",
-                    code="wrong-input",
-                    column=column,
-                )
         rows = self._rows(features=True)
         values = np.asarray(rows.value)
         shape = (len(rows.line), len(self.features))
         nominal = np.array([attribute.kind == "nominal" for attribute in self.features])
         if not rows.sparse:
             dense = values.reshape(shape)
-            odd = np.argwhere(~np.isfinite(dense) | (nominal & (dense != 0) & (dense != 1)))
+            odd = np.argwhere(self._is_odd(dense, nominal))
             if odd.size:
                 self._refuse_value(rows, dense, int(odd[0, 0]), int(odd[0, 1]))
             return dense
         sparse = sp.csr_array((values, np.asarray(rows.column), np.asarray(rows.start)), shape)
         of_nominal = nominal[sparse.indices]
-        at = np.flatnonzero(~np.isfinite(values) | (of_nominal & (values != 0) & (values != 1)))
+        at = np.flatnonzero(self._is_odd(values, of_nominal))
         if at.size:
             row = int(np.searchsorted(sparse.indptr, at[0], side="right")) - 1
             self._refuse_value(rows, sparse, row, int(sparse.indices[at[0]]))
         return sparse
+
+    def _is_odd(
+        self, values: npt.NDArray[np.float64], nominal: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """Where a value is none that its attribute may have. nominal : of {0, 1}, broadcast."""
+        odd: npt.NDArray[np.bool_] = nominal & (values != 0) & (values != 1)
+        odd |= ~np.isfinite(values)
+        return odd & ~np.isnan(values) if self._bounds.gaps else odd
+
+    def notes(self) -> tuple[str, ...]:
+        """What was decided of the attributes where the features are read."""
+        return (*self._left_out_notes(), *self._class_notes())
+
+    def _left_out_notes(self) -> Iterator[str]:
+        if self._others:
+            own = listed([attribute.name for attribute in self._others], 20)
+            yield (
+                "Attributes of the ARFF file that are neither numbers nor of the values {0, 1} "
+                f"were left out: {own}. Encode them as numbers if they are to count."
+            )
+
+    def _class_notes(self) -> tuple[str, ...]:
+        own = shown(self._class.name, 40)
+        if self._chosen or len(self.attributes) == 1:
+            return ()
+        if self._apart:
+            return (
+                f"Attribute {own} of the ARFF file is taken as the class, and is not among the "
+                "features; ?member= of the upload names another.",
+            )
+        return (
+            f"Attribute {own} of the ARFF file, the last, is numeric and among the features; if it "
+            f"is the class, upload the file with ?member={self._class.name}.",
+        )
 
     def labels(self) -> LabelRows:
         """The classes of each row."""
@@ -220,7 +268,7 @@ class _File:
                 cells, index, at = self._cells_of(text, line, row, sparse=sparse)
                 rows.line.append(line)
                 if features:
-                    self._add_features(rows, cells, index, at, text)
+                    self._add_features(rows, cells, index, text)
                 else:
                     self._add_classes(rows, cells[at] if at >= 0 else self._left_out(line), line)
         if not rows.line:
@@ -249,24 +297,28 @@ class _File:
             cells[self._at] = _bare(cells[self._at])
         return cells, [], self._at
 
-    def _add_features(
-        self, rows: _Rows, cells: list[Any], index: list[int], at: int, text: str
-    ) -> None:
-        if at >= 0:
-            del cells[at]
-        if index:
-            if at >= 0:
-                del index[at]
-            index = [place - (place > self._at) for place in index]
+    def _add_features(self, rows: _Rows, cells: list[Any], index: list[int], text: str) -> None:
+        if rows.sparse:
+            kept = [at for at, place in enumerate(index) if place in self._column]
+            index = [self._column[index[at]] for at in kept]
+            cells = [cells[at] for at in kept]
             rows.column.extend(index)
+        else:
+            cells = [cells[at] for at in self._places]
+            if self._bounds.gaps:
+                cells = ["nan" if _is_missing(cell) else cell for cell in cells]
         try:
             rows.value.extend(map(float, cells))
         except (ValueError, TypeError):
             self._explain(rows, cells, index)
         # `float` takes more than a number of the format.
-        if ("_" in text or not text.isascii()) and not all(map(_is_number, cells)):
+        if ("_" in text or not text.isascii()) and not all(map(self._is_number, cells)):
             self._explain(rows, cells, index)
         rows.start.append(len(rows.value))
+
+    def _is_number(self, cell: str | None) -> bool:
+        """Whether a feature may be written so."""
+        return _is_number(cell) or (self._bounds.gaps and cell == "nan")
 
     def _add_classes(self, rows: _Rows, cell: str | None, line: int) -> None:
         if cell is None:
@@ -326,9 +378,9 @@ class _File:
         row, line = len(rows.line) - 1, rows.line[-1]
         for place, cell in enumerate(cells):
             column = index[place] if index else place
-            if cell is None or cell.strip() in ("", "?"):
+            if _is_missing(cell):
                 raise missing(row, column, line=line)
-            if not _is_number(cell):
+            if not self._is_number(cell):
                 name = shown(self.features[column].name)
                 _refuse(
                     line,
@@ -377,11 +429,11 @@ def _attribute(text: str, line: int) -> Attribute:
         return Attribute(name, "nominal", _declared(kind[1:-1], line))
     word, *rest = kind.split(None, 1)
     known = _KINDS.get(word.lower())
-    if known is None or (rest and known != "hierarchical"):
+    if known is None or (rest and word.lower() not in ("hierarchical", "date")):
         _refuse(
             line,
             f"declares the type {shown(kind, 40)}; accepted are numeric, real, integer, string, "
-            "{nominal values} and hierarchical",
+            "date, {nominal values} and hierarchical",
             code="unsupported-format",
         )
     values = _declared("".join(rest), line) if known == "hierarchical" else {}
@@ -462,6 +514,10 @@ def _entries(text: str, line: int, n_attributes: int) -> tuple[list[int], list[A
         cells.append(_text(match, 2) if match[4] is None else _bare(match[4]))
         at = match.end()
     return index, cells
+
+
+def _is_missing(cell: str | None) -> bool:
+    return cell is None or cell.strip() in ("", "?")
 
 
 def _bare(cell: str) -> str | None:

@@ -350,9 +350,9 @@ def reading_notes(
 ) -> tuple[str, ...]:
     """What was decided of how a file is read. columns : of a table, where its features are read;
     none if they have no names; None where no matrix is read."""
-    names: Sequence[str] | None = () if columns is None else column_roles.features(columns)
-    if columns is not None and not columns:
-        names = None
+    if format == "arff":
+        return () if columns is None else arff.notes(path, member, bounds)
+    names = column_roles.features(columns or ()) if columns is None or columns else None
     sheet = member if format in _SHEETS else None
     return table_files.notes(format, path, names, bounds, sheet)
 

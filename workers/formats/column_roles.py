@@ -451,9 +451,7 @@ def is_text_by_name(name: str, *, whole: bool) -> bool:
     is called as ids and names are, or, if its numbers are integers, as labels are (whole)."""
     plain = name.strip()
     return (
-        is_id_name(plain)
-        or _NAME.fullmatch(plain) is not None
-        or (whole and _LABEL.fullmatch(plain) is not None)
+        is_id_name(plain) or _NAME.fullmatch(plain) is not None or (whole and is_label_name(plain))
     )
 
 
@@ -465,7 +463,12 @@ def _is_text_or_index(name: str) -> bool:
 
 def _is_label(seen: Seen) -> bool:
     kind = seen.whole or seen.kind in ("text", "integer", "boolean")
-    return kind and bool(_LABEL.fullmatch(seen.name.strip()))
+    return kind and is_label_name(seen.name)
+
+
+def is_label_name(name: str) -> bool:
+    """Whether labels of rows are called so."""
+    return _LABEL.fullmatch(name.strip()) is not None
 
 
 def _is_text(seen: Seen) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from models.tree.tree import Tree
 from tests.workers.formats.files_kit import arff_text, put, refused, rows_of, survives
 from workers.formats import arff, catalogue
 from workers.formats.catalogue import format_of
-from workers.formats.facts import Bounds
+from workers.formats.facts import DEFAULT, Bounds
 
 load = partial(catalogue.load, "arff")
 
@@ -86,16 +87,49 @@ def test_the_class_may_be_chosen(tmp_path: Path) -> None:
     assert load(path, "y", "features").tolist() == [[1, 5], [2.5, 7]]
     assert load(path, "y", "labels").tolist() == ["a", "b"]
     assert load(path, None, "labels").tolist() == [5, 7]
+    assert load(path, None, "features").tolist() == [[1, 5], [2.5, 7]]
     assert load(path, "x", "targets").tolist() == [1, 2.5]
     assert refused(load, path, "x", "labels").where["row"] == 1
     error = refused(load, path, "w", "labels")
     assert error.code == "member-needed"
     assert "'x'; 'y'; 'z'" in error.detail
-    error = refused(load, path, None, "features")
-    assert (error.code, error.where["column"]) == ("wrong-input", 1)
-    assert "'y' of the ARFF file is nominal" in error.detail
-    # What cannot be features may still be labels.
-    assert arff.inspect(path, None).shape == (2,)
+    assert arff.inspect(path, None).shape == (2, 2)
+
+
+def test_what_is_no_feature_is_said(tmp_path: Path) -> None:
+    """A last attribute of numbers may be a feature like the others; texts and dates are none."""
+    attributes = (
+        "@attribute who string\n@attribute x real\n@attribute at date 'yyyy-MM-dd'\n"
+        "@attribute y {a,b}\n@attribute z {0,1}\n@attribute last real\n"
+    )
+    rows = ("'é_1',1,'2024-01-02',a,0,5", "two, 2.5 ,?,b,1,7")
+    path = put(tmp_path / "x", with_rows(*rows, attributes=attributes))
+    assert load(path, None, "features").tolist() == [[1, 0, 5], [2.5, 1, 7]]
+    left, last = arff.notes(path, None)
+    assert "left out: 'who', 'at', 'y'." in left
+    assert "'last' of the ARFF file, the last, is numeric and among the features" in last
+    assert load(path, "last", "features").tolist() == [[1, 0], [2.5, 1]]
+    assert len(arff.notes(path, "last")) == 1
+    named = put(tmp_path / "y", with_rows(*rows, attributes=attributes.replace("last", "Class")))
+    assert load(named, None, "features").tolist() == [[1, 0], [2.5, 1]]
+    assert "'Class' of the ARFF file is taken as the class" in arff.notes(named, None)[1]
+    sparse = put(tmp_path / "z", with_rows("{0 a,1 3,5 2}", "{}", attributes=attributes))
+    features = load(sparse, None, "features")
+    assert isinstance(features, sp.csr_array)
+    assert features.toarray().tolist() == [[3, 0, 2], [0, 0, 0]]
+    texts = put(tmp_path / "t", with_rows("a,b", attributes="@attribute y {a}\n@attribute c {b}\n"))
+    assert refused(load, texts, None, "features").code == "wrong-input"
+
+
+def test_missing_values_may_be_gaps(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", with_rows("?,a", "2,b", "3,'b' % é_"))
+    assert refused(arff.read, path, None, "matrix").code == "missing-value"
+    gaps = replace(DEFAULT, gaps=True)
+    read = arff.read(path, None, "matrix", gaps)
+    assert np.array_equal(read, [[np.nan], [2], [3]], equal_nan=True)
+    assert arff.inspect(path, None, gaps).shape == (3, 1)
+    infinite = put(tmp_path / "y", with_rows("?,a", "1e999,b"))
+    assert refused(arff.read, infinite, None, "matrix", gaps).code == "not-finite"
 
 
 def test_hierarchical_classes(tmp_path: Path) -> None:
@@ -155,7 +189,7 @@ def test_errors_locate_wrong_rows(
     row: str, code: str, where: dict[str, int], says: str, tmp_path: Path
 ) -> None:
     path = put(tmp_path / "x", with_rows("1,a", "", "%", row, "2,b"))
-    for call in (lambda: load(path, None, "features"), lambda: arff.inspect(path, None)):
+    for call in (lambda: arff.read(path, None, "matrix"), lambda: arff.inspect(path, None)):
         error = refused(call)
         error.where.pop("role", None)
         assert (error.code, error.where) == (code, {"line": 8, **where})
@@ -216,7 +250,7 @@ def test_errors_locate_wrong_classes(
     ("header", "code", "says", "line"),
     [
         ("@attribute x numeric", "invalid-file", "Line 1 of the ARFF file is not @relation", 1),
-        ("@relation r\n@attribute x date", "unsupported-format", "the type 'date'", 2),
+        ("@relation r\n@attribute x time", "unsupported-format", "the type 'time'", 2),
         ("@relation r\n@attribute x numeric 5", "unsupported-format", "'numeric 5'", 2),
         ("@relation r\n@attribute x", "invalid-file", "is not '@attribute name type'", 2),
         ("@relation r\n@attribute x {a,?}", "invalid-file", "declares a missing value", 2),
