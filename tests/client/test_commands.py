@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import ROOT
 from umbel_client import File, InputError, UmbelWarning
-from umbel_client.commands import add_commands, main, outputs, values
+from umbel_client.commands import add_commands, main, outputs, values, work
 from umbel_client.inputs import converted
 from umbel_client.methods import GROUPS, METHODS
 from umbel_client.quoting import as_arguments, as_options
@@ -377,3 +377,17 @@ def test_standard_output_in_place_of_a_file(
 )
 def test_sizes_of_what_is_listed(body: dict[str, object], size: str) -> None:
     assert outputs.size_of(body) == size
+
+
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        (None, None),
+        ("standardize", [{"step": "standardize"}]),
+        ("missing, l2", [{"step": "missing"}, {"step": "l2"}]),
+        ('{"step": "pca", "n": 2}', [{"step": "pca", "n": 2}]),
+        ('[{"step": "l2"}]', [{"step": "l2"}]),
+    ],
+)
+def test_steps_are_names_or_json(text: str | None, steps: object) -> None:
+    assert work._steps(text) == steps

@@ -197,7 +197,11 @@ def _run_method(
         help="the file has texts, or is a zip or a folder of images: their vectors, by the "
         "embedder of the service, are the features, and terms of the texts name the nodes",
     )
-    steps.add_argument("--preprocess", metavar="JSON", help='steps: [{"step": "standardize"}]')
+    steps.add_argument(
+        "--preprocess",
+        metavar="STEPS",
+        help='names, as missing,standardize, or JSON: [{"step": "pca", "n": 50}]',
+    )
     steps.add_argument("--then", metavar="METHOD", help="a method for the logits of this one")
     steps.add_argument("--support", metavar="JSON", help='resample: {"replicates": 20}')
     steps.add_argument("--name-by", metavar="ROLE", help="name nodes by an input")

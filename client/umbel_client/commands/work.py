@@ -152,7 +152,7 @@ def run(arguments: Namespace) -> None:
             values[FEATURES] = embedded(umbel, embedding, arguments)
         tree = umbel.run(
             arguments.method,
-            preprocess=_object("--preprocess", arguments.preprocess),
+            preprocess=_steps(arguments.preprocess),
             then=_then(arguments.then),
             support=_object("--support", arguments.support),
             name_by=arguments.name_by,
@@ -558,6 +558,14 @@ def _object(option: str, text: str | None) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise InputError(option, f"{shown(text)} is not JSON: {error}.") from None
+
+
+def _steps(text: str | None) -> Any:
+    """The steps of --preprocess: JSON, or names with commas between them."""
+    if text is None or text.lstrip()[:1] in ("[", "{", ""):
+        steps = _object("--preprocess", text)
+        return [steps] if isinstance(steps, dict) else steps
+    return [{"step": name.strip()} for name in text.split(",")]
 
 
 def _then(text: str | None) -> Any:
