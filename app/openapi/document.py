@@ -45,7 +45,8 @@ TAGS = [
     {"name": "heatmaps", "description": "Clusters of a tree as the rows of a matrix."},
     {"name": "maps", "description": "The points of a tree in the plane."},
     {"name": "figures", "description": "What a client has drawn, as a file for print."},
-    {"name": "health", "description": "Whether the service is up."},
+    {"name": "health", "description": "Whether the service is up, its version, and use."},
+    {"name": "operators", "description": "For whoever runs the service."},
 ]
 _JSON = "application/json"
 

@@ -34,6 +34,9 @@ _KEPT = ("Default", "None", "Null", "Without", "'")
 _LONG = 150
 """Characters of a member's schema above which it is written once, under a name."""
 
+_NAMES = {"inputs": "Inputs"}
+"""What members are called that requests have which run no method, too."""
+
 _OF_METHOD = ("method", "params")
 """The members of a request that differ from method to method: a method's `Step` has them."""
 
@@ -162,7 +165,7 @@ def _put_fields(schemas: dict[str, Any], request: str, whole: dict[str, Any]) ->
             continue
         members[member] = schema
         if len(str(schema)) > _LONG:
-            name = f"{request}{name_of(member.replace('_', '-'))}"
+            name = _NAMES.get(member) or f"{request}{name_of(member.replace('_', '-'))}"
             schemas[name] = {**schema, "title": name}
             members[member] = {"$ref": _SCHEMAS + name}
     if not members:

@@ -33,6 +33,12 @@ _ANY = (
 """Kinds of problems that are no operation's own: `default` has them. Any query may have a parameter
 that is refused (422), and any id may be nobody's (404)."""
 
+_OF_BODIES = ("malformed", "too-large", "unsupported-format", "quota-exceeded", "full")
+"""The same of operations that take a body: what is wrong with its bytes, or has no room."""
+
+_OF_FORMS = ("not-acceptable",)
+"""The same of operations with several forms."""
+
 _PAGE = "Page_"
 """What the schemas of lists begin with."""
 
@@ -112,21 +118,50 @@ def _share(
 
 
 def _join_problems(operations: list[tuple[str, dict[str, Any]]]) -> None:
-    """What any request may be answered is one response, `default`, in place of one a status."""
+    """What any request may be answered is one response, `default`, in place of one a status.
+
+    `default` has all that a request of its sort may be answered, also where the operation has
+    another response for one of these statuses, so that few responses differ.
+    """
+    problems = _problems(operations)
     for _, operation in operations:
-        joined: dict[str, Any] = {}
         responses = operation["responses"]
+        usual = {*_ANY, *_OF_FORMS, *(_OF_BODIES if "requestBody" in operation else ())}
+        joined: set[str] = set()
         for status in list(responses):
-            examples = responses[status].get("content", {}).get(_PROBLEM, {}).get("examples", {})
-            if examples and set(examples) <= set(_ANY):
-                joined |= examples
+            codes = set(_examples(responses[status]))
+            if codes and codes <= usual:
+                joined |= codes
                 content = responses.pop(status)["content"][_PROBLEM]
-        if joined:
-            ordered = {code: joined[code] for code in _ANY if code in joined}
-            responses["default"] = {
-                "description": "What any request may be answered.",
-                "content": {_PROBLEM: {**content, "examples": ordered}},
-            }
+        if not joined:
+            continue
+        kinds = [code for code in _ANY if code != "unavailable" or code in joined]
+        description = "What any request may be answered."
+        if "requestBody" in operation:
+            kinds += _OF_BODIES
+            description = "What any request with a body may be answered."
+        kinds += joined & {*_OF_FORMS}
+        examples = {code: problems[code] for code in kinds}
+        responses["default"] = {
+            "description": description,
+            "content": {_PROBLEM: {**content, "examples": examples}},
+        }
+
+
+def _problems(operations: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """The example of each kind of problem."""
+    return {
+        code: example
+        for _, operation in operations
+        for response in operation["responses"].values()
+        for code, example in _examples(response).items()
+    }
+
+
+def _examples(response: dict[str, Any]) -> dict[str, Any]:
+    """The examples of a problem, by its kind."""
+    examples: dict[str, Any] = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
+    return examples
 
 
 def _put_examples_into_schemas(operations: list[tuple[str, dict[str, Any]]]) -> None:
@@ -167,7 +202,7 @@ def _share_examples(
     shared = components.setdefault("examples", {})
     for _, operation in operations:
         for response in operation["responses"].values():
-            examples = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
+            examples = _examples(response)
             for code, example in examples.items():
                 shared[pascal(code)] = example
                 examples[code] = {"$ref": f"#/components/examples/{pascal(code)}"}
@@ -194,6 +229,16 @@ def _share_body_examples(
         content["examples"] = {"example": {"$ref": f"#/components/examples/{name}"}}
         if own == [example]:
             del components["schemas"][schema]["examples"]
+    _leave_out_examples(components)
+
+
+def _leave_out_examples(components: dict[str, Any]) -> None:
+    """A part's example that the example of a whole body has in it is not also in its schema."""
+    whole = json.dumps(components["examples"], sort_keys=True)
+    for schema in components["schemas"].values():
+        examples = schema.get("examples", ())
+        if examples and all(json.dumps(each, sort_keys=True) in whole for each in examples):
+            del schema["examples"]
 
 
 def _bodies(
@@ -242,15 +287,25 @@ def _headers(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
 def _responses(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
     for whose, operation in operations:
         for status, response in (responses := operation["responses"]).items():
-            codes = list(response.get("content", {}).get(_PROBLEM, {}).get("examples", {}))
+            codes = list(_examples(response))
             if status == "default":
-                yield responses, status, "AnyProblem", whose
+                yield responses, status, _any_problem(codes), whose
             elif 0 < len(codes) <= _MOST_CODES:
                 yield responses, status, "Or".join(map(pascal, codes)), whose
             elif codes:
                 yield responses, status, f"Problem{status}", whose
             elif status in _NAMES:
                 yield responses, status, _NAMES[status], whose
+
+
+def _any_problem(codes: Container[str]) -> str:
+    """The name of a `default`, by what it is for."""
+    ends = {
+        "OfBody": "malformed" in codes,
+        "OfForm": "not-acceptable" in codes,
+        "ButUnavailable": "unavailable" not in codes,
+    }
+    return "".join(["AnyProblem", *(end for end, has in ends.items() if has)])
 
 
 def _share_parameters(
@@ -284,7 +339,7 @@ def _properties(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _leave_out_titles(schemas: dict[str, Any]) -> None:
     """A title that only repeats the name of a schema or a member says nothing."""
     for own, schema in schemas.items():
-        if schema.get("title") == own:
+        if pascal(schema.get("title", "")) == pascal(own):
             del schema["title"]
         for properties in _properties(schema):
             for name, member in properties.items():
