@@ -18,7 +18,7 @@ _MOST_CODES = 3
 """Kinds of problems that the name of a shared response lists; with more it is named by its status
 and its first operation."""
 
-_MEMBER = 110
+_MEMBER = 100
 """Characters of a member's schema from which it is shared."""
 
 _ANY = (
@@ -39,11 +39,17 @@ _OF_BODIES = ("malformed", "too-large", "unsupported-format", "quota-exceeded", 
 _OF_FORMS = ("not-acceptable",)
 """The same of operations with several forms."""
 
+_PROBES = "health"
+"""The tag of what answers whether the service is up, and to whom."""
+
 _PAGE = "Page_"
 """What the schemas of lists begin with."""
 
 _EMPTY_PAGE = "LastPage"
 """The example of all lists whose things have an example elsewhere."""
+
+_UPDATE = "Update"
+"""How operations begin that answer with a thing that another operation shows."""
 
 _SIMPLE = ("string", "number", "integer", "boolean", "array")
 
@@ -66,11 +72,11 @@ def share(document: dict[str, Any]) -> None:
     _put_examples_into_schemas(operations)
     _share_examples(components, operations)
     _share_body_examples(components, operations)
-    _share_webhooks(document, operations)
+    received = _share_webhooks(document, operations)
     _leave_out_titles(components["schemas"])
     _share(components, "headers", _headers(operations))
     _share(components, "responses", _responses(operations))
-    _share_parameters(components, operations)
+    _share_parameters(components, [*operations, *received])
     _share(components, "schemas", _members(components["schemas"]), at_least=_MEMBER)
     document["components"] = dict(sorted(components.items()))
     for part in document["components"].values():
@@ -121,7 +127,8 @@ def _join_problems(operations: list[tuple[str, dict[str, Any]]]) -> None:
     """What any request may be answered is one response, `default`, in place of one a status.
 
     `default` has all that a request of its sort may be answered, also where the operation has
-    another response for one of these statuses, so that few responses differ.
+    another response for one of these statuses, so that few responses differ. Probes, which have no
+    id, body or query, keep theirs.
     """
     problems = _problems(operations)
     for _, operation in operations:
@@ -135,7 +142,8 @@ def _join_problems(operations: list[tuple[str, dict[str, Any]]]) -> None:
                 content = responses.pop(status)["content"][_PROBLEM]
         if not joined:
             continue
-        kinds = [code for code in _ANY if code != "unavailable" or code in joined]
+        sure = joined if operation["tags"] == [_PROBES] else {*_ANY} - {"unavailable"} | joined
+        kinds = [code for code in _ANY if code in sure]
         description = "What any request may be answered."
         if "requestBody" in operation:
             kinds += _OF_BODIES
@@ -224,8 +232,11 @@ def _share_body_examples(
         if schema.startswith(_PAGE) and _has_all(alone, example["items"]):
             example, schema = {**example, "items": []}, _EMPTY_PAGE
         text = json.dumps(example, sort_keys=True)
-        name = names.setdefault(text, _free(schema or whose, whose, shared))
-        shared[name] = {"value": example}
+        if whose.startswith(_UPDATE) and schema in shared:
+            name = schema
+        else:
+            name = names.setdefault(text, _free(schema or whose, whose, shared))
+            shared[name] = {"value": example}
         content["examples"] = {"example": {"$ref": f"#/components/examples/{name}"}}
         if own == [example]:
             del components["schemas"][schema]["examples"]
@@ -261,13 +272,17 @@ def _free(name: str, whose: str, taken: Container[str]) -> str:
     return next(each for each in names if each not in taken)
 
 
-def _share_webhooks(document: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]) -> None:
+def _share_webhooks(
+    document: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]
+) -> list[tuple[str, dict[str, Any]]]:
     """The request that a webhook receives is the same for all work. What outlives its operation, as
-    the webhook of an alias, stands under `webhooks`."""
+    the webhook of an alias, stands under `webhooks`. Gives these requests, by name."""
+    requests: dict[str, dict[str, Any]] = {}
     for _, operation in operations:
         for name, callback in list(operation.get("callbacks", {}).items()):
             for address, received in callback.items():
                 received["post"]["operationId"] = name
+                requests[pascal(name)] = received["post"]
                 if name == _WORK_ENDED:
                     items = document["components"].setdefault("pathItems", {})
                     items[pascal(name)] = received
@@ -275,6 +290,7 @@ def _share_webhooks(document: dict[str, Any], operations: list[tuple[str, dict[s
                 else:
                     document.setdefault("webhooks", {})[name] = received
                     operation.pop("callbacks", None)
+    return list(requests.items())
 
 
 def _headers(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
