@@ -1,5 +1,5 @@
 """Schemas that extend one: what every request for work may have, what every job of a name says, a
-tree with its nodes beside a tree without them.
+tree with its nodes beside a tree without them, the parameters of a family of methods.
 
 In the document such a schema is `allOf` the one that it extends and its other members. A member
 that one of them describes in other words stays with each of them.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import BaseModel
@@ -24,7 +25,10 @@ _BASES = {
 name, since the rooms that define them import this one."""
 
 _LEAST = 200
-"""Characters that a schema shares with one of the document from which it extends it."""
+"""Characters that schemas share from which they extend one."""
+
+_SECTION = "Params"
+"""How the models end of parameters that methods share."""
 
 
 def join(document: dict[str, Any]) -> None:
@@ -33,8 +37,10 @@ def join(document: dict[str, Any]) -> None:
     models = _models()
     _join_documented(schemas, models)
     for model in models:
-        if model.__name__ in _BASES:
-            _join(schemas, model)
+        name = model.__name__
+        if name in _BASES:
+            extended = [schemas[each] for each in sorted(_below(model)) if each in schemas]
+            _join(schemas, model, extended, _BASES[name])
 
 
 def _models() -> list[type[BaseModel]]:
@@ -76,16 +82,37 @@ def _extends(schema: dict[str, Any], base: dict[str, Any]) -> bool:
     )
 
 
-def _join(schemas: dict[str, Any], base: type[BaseModel]) -> None:
-    extended = [schemas[name] for name in sorted(_below(base)) if name in schemas]
-    if len(extended) < 2:
-        return
-    shared = {}
-    for name in base.model_fields:
+def join_params(schemas: dict[str, Any], params: Mapping[str, type[BaseModel]]) -> None:
+    """Write the parameters once that methods inherit from a section of a family, such as
+    `ClassifierParams`. params : the models, by the names of their schemas."""
+    sections: dict[type[BaseModel], list[str]] = {}
+    for name, model in params.items():
+        for base in model.__mro__[1:]:
+            if issubclass(base, BaseModel) and base.__name__.endswith(_SECTION):
+                sections.setdefault(base, []).append(name)
+    # The most methods first; a schema extends one.
+    for base in sorted(sections, key=lambda each: -len(sections[each])):
+        free = [name for name in sections[base] if "allOf" not in schemas[name]]
+        if base.__name__ != "Params" and base.__name__ not in schemas:
+            about = "Parameters that several methods have."
+            _join(schemas, base, [schemas[name] for name in free], about)
+
+
+def _join(
+    schemas: dict[str, Any],
+    base: type[BaseModel],
+    extended: list[dict[str, Any]],
+    description: str,
+) -> None:
+    """Put a schema of what some schemas inherit from a model, if it saves anything."""
+    shared: dict[str, Any] = {}
+    for name in base.model_fields if extended else ():
         members = [schema["properties"].get(name, {}) for schema in extended]
         usual = max(members, key=members.count)
-        if all(_bare(member) == _bare(usual) for member in members):
+        if usual and all(_bare(member) == _bare(usual) for member in members):
             shared[name] = usual
+    if len(extended) < 2 or len(json.dumps(shared)) < _LEAST:
+        return
     required = [
         name for name in shared if all(name in other.get("required", ()) for other in extended)
     ]
@@ -93,7 +120,7 @@ def _join(schemas: dict[str, Any], base: type[BaseModel]) -> None:
     schemas[name] = {
         "type": "object",
         "title": name.removesuffix("Body"),
-        "description": _BASES[name],
+        "description": description,
         "properties": shared,
         **({"required": required} if required else {}),
     }

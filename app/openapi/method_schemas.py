@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from app.openapi.bases import join_params
 from app.openapi.enum_names import name_values
 from models.method import Method
 from models.registry import built_in, plugins
@@ -65,6 +66,7 @@ def add(document: dict[str, Any]) -> None:
     _job_body(document)["examples"] = {}
     for method in built_in().values():
         _put_params(document, method, name_of(method.id), "")
+    join_params(schemas, {f"{name_of(each.id)}Params": each.Params for each in built_in().values()})
 
 
 def extend(document: dict[str, Any]) -> None:
@@ -146,7 +148,6 @@ def _example(method: Method[Any]) -> dict[str, Any]:
     params = method.Params().model_dump(mode="json")
     needed = [role for role, entry in method.inputs.items() if entry.required]
     return {
-        "summary": f"{method.title}.",
         "value": {
             "method": method.id,
             "inputs": dict.fromkeys(needed or list(method.inputs)[:1], _DATASET),
