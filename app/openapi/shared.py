@@ -53,6 +53,8 @@ _UPDATE = "Update"
 
 _SIMPLE = ("string", "number", "integer", "boolean", "array")
 
+_BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
+
 _NAMES = {"204": "Done", "304": "NotModified"}
 """What shared responses without a body are called."""
 
@@ -105,7 +107,7 @@ def _share(
     texts = [json.dumps(holder[key], sort_keys=True) for holder, key, _, _ in found]
     counts = Counter(texts)
     own = components.setdefault(section, {})
-    names: dict[str, str] = {}
+    names = {json.dumps(part, sort_keys=True): name for name, part in own.items()}
     # Generators name a type by its title, where it has one.
     taken = {*own, *(part["title"] for part in own.values() if "title" in part)}
     # The most frequent of one name has it.
@@ -113,9 +115,11 @@ def _share(
     for at in order:
         holder, key, name, whose = found[at]
         text = texts[at]
-        if counts[text] < 2 or len(text) < at_least or "$ref" in holder[key]:
+        if len(text) < at_least or "$ref" in holder[key]:
             continue
         if text not in names:
+            if counts[text] < 2:
+                continue
             free = _free(name, whose, taken)
             taken.add(free)
             names[text] = free
@@ -185,7 +189,8 @@ def _put_examples_into_schemas(operations: list[tuple[str, dict[str, Any]]]) -> 
 
 
 def _join_types(document: dict[str, Any]) -> None:
-    """A number, text, truth or list that may be null has two types, in place of two schemas."""
+    """A number, text, truth or list that may be null has two types, in place of two schemas; a
+    bound that is whole is an integer."""
     waiting: list[Any] = [document]
     while waiting:
         part = waiting.pop()
@@ -200,6 +205,9 @@ def _join_types(document: dict[str, Any]) -> None:
             ):
                 del part["anyOf"]
                 part |= {**kind, "type": [kind["type"], "null"]}
+            for bound in _BOUNDS & part.keys():
+                if isinstance(part[bound], float) and part[bound].is_integer():
+                    part[bound] = int(part[bound])
             waiting += part.values()
 
 
