@@ -78,6 +78,7 @@ def share(document: dict[str, Any]) -> None:
     _leave_out_titles(components["schemas"])
     _share(components, "headers", _headers(operations))
     _share(components, "responses", _responses(operations))
+    _share(components, "requestBodies", _requests(operations))
     _share_parameters(components, [*operations, *received])
     _share(components, "schemas", _members(components["schemas"]), at_least=_MEMBER)
     document["components"] = dict(sorted(components.items()))
@@ -320,6 +321,14 @@ def _responses(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
                 yield responses, status, f"Problem{status}", whose
             elif status in _NAMES:
                 yield responses, status, _NAMES[status], whose
+
+
+def _requests(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
+    for whose, operation in operations:
+        if "requestBody" in operation:
+            (*_, content) = operation["requestBody"]["content"].values()
+            schema = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+            yield operation, "requestBody", schema or f"{whose}Body", whose
 
 
 def _any_problem(codes: Container[str]) -> str:
