@@ -172,8 +172,11 @@ class _Comparison:
         before = list(_kinds(self.old, old))
         after = list(_kinds(self.new, new))
         if direction == "sent":
-            if "default" in old and old.get("default") != new.get("default"):
-                yield "", f"has another default: {new.get('default')!r}, not {old['default']!r}"
+            # A default may stand beside a reference, or where it leads.
+            was = {**followed(self.old, old), **old}
+            now = {**followed(self.new, new), **new}
+            if "default" in was and was["default"] != now.get("default"):
+                yield "", f"has another default: {now.get('default')!r}, not {was['default']!r}"
             must, may, compared = before, after, partial(self._kind, direction=direction)
         else:
             must, may = after, before

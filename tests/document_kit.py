@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import re
 from typing import Any
 
 _KEPT = "#/components/schemas/"
@@ -27,6 +28,8 @@ def spelled_out(document: dict[str, Any]) -> dict[str, Any]:
     for each form, of the media type that its suffix has; `.json`, which is served as the plain path
     is, is one of them."""
     paths: dict[str, Any] = {}
+    # The media type of each suffix, as the description of the document lists them.
+    medias = dict(re.findall(r"`(\S+)` \((\S+/\S+)\)", document["info"]["description"]))
     for path, operations in document["paths"].items():
         whole = followed(document, operations)
         for operation in whole.values():
@@ -36,9 +39,10 @@ def spelled_out(document: dict[str, Any]) -> dict[str, Any]:
         if form is None:
             paths[path] = whole
             continue
-        medias = dict(part.split("` (") for part in form["description"][1:-2].split("), `"))
-        assert list(medias) == form["schema"]["enum"]
-        for suffix, media in medias.items():
+        content = whole["get"]["responses"]["200"]["content"]
+        assert set(content) == {medias[suffix] for suffix in form["schema"]["enum"]}
+        for suffix in form["schema"]["enum"]:
+            media = medias[suffix]
             single = copy.deepcopy(whole)
             single["get"]["parameters"].remove(form)
             response = single["get"]["responses"]["200"]
@@ -94,11 +98,14 @@ def _spell_out_default(responses: dict[str, Any]) -> None:
         return
     default = responses.pop("default")
     ((media, content),) = default["content"].items()
+    declared = {*responses}
     for code, example in content["examples"].items():
-        own = {media: {**content, "examples": {code: example}}}
         status = str(example["value"]["status"])
-        assert status not in responses
-        responses[status] = {**default, "content": own}
+        if status in declared:
+            continue
+        own = {media: {**content, "examples": {code: example}}}
+        joined = responses.setdefault(status, {**default, "content": own})
+        joined["content"][media]["examples"][code] = example
 
 
 def _form_of(operation: dict[str, Any]) -> dict[str, Any] | None:

@@ -45,6 +45,11 @@ TAGS = [
     {"name": "heatmaps", "description": "Clusters of a tree as the rows of a matrix."},
     {"name": "maps", "description": "The points of a tree in the plane."},
     {"name": "figures", "description": "What a client has drawn, as a file for print."},
+    {
+        "name": "service",
+        "description": "The version of the service, and what the caller uses of it.",
+    },
+    {"name": "operators", "description": "For whoever runs the service."},
     {"name": "health", "description": "Whether the service is up."},
 ]
 _JSON = "application/json"

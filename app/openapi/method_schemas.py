@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from app.openapi.bases import join_params
 from app.openapi.enum_names import name_values
 from models.method import Method
 from models.registry import built_in, plugins
@@ -33,6 +34,9 @@ _KEPT = ("Default", "None", "Null", "Without", "'")
 
 _LONG = 150
 """Characters of a member's schema above which it is written once, under a name."""
+
+_NAMES = {"inputs": "Inputs"}
+"""What members are called that requests have which run no method, too."""
 
 _OF_METHOD = ("method", "params")
 """The members of a request that differ from method to method: a method's `Step` has them."""
@@ -62,6 +66,7 @@ def add(document: dict[str, Any]) -> None:
     _job_body(document)["examples"] = {}
     for method in built_in().values():
         _put_params(document, method, name_of(method.id), "")
+    join_params(schemas, {f"{name_of(each.id)}Params": each.Params for each in built_in().values()})
 
 
 def extend(document: dict[str, Any]) -> None:
@@ -143,7 +148,6 @@ def _example(method: Method[Any]) -> dict[str, Any]:
     params = method.Params().model_dump(mode="json")
     needed = [role for role, entry in method.inputs.items() if entry.required]
     return {
-        "summary": f"{method.title}.",
         "value": {
             "method": method.id,
             "inputs": dict.fromkeys(needed or list(method.inputs)[:1], _DATASET),
@@ -162,7 +166,7 @@ def _put_fields(schemas: dict[str, Any], request: str, whole: dict[str, Any]) ->
             continue
         members[member] = schema
         if len(str(schema)) > _LONG:
-            name = f"{request}{name_of(member.replace('_', '-'))}"
+            name = _NAMES.get(member) or f"{request}{name_of(member.replace('_', '-'))}"
             schemas[name] = {**schema, "title": name}
             members[member] = {"$ref": _SCHEMAS + name}
     if not members:

@@ -44,6 +44,9 @@ def tidy(operation: dict[str, Any]) -> None:
             each for each in operation["parameters"] if each["name"].lower() != "accept"
         ]
     for parameter in operation.get("parameters", []):
+        if not parameter.get("required"):
+            # What OpenAPI takes it for.
+            parameter.pop("required", None)
         if parameter["in"] == "header":
             parameter["name"] = header_name(parameter["name"])
         schema = parameter.get("schema", {})

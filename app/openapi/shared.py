@@ -18,7 +18,7 @@ _MOST_CODES = 3
 """Kinds of problems that the name of a shared response lists; with more it is named by its status
 and its first operation."""
 
-_MEMBER = 110
+_MEMBER = 100
 """Characters of a member's schema from which it is shared."""
 
 _ANY = (
@@ -33,13 +33,27 @@ _ANY = (
 """Kinds of problems that are no operation's own: `default` has them. Any query may have a parameter
 that is refused (422), and any id may be nobody's (404)."""
 
+_OF_BODIES = ("malformed", "too-large", "unsupported-format", "quota-exceeded", "full")
+"""The same of operations that take a body: what is wrong with its bytes, or has no room."""
+
+_OF_FORMS = ("not-acceptable",)
+"""The same of operations with several forms."""
+
+_PROBES = "health"
+"""The tag of what answers whether the service is up, and to whom."""
+
 _PAGE = "Page_"
 """What the schemas of lists begin with."""
 
 _EMPTY_PAGE = "LastPage"
 """The example of all lists whose things have an example elsewhere."""
 
+_UPDATE = "Update"
+"""How operations begin that answer with a thing that another operation shows."""
+
 _SIMPLE = ("string", "number", "integer", "boolean", "array")
+
+_BOUNDS = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}
 
 _NAMES = {"204": "Done", "304": "NotModified"}
 """What shared responses without a body are called."""
@@ -60,11 +74,12 @@ def share(document: dict[str, Any]) -> None:
     _put_examples_into_schemas(operations)
     _share_examples(components, operations)
     _share_body_examples(components, operations)
-    _share_webhooks(document, operations)
+    received = _share_webhooks(document, operations)
     _leave_out_titles(components["schemas"])
     _share(components, "headers", _headers(operations))
     _share(components, "responses", _responses(operations))
-    _share_parameters(components, operations)
+    _share(components, "requestBodies", _requests(operations))
+    _share_parameters(components, [*operations, *received])
     _share(components, "schemas", _members(components["schemas"]), at_least=_MEMBER)
     document["components"] = dict(sorted(components.items()))
     for part in document["components"].values():
@@ -93,7 +108,7 @@ def _share(
     texts = [json.dumps(holder[key], sort_keys=True) for holder, key, _, _ in found]
     counts = Counter(texts)
     own = components.setdefault(section, {})
-    names: dict[str, str] = {}
+    names = {json.dumps(part, sort_keys=True): name for name, part in own.items()}
     # Generators name a type by its title, where it has one.
     taken = {*own, *(part["title"] for part in own.values() if "title" in part)}
     # The most frequent of one name has it.
@@ -101,9 +116,11 @@ def _share(
     for at in order:
         holder, key, name, whose = found[at]
         text = texts[at]
-        if counts[text] < 2 or len(text) < at_least or "$ref" in holder[key]:
+        if len(text) < at_least or "$ref" in holder[key]:
             continue
         if text not in names:
+            if counts[text] < 2:
+                continue
             free = _free(name, whose, taken)
             taken.add(free)
             names[text] = free
@@ -112,21 +129,52 @@ def _share(
 
 
 def _join_problems(operations: list[tuple[str, dict[str, Any]]]) -> None:
-    """What any request may be answered is one response, `default`, in place of one a status."""
+    """What any request may be answered is one response, `default`, in place of one a status.
+
+    `default` has all that a request of its sort may be answered, also where the operation has
+    another response for one of these statuses, so that few responses differ. Probes, which have no
+    id, body or query, keep theirs.
+    """
+    problems = _problems(operations)
     for _, operation in operations:
-        joined: dict[str, Any] = {}
         responses = operation["responses"]
+        usual = {*_ANY, *_OF_FORMS, *(_OF_BODIES if "requestBody" in operation else ())}
+        joined: set[str] = set()
         for status in list(responses):
-            examples = responses[status].get("content", {}).get(_PROBLEM, {}).get("examples", {})
-            if examples and set(examples) <= set(_ANY):
-                joined |= examples
+            codes = set(_examples(responses[status]))
+            if codes and codes <= usual:
+                joined |= codes
                 content = responses.pop(status)["content"][_PROBLEM]
-        if joined:
-            ordered = {code: joined[code] for code in _ANY if code in joined}
-            responses["default"] = {
-                "description": "What any request may be answered.",
-                "content": {_PROBLEM: {**content, "examples": ordered}},
-            }
+        if not joined:
+            continue
+        sure = joined if operation["tags"] == [_PROBES] else {*_ANY} - {"unavailable"} | joined
+        kinds = [code for code in _ANY if code in sure]
+        description = "What any request may be answered."
+        if "requestBody" in operation:
+            kinds += _OF_BODIES
+            description = "What any request with a body may be answered."
+        kinds += joined & {*_OF_FORMS}
+        examples = {code: problems[code] for code in kinds}
+        responses["default"] = {
+            "description": description,
+            "content": {_PROBLEM: {**content, "examples": examples}},
+        }
+
+
+def _problems(operations: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """The example of each kind of problem."""
+    return {
+        code: example
+        for _, operation in operations
+        for response in operation["responses"].values()
+        for code, example in _examples(response).items()
+    }
+
+
+def _examples(response: dict[str, Any]) -> dict[str, Any]:
+    """The examples of a problem, by its kind."""
+    examples: dict[str, Any] = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
+    return examples
 
 
 def _put_examples_into_schemas(operations: list[tuple[str, dict[str, Any]]]) -> None:
@@ -142,7 +190,8 @@ def _put_examples_into_schemas(operations: list[tuple[str, dict[str, Any]]]) -> 
 
 
 def _join_types(document: dict[str, Any]) -> None:
-    """A number, text, truth or list that may be null has two types, in place of two schemas."""
+    """A number, text, truth or list that may be null has two types, in place of two schemas; a
+    bound that is whole is an integer."""
     waiting: list[Any] = [document]
     while waiting:
         part = waiting.pop()
@@ -157,6 +206,9 @@ def _join_types(document: dict[str, Any]) -> None:
             ):
                 del part["anyOf"]
                 part |= {**kind, "type": [kind["type"], "null"]}
+            for bound in _BOUNDS & part.keys():
+                if isinstance(part[bound], float) and part[bound].is_integer():
+                    part[bound] = int(part[bound])
             waiting += part.values()
 
 
@@ -167,7 +219,7 @@ def _share_examples(
     shared = components.setdefault("examples", {})
     for _, operation in operations:
         for response in operation["responses"].values():
-            examples = response.get("content", {}).get(_PROBLEM, {}).get("examples", {})
+            examples = _examples(response)
             for code, example in examples.items():
                 shared[pascal(code)] = example
                 examples[code] = {"$ref": f"#/components/examples/{pascal(code)}"}
@@ -189,11 +241,24 @@ def _share_body_examples(
         if schema.startswith(_PAGE) and _has_all(alone, example["items"]):
             example, schema = {**example, "items": []}, _EMPTY_PAGE
         text = json.dumps(example, sort_keys=True)
-        name = names.setdefault(text, _free(schema or whose, whose, shared))
-        shared[name] = {"value": example}
+        if whose.startswith(_UPDATE) and schema in shared:
+            name = schema
+        else:
+            name = names.setdefault(text, _free(schema or whose, whose, shared))
+            shared[name] = {"value": example}
         content["examples"] = {"example": {"$ref": f"#/components/examples/{name}"}}
         if own == [example]:
             del components["schemas"][schema]["examples"]
+    _leave_out_examples(components)
+
+
+def _leave_out_examples(components: dict[str, Any]) -> None:
+    """A part's example that the example of a whole body has in it is not also in its schema."""
+    whole = json.dumps(components["examples"], sort_keys=True)
+    for schema in components["schemas"].values():
+        examples = schema.get("examples", ())
+        if examples and all(json.dumps(each, sort_keys=True) in whole for each in examples):
+            del schema["examples"]
 
 
 def _bodies(
@@ -216,13 +281,17 @@ def _free(name: str, whose: str, taken: Container[str]) -> str:
     return next(each for each in names if each not in taken)
 
 
-def _share_webhooks(document: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]) -> None:
+def _share_webhooks(
+    document: dict[str, Any], operations: list[tuple[str, dict[str, Any]]]
+) -> list[tuple[str, dict[str, Any]]]:
     """The request that a webhook receives is the same for all work. What outlives its operation, as
-    the webhook of an alias, stands under `webhooks`."""
+    the webhook of an alias, stands under `webhooks`. Gives these requests, by name."""
+    requests: dict[str, dict[str, Any]] = {}
     for _, operation in operations:
         for name, callback in list(operation.get("callbacks", {}).items()):
             for address, received in callback.items():
                 received["post"]["operationId"] = name
+                requests[pascal(name)] = received["post"]
                 if name == _WORK_ENDED:
                     items = document["components"].setdefault("pathItems", {})
                     items[pascal(name)] = received
@@ -230,6 +299,7 @@ def _share_webhooks(document: dict[str, Any], operations: list[tuple[str, dict[s
                 else:
                     document.setdefault("webhooks", {})[name] = received
                     operation.pop("callbacks", None)
+    return list(requests.items())
 
 
 def _headers(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
@@ -242,15 +312,33 @@ def _headers(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
 def _responses(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
     for whose, operation in operations:
         for status, response in (responses := operation["responses"]).items():
-            codes = list(response.get("content", {}).get(_PROBLEM, {}).get("examples", {}))
+            codes = list(_examples(response))
             if status == "default":
-                yield responses, status, "AnyProblem", whose
+                yield responses, status, _any_problem(codes), whose
             elif 0 < len(codes) <= _MOST_CODES:
                 yield responses, status, "Or".join(map(pascal, codes)), whose
             elif codes:
                 yield responses, status, f"Problem{status}", whose
             elif status in _NAMES:
                 yield responses, status, _NAMES[status], whose
+
+
+def _requests(operations: list[tuple[str, dict[str, Any]]]) -> Iterator[Slot]:
+    for whose, operation in operations:
+        if "requestBody" in operation:
+            (*_, content) = operation["requestBody"]["content"].values()
+            schema = content.get("schema", {}).get("$ref", "").rpartition("/")[2]
+            yield operation, "requestBody", schema or f"{whose}Body", whose
+
+
+def _any_problem(codes: Container[str]) -> str:
+    """The name of a `default`, by what it is for."""
+    ends = {
+        "OfBody": "malformed" in codes,
+        "OfForm": "not-acceptable" in codes,
+        "ButUnavailable": "unavailable" not in codes,
+    }
+    return "".join(["AnyProblem", *(end for end, has in ends.items() if has)])
 
 
 def _share_parameters(
@@ -284,7 +372,7 @@ def _properties(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def _leave_out_titles(schemas: dict[str, Any]) -> None:
     """A title that only repeats the name of a schema or a member says nothing."""
     for own, schema in schemas.items():
-        if schema.get("title") == own:
+        if pascal(schema.get("title", "")) == pascal(own):
             del schema["title"]
         for properties in _properties(schema):
             for name, member in properties.items():

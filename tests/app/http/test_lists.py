@@ -15,7 +15,7 @@ from app.openapi import document as openapi
 from tests.app.callers_kit import as_caller
 from tests.app.conftest import Working, problem_of
 from tests.app.tree_kit import NEWICK, rows_tree
-from tests.document_kit import spelled_out
+from tests.document_kit import joined, spelled_out
 from workers.artifacts.keys import Keys
 
 WAIT = {"Prefer": "wait=60"}
@@ -36,7 +36,7 @@ def lists() -> dict[str, dict[str, Any]]:
         answer = methods["get"]["responses"]["200"].get("content", {}).get("application/json")
         schema = answer["schema"] if answer else {}
         if "$ref" in schema:
-            schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+            schema = joined(document, schema)
         if "next_cursor" in schema.get("properties", {}):
             found[path] = {**methods["get"], "body": schema}
     return found

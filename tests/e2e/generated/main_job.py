@@ -17,11 +17,11 @@ from generated_client.models.assignments import Assignments
 from generated_client.models.create_dataset_role import CreateDatasetRole
 from generated_client.models.dataset import Dataset
 from generated_client.models.get_tree_as_form import GetTreeAsForm
+from generated_client.models.inputs import Inputs
 from generated_client.models.job import Job
 from generated_client.models.l2h_job import L2HJob
 from generated_client.models.l2h_params import L2HParams
 from generated_client.models.l2h_params_aggregation import L2HParamsAggregation
-from generated_client.models.new_job_inputs import NewJobInputs
 from generated_client.types import File, Unset
 
 
@@ -30,7 +30,7 @@ def main(url: str, path: str) -> None:
     file = File(payload=BytesIO(Path(path).read_bytes()))
     dataset = create_dataset.sync(client=client, body=file, role=CreateDatasetRole.LOGITS)
     assert isinstance(dataset, Dataset), dataset
-    inputs = NewJobInputs.from_dict({"logits": dataset.id, "names": ["rose", "cat", "dog"]})
+    inputs = Inputs.from_dict({"logits": dataset.id, "names": ["rose", "cat", "dog"]})
     body = L2HJob(
         method="l2h", inputs=inputs, params=L2HParams(aggregation=L2HParamsAggregation.MEAN_SUM)
     )

@@ -23,7 +23,7 @@ from app.resources.service.audit.schemas import EXAMPLE, AuditBody
 from workers.artifacts import audit
 from workers.stores.redis.cursor import bad_cursor
 
-router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
+router = APIRouter(tags=["operators"], dependencies=ONLY_KNOWN)
 
 _OBJECTS = 200
 """Objects that one page reads, at most: where few lines are wanted it may have fewer than its

@@ -23,7 +23,7 @@ from workers.model import Pause, Scope, now
 from workers.settings import TENANT
 
 router = APIRouter(
-    prefix="/v1/pauses", tags=["health"], route_class=StrictRoute, dependencies=ONLY_KNOWN
+    prefix="/v1/pauses", tags=["operators"], route_class=StrictRoute, dependencies=ONLY_KNOWN
 )
 
 ScopePath = Annotated[Scope, Path(description="What is paused.", examples=["lane"])]

@@ -21,7 +21,7 @@ from app.resources.service.usage.schemas import (
 from workers.kinds.embed import embedding_models
 from workers.settings import Limits
 
-router = APIRouter(prefix="/v1/usage", tags=["health"], dependencies=ONLY_KNOWN)
+router = APIRouter(prefix="/v1/usage", tags=["service"], dependencies=ONLY_KNOWN)
 
 
 @router.get(

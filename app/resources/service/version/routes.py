@@ -16,7 +16,7 @@ from app.openapi.document import VERSION
 from app.resources.service.health.schemas import PluginBody, Version
 from models.registry import plugins
 
-router = APIRouter(tags=["health"], dependencies=ONLY_KNOWN)
+router = APIRouter(tags=["service"], dependencies=ONLY_KNOWN)
 
 
 @router.get(

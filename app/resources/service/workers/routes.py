@@ -13,7 +13,7 @@ from app.http.paging import Page, Paging, example_page, paging
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 
-router = APIRouter(prefix="/v1/workers", tags=["health"], dependencies=ONLY_KNOWN)
+router = APIRouter(prefix="/v1/workers", tags=["operators"], dependencies=ONLY_KNOWN)
 
 EXAMPLE: dict[str, Any] = {
     "id": "host-4711-0f3a9c",
