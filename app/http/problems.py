@@ -10,6 +10,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -293,6 +294,11 @@ def problem_of_usage(error: UsageError) -> Problem:
     return problem(error.code, title, status, error.detail, **members)
 
 
+_QUOTED = re.compile(r"'([^']*)'")
+_LONGEST_NEAR = 40
+"""Letters of a word for which a near one is sought."""
+
+
 def field_errors(
     errors: list[Any],
     place: Callable[[Any], tuple[str | int, ...]],
@@ -329,8 +335,21 @@ def _part(part: str | int) -> str:
 def _sentence(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         return f"There is no such field{error.get('hint', '')}."
-    message = str(error["msg"])
-    return message if message.endswith(".") else f"{message}."
+    message, context = str(error["msg"]), error.get("ctx") or {}
+    written, accepted = error.get("input"), context.get("expected", "")
+    if error["type"] == "union_tag_invalid":
+        written, accepted = context["tag"], context["expected_tags"]
+        message = f"{shown(written)} is no {context['discriminator']}; accepted are {accepted}"
+    sentence = message if message.endswith(".") else f"{message}."
+    return f"{sentence}{_near(written, accepted)}"
+
+
+def _near(written: object, accepted: object) -> str:
+    """Which of the accepted words, each in quotes, was meant."""
+    if not isinstance(written, str) or len(written) > _LONGEST_NEAR:
+        return ""
+    near = get_close_matches(written, _QUOTED.findall(str(accepted)), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _problem_of_validation(error: RequestValidationError) -> Problem:

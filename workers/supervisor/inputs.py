@@ -257,6 +257,9 @@ def _warnings(dataset: Dataset, role: str) -> tuple[str, ...]:
     """What a job must know of a dataset; which columns are features counts for a matrix alone."""
     if role_of(role.rpartition(".")[2]).wants == "matrix":
         return dataset.warnings
+    if dataset.format == "arff":
+        # All of it says what is, and is not, among the features.
+        return ()
     of_features = column_roles.warnings(dataset.columns or (), dataset.choice)
     return tuple(text for text in dataset.warnings if text not in of_features)
 

@@ -89,6 +89,29 @@ def test_bodies_of_another_shape(api: Api, content: bytes) -> None:
     problem_of(post(api, content), 422, "invalid-request")
 
 
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        (
+            {"preprocess": [{"step": "standardise"}]},
+            "preprocess.0: 'standardise' is no 'step'; accepted are 'words', ",
+        ),
+        ({"retry_on": ["worker lost"]}, "Input should be 'worker-lost', "),
+    ],
+)
+def test_a_word_that_is_near_an_accepted_one(api: Api, fields: dict[str, Any], says: str) -> None:
+    refused = problem_of(
+        api.client.post("/v1/jobs", json=new_job(**fields)), 422, "invalid-request"
+    )
+    assert says in refused["detail"]
+    meant = "standardize" if "preprocess" in fields else "worker-lost"
+    assert refused["detail"].endswith(f" Did you mean '{meant}'?")
+    far = problem_of(
+        api.client.post("/v1/jobs", json=new_job(retry_on=["zzz"])), 422, "invalid-request"
+    )
+    assert "mean" not in far["detail"]
+
+
 def test_a_body_of_another_type(api: Api) -> None:
     answer = api.client.post("/v1/jobs", content=b"{}", headers={"Content-Type": "text/plain"})
     problem_of(answer, 415, "unsupported-format")

@@ -279,7 +279,11 @@ def test_features_and_labels_of_one_arff_file(working: Working) -> None:
     assert by_file.status_code == 200, by_file.text
     assert {**by_file.json(), "id": None} == {**inline.json(), "id": None}
     assert by_file.json()["metrics"]["shortest_path_similarity"] > 0.9
-    broken = upload(working, PETS.replace("9,9", "9,?"), ARFF)
+    gap = upload(working, PETS.replace("9,9", "9,?"), ARFF)
+    steps = [{"step": "missing"}]
+    filled = fit(working, "hac", {"features": gap["id"]}, preprocess=steps)
+    assert any("1 empty value(s)" in text for text in filled["warnings"])
+    broken = upload(working, PETS.replace("9,9", "9,x"), ARFF)
     assert broken["status"] == "invalid"
     assert broken["problem"]["where"] == {"row": 2, "column": 1, "line": 8}
 
