@@ -104,7 +104,7 @@ class Heads:
     def __init__(self, widths: Sequence[int], n_clusters: int, generator: Generator) -> None:
         import torch
 
-        start = Linear(widths, n_clusters, str(generator.device))
+        start = Linear.zeros(widths, n_clusters, str(generator.device))
         start.draw(generator)
         lengths = torch.stack([weights.norm(dim=0) for weights in start.weights])
         self._layer = start
@@ -222,7 +222,7 @@ def train(
     n_clusters = params.n_clusters
     generator = torch.Generator(tensors.device).manual_seed(int(rng.integers(2**63)))
     heads = Heads(tensors.widths, n_clusters, generator)
-    classifier = Linear(tensors.widths, n_clusters, tensors.device)
+    classifier = Linear.zeros(tensors.widths, n_clusters, tensors.device)
     outer = Adam(heads.params, params.learning_rate)
     inner = Adam(classifier.params, params.inner_learning_rate)
     out = torch.empty((len(tensors.widths), tensors.batch_size, n_clusters), device=tensors.device)

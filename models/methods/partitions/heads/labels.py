@@ -35,13 +35,16 @@ class Linear:
     weights : (D_s, K) for each space. bias : (S, K). Both are views.
     """
 
-    def __init__(self, widths: Sequence[int], n_clusters: int, device: str) -> None:
+    def __init__(self, widths: Sequence[int], params: Tensor) -> None:
+        self.widths = list(widths)
+        self.params = params
+        self.weights, self.bias = self.views(self.params)
+
+    @classmethod
+    def zeros(cls, widths: Sequence[int], n_clusters: int, device: str) -> Linear:
         import torch
 
-        self.widths = list(widths)
-        n_rows = sum(widths) + len(widths)
-        self.params = torch.zeros((n_rows, n_clusters), device=device)
-        self.weights, self.bias = self.views(self.params)
+        return cls(widths, torch.zeros((sum(widths) + len(widths), n_clusters), device=device))
 
     def views(self, tensor: Tensor) -> tuple[list[Tensor], Tensor]:
         """Views of a tensor like `params`: the weights of each space, and the biases."""

@@ -153,7 +153,7 @@ class Literal:
         ]
 
     def start(self) -> None:
-        layer = Linear(WIDTHS, N_CLUSTERS, "cpu")
+        layer = Linear.zeros(WIDTHS, N_CLUSTERS, "cpu")
         layer.draw(self.generator)
         self.classifiers = [
             (w.clone().requires_grad_(), b.clone().requires_grad_())
