@@ -34,7 +34,6 @@ from pydantic import Field
 
 from models.errors import UsageError
 from models.methods.partitions.heads import space_tensors
-from models.methods.partitions.heads.labels import Linear, gather
 from models.methods.partitions.heads.space_tensors import ROLE, SpaceTensors
 from models.numerics.descent import Adam
 from models.parameters import Device, Params
@@ -229,16 +228,16 @@ def train(
     n_clusters = params.n_clusters
     generator = torch.Generator(tensors.device).manual_seed(int(rng.integers(2**63)))
     size, width, n_scores = tensors.batch_size, tensors.widths[0], params.n_heads * n_clusters
-    # Of the student and of the teacher, for one product.
+    # Of the student and of the teacher, for one product: weights, and below them the bias.
     heads = torch.zeros((2, width + 1, n_scores), device=tensors.device)
-    student, teacher = (Linear(tensors.widths, own) for own in heads)
-    student.weights[0].normal_(0.0, START, generator=generator)
-    teacher.params.copy_(student.params)
-    adam = Adam(student.params, schedule.learning_rate)
+    student, teacher = heads
+    student[:-1].normal_(0.0, START, generator=generator)
+    teacher.copy_(student)
+    adam = Adam(student, schedule.learning_rate)
     share = torch.full((params.n_heads, n_clusters), 1.0 / n_clusters, device=tensors.device)
     scored = torch.empty((2, 2 * size, n_scores), device=tensors.device)
     chance = scored.view(2, 2, size, params.n_heads, n_clusters)
-    gradient = torch.empty_like(student.params)
+    gradient = torch.empty_like(student)
     batches = tensors.batches(rng)
     n_steps = tensors.n_points // tensors.batch_size
     momentum = (
@@ -271,9 +270,11 @@ def train(
             learned, chance[0], taught, log_share, agreement(chance[1]), params.beta,
             params.temperature,
         )  # fmt: skip
-        slope = slope.view(1, 2 * size, n_scores)
-        adam.step(gather([both[0]], slope, student, gradient))
-        teacher.params.lerp_(student.params, 1.0 - momentum)
+        slope = slope.view(2 * size, n_scores)
+        torch.mm(both[0].T, slope, out=gradient[:-1])
+        torch.sum(slope, dim=0, out=gradient[-1])
+        adam.step(gradient)
+        teacher.lerp_(student, 1.0 - momentum)
         loss = batch_loss if at == 0 else loss + batch_loss
         if at == n_steps - 1:
             fall.add(turn, loss)
@@ -284,7 +285,7 @@ def train(
                 f"pass {turn + 1} of {schedule.max_iter}, "
                 f"lowest loss {float(batch_loss.min()):.5g}",
             )
-    scaled = teacher.params / params.temperature
+    scaled = teacher / params.temperature
     shape = params.n_heads, n_clusters
     weights, bias = scaled[:-1].view(-1, *shape), scaled[-1].view(shape)
     return TaughtHeads(weights, bias, loss / n_steps, fall.share(), apart)
