@@ -101,9 +101,9 @@ def agglomerate_nearly(
 
 
 def _slack(rule: GraphRule, epsilon: float, n_done: int, n_nodes: int) -> float:
-    """Of the next round. That of 'average' shrinks with the root of the share of groups that are
-    left: what merges late are large groups, whose order decides how pure a tree is, and rounds of
-    few groups cost little."""
+    """The slack of the next round. By 'average' it shrinks with the root of the share of groups
+    that are left: what merges late are large groups, whose order decides how pure a tree is, and
+    rounds of few groups cost little."""
     if rule != "spread":
         return epsilon
     return epsilon * float(np.sqrt((n_nodes - n_done) / n_nodes))

@@ -228,7 +228,7 @@ def train(
     n_clusters = params.n_clusters
     generator = torch.Generator(tensors.device).manual_seed(int(rng.integers(2**63)))
     size, width, n_scores = tensors.batch_size, tensors.widths[0], params.n_heads * n_clusters
-    # Of the student and of the teacher, for one product: weights, and below them the bias.
+    # Both, for one product: weights, and below them the bias.
     heads = torch.zeros((2, width + 1, n_scores), device=tensors.device)
     student, teacher = heads
     student[:-1].normal_(0.0, START, generator=generator)
