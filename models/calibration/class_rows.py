@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 
 from models.answers.beside_tree import ClassScores, finite
-from models.arrays import Array, Float, Int
+from models.arrays import Float, Int, row_blocks
 from models.calibration.climbing import ClassTree
-from models.calibration.probabilities import probability_blocks
+from models.calibration.probabilities import BLOCK, probability_blocks
 from models.errors import UsageError, listed, shown
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
@@ -82,12 +82,13 @@ def class_scores(
     return _of_paths(tree, method.predict(model, tree, data), by_edges)
 
 
-def _of_probabilities(node: Int, probability: Array) -> ClassScores:
-    def read(start: int, stop: int) -> Float:
+def _of_probabilities(node: Int, probability: Float) -> ClassScores:
+    """Their logarithms, which overwrite `probability`: it is read several times."""
+    for rows in row_blocks(probability.shape[0], probability.shape[1], BLOCK):
         with np.errstate(divide="ignore"):
-            return finite(np.log(probability[start:stop]))
-
-    return ClassScores(node, probability.shape[0], read)
+            probability[rows] = finite(np.log(probability[rows]))
+    probability.flags.writeable = False
+    return ClassScores(node, probability.shape[0], lambda start, stop: probability[start:stop])
 
 
 def _of_paths(tree: Tree, predictions: Predictions, by_edges: bool | None) -> ClassScores:

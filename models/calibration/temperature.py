@@ -5,11 +5,13 @@ Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", ICM
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from models.arrays import Array, Float, Int
+from models.arrays import Array, Float, Int, row_blocks
+from models.calibration.probabilities import BLOCK
 from models.errors import UsageError
 from models.numerics.rows import log_softmax, softmax
 
@@ -50,18 +52,31 @@ def fitted_temperature(logits: Array, label: Int) -> Temperature:
     # that Brent's method finds.
     shifted: Float = np.divide(logits, 2.0, dtype=np.float64)
     shifted -= shifted.max(axis=1, keepdims=True)
-    rows = np.arange(label.shape[0])
+    own = shifted[np.arange(label.shape[0]), label]
+
+    def mean(of_rows: Callable[[Float, slice], Float]) -> float:
+        """The mean of a number for each row, by blocks of rows."""
+        found = np.empty(label.shape[0])
+        for rows in row_blocks(shifted.shape[0], shifted.shape[1], BLOCK):
+            found[rows] = of_rows(shifted[rows], rows)
+        return float(found.mean())
 
     def likelihood(inverse: float) -> float:
-        return float(-log_softmax(_scaled(shifted, inverse))[rows, label].mean())
+        def lost(halves: Float, rows: slice) -> Float:
+            scores = log_softmax(_scaled(halves, inverse))
+            return -scores[np.arange(len(scores)), label[rows]]
 
-    own = shifted[rows, label]
+        return mean(lost)
 
     def slope(log_inverse: float) -> float:
-        weight = softmax(_scaled(shifted, float(np.exp(log_inverse))))
+        inverse = float(np.exp(log_inverse))
+
+        def excess(halves: Float, rows: slice) -> Float:
+            weight = softmax(_scaled(halves, inverse))
+            return np.asarray(np.einsum("ij,ij->i", weight, halves) - own[rows])
+
         with np.errstate(over="ignore"):  # an infinite slope has the right sign
-            excess = np.einsum("ij,ij->i", weight, shifted) - own
-            return float(np.clip(excess.mean(), -_LARGEST, _LARGEST))
+            return float(np.clip(mean(excess), -_LARGEST, _LARGEST))
 
     low, high = np.log(1 / HIGHEST), np.log(1 / LOWEST)
     flat = slope(low) >= 0

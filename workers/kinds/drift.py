@@ -22,7 +22,7 @@ from workers.formats.strict_json import SAMPLES
 from workers.formats.table_writers import save_arrow
 from workers.kinds.kind import Find, NamedKind, OfTree, Size
 from workers.work.job import Job, Outcome
-from workers.work.placing import fitted_of, leaves, leaves_piece, new_rows
+from workers.work.placing import fitted_of, leaves, leaves_piece, new_rows, refuse_leaves
 from workers.work.row_shares import Division
 from workers.work.sources import Source
 
@@ -97,30 +97,30 @@ def _compared(options: DriftOptions, job: Job) -> tuple[dict[str, Any], tuple[st
     tree, model = fitted_of(sources)
     fitted_s = time.process_time() - began_s
     samples: dict[str, Sample] = {}
+    given: dict[str, dict[str, Any]] = {}
+    read_s: dict[str, float] = {}
+    for name in SAMPLES:
+        with naming(name):
+            began_s = time.process_time()
+            given[name] = new_rows(_of_sample(sources, name), model)
+            read_s[name] = time.process_time() - began_s
+    own_labels = {name: given[name].pop("labels", None) for name in SAMPLES}
+    for name in SAMPLES:
+        with naming(name):
+            refuse_leaves(tree, model, given[name])
     labels: dict[str, LabelSets] = {}
     warnings: dict[str, None] = {}
     for place, name in enumerate(SAMPLES):
         progress(0.3 * place, f"placing the {name}")
         with naming(name):
-            began_s = time.process_time()
-            values = new_rows(_of_sample(sources, name), model)
-            given = values.pop("labels", None)
-            found_rows = leaves(
-                tree,
-                model,
-                values,
-                Division(
-                    subprogress(progress, 0.3 * place, 0.3 * (place + 1)),
-                    job.coordinator,
-                    fitted_s + time.process_time() - began_s,
-                    {_SAMPLE: name},
-                ),
-            )
+            within = subprogress(progress, 0.3 * place, 0.3 * (place + 1))
+            division = Division(within, job.coordinator, fitted_s + read_s[name], {_SAMPLE: name})
+            found_rows = leaves(tree, model, given.pop(name), division)
             n_rows = int(found_rows.leaf.shape[0])
             if not n_rows:
                 raise UsageError("There are no rows.", code="empty")
-            if given is not None:
-                labels[name] = label_sets(given, n_rows, None)
+            if own_labels[name] is not None:
+                labels[name] = label_sets(own_labels[name], n_rows, None)
                 labels[name].require_at_most_one()
         samples[name] = Sample(found_rows.leaf, found_rows.last)
         warnings |= dict.fromkeys(found_rows.warnings)

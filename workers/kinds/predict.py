@@ -5,14 +5,12 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from models.arrays import Arrays, Int
-from models.errors import UsageError
 from models.inputs.data import Value
 from models.method import PredictionOptions, Predictions
 from models.preprocess.inputs import Preparation
@@ -50,6 +48,7 @@ from workers.work.row_shares import (
     SHARES,
     Division,
     Share,
+    else_together,
     in_shares,
     piece_of_shares,
     refuse_early,
@@ -144,9 +143,8 @@ class _Predicted:
         """Write all predictions; returns their warnings."""
         cut = placing_shares(self._tree, self._model, self._values)
         if len(cut) > 1:
-            refuse_early(self._values, self._arrays_of_share)
-            # An error of a share counts its rows from its first: all together name them right.
-            with suppress(UsageError):
+            refuse_early(self._values, self._arrays_of_share, cut)
+            with else_together(self._values, self._arrays_of_share):
                 return self._in_shares(cut)
         return self._together()
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from workers.work.placing import NOTED, new_rows, noted_in
 from workers.work.row_shares import (
     Division,
     Share,
+    else_together,
     in_shares,
     n_rows_of,
     piece_of_shares,
@@ -93,22 +93,23 @@ class _Transformed:
         """
         n_rows = n_rows_of(self.values)
         cut = [] if n_rows is None else shares(n_rows, 0)
-        if n_rows is None or len(cut) < 2:
-            return self._of(self.values)
-        refuse_early(self.values, self.share)
-        # An error of a share counts its rows from its first: all together name them right.
-        with suppress(UsageError):
-            rows, noted = np.empty((0, 0)), False
-            for number, found in in_shares(cut, self.share, self._division):
-                part = found["rows"]
-                if not len(rows):
-                    rows = np.empty((n_rows, *part.shape[1:]), dtype=part.dtype)
-                rows[slice(*cut[number])] = part
-                noted |= NOTED in found
-            if noted:
-                self._note(self.values)
-            return rows
+        if len(cut) > 1:
+            refuse_early(self.values, self.share, cut)
+            with else_together(self.values, self.share):
+                return self._in_shares(cut)
         return self._of(self.values)
+
+    def _in_shares(self, cut: Sequence[Share]) -> Array:
+        rows, noted = np.empty((0, 0)), False
+        for number, found in in_shares(cut, self.share, self._division):
+            part = found["rows"]
+            if not len(rows):
+                rows = np.empty((cut[-1][1], *part.shape[1:]), dtype=part.dtype)
+            rows[slice(*cut[number])] = part
+            noted |= NOTED in found
+        if noted:
+            self._note(self.values)
+        return rows
 
     def share(self, share: Share) -> Arrays:
         """Raises UsageError as `rows`, and where its rows have a warning that `_note` has not."""

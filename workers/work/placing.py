@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -40,6 +40,7 @@ from workers.work.named_columns import matched, named_matrices
 from workers.work.row_shares import (
     Division,
     Share,
+    else_together,
     in_shares,
     n_rows_of,
     piece_of_shares,
@@ -221,10 +222,17 @@ class PlacedLeaves:
     warnings: tuple[str, ...]
 
 
+def refuse_leaves(tree: Tree, model: results.FittedModel, values: Mapping[str, Value]) -> None:
+    """Refuse rows that `leaves` would refuse for a value, as `refuse_early`."""
+    cut = placing_shares(tree, model, values)
+    refuse_early(values, partial(_share_of_leaves, tree, model, values), cut)
+
+
 def leaves(
     tree: Tree, model: results.FittedModel, values: Mapping[str, Value], division: Division
 ) -> PlacedLeaves:
-    """The leaves of rows, as `placed`, in shares that workers compute (`leaves_piece`).
+    """The leaves of rows, as `placed`, in shares that workers compute (`leaves_piece`); the caller
+    has them refused first (`refuse_leaves`).
 
     Raises UsageError as `placed`.
     """
@@ -232,9 +240,7 @@ def leaves(
     if len(cut) > 1:
         leaf, last = np.empty(cut[-1][1], dtype=np.int64), np.empty(cut[-1][1])
         of_share = partial(_share_of_leaves, tree, model, values)
-        refuse_early(values, of_share)
-        # An error of a share counts its rows from its first: all together name them right.
-        with suppress(UsageError):
+        with else_together(values, of_share):
             noted = False
             for number, found in in_shares(cut, of_share, division):
                 rows = slice(*cut[number])
@@ -314,6 +320,7 @@ class NewRows:
         given = {role: value for role, value in values.items() if role in roles}
         predicts = method(model.stages[-1].method)
         division = Division(progress, coordinator, time.process_time() - began_s)
+        refuse_leaves(fitted, model, given)
         predictions = leaves(fitted, model, given, division)
         others = {role: value for role, value in values.items() if role not in roles}
         if "features" in given and not isinstance(given["features"], tuple):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -101,39 +102,98 @@ class Division:
     stage: str = "predicting"
 
 
-def refuse_early(values: Mapping[str, Value], of_share: OfShare) -> None:
+def refuse_early(values: Mapping[str, Value], of_share: OfShare, cut: Sequence[Share]) -> None:
     """Refuse the first row with a value that is NaN or infinite before any share is computed or
     handed out, where that row alone is refused for it: some are filled, or placed as noise. One
-    pass over the values; not of rows of which every reading is a download.
+    pass over the values. Where it is a download, it is made only if the rows of the first share
+    take `READINGS` times as long as their download.
+
+    cut : the shares.
 
     Raises UsageError with the row's number among all.
     """
-    odd = [
-        row
+    if n_rows_of(values) is None:
+        return
+    parts = _parts_of(values)
+    near = [part for part in parts if not (isinstance(part, Rows) and part.far)]
+    first, *others = cut
+    if len(near) < len(parts) and others:
+        begun_s = time.monotonic()
+        _refuse_first(_parts_of(rows_of(values, first)), of_share)
+        downloaded_s = time.monotonic() - begun_s
+        if _tried_s(first, of_share) > READINGS * downloaded_s:
+            near = parts
+    _refuse_first(near, of_share)
+
+
+def _parts_of(values: Mapping[str, Value]) -> list[Any]:
+    return [
+        part
         for value in values.values()
         for part in (value if isinstance(value, tuple) else (value,))
         if isinstance(part, (np.ndarray, sp.csr_array, Rows))
-        and not (isinstance(part, Rows) and part.far)
-        and (row := first_odd_row(part)) is not None
     ]
-    if not odd:
-        return
+
+
+def _refuse_first(parts: Sequence[Any], of_share: OfShare) -> None:
+    odd = [row for part in parts if (row := first_odd_row(part)) is not None]
+    if odd:
+        _refuse_alone(of_share, min(odd))
+
+
+def _refuse_alone(of_share: OfShare, row: int) -> None:
     try:
-        of_share((min(odd), min(odd) + 1))
+        of_share((row, row + 1))
     except UsageError as error:
-        named = from_row(error, min(odd))
+        named = from_row(error, row)
         if named is not None:
             raise named from error
+
+
+class _RefusedRow(Exception):
+    """error : of a row that is refused for a value, with its number among all."""
+
+    def __init__(self, error: UsageError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@contextmanager
+def else_together(values: Mapping[str, Value], of_share: OfShare) -> Iterator[None]:
+    """Errors of shares within (`in_shares`) end nothing, since they count rows from their first:
+    the caller then takes all rows together. But a row that is refused for a value that is NaN or
+    infinite ends the work at once: the first one, whichever share came first.
+
+    Raises UsageError with the row's number among all.
+    """
+    try:
+        yield
+    except _RefusedRow as refused:
+        before = (0, int(refused.error.where["row"]))
+        _refuse_first(_parts_of(rows_of(values, before)), of_share)
+        raise refused.error from refused
+    except UsageError:
+        return
 
 
 def in_shares(
     cut: Sequence[Share], of_share: OfShare, division: Division
 ) -> Iterator[tuple[int, Arrays]]:
-    """Each share's number and arrays, in any order. Some rows of the first share are computed
-    here beforehand, whoever computes the shares."""
+    """Each share's number and arrays, in any order; within `else_together`. Some rows of the first
+    share are computed here beforehand, whoever computes the shares."""
+
+    def found_in(share: Share) -> Arrays:
+        try:
+            return of_share(share)
+        except UsageError as error:
+            named = from_row(error, share[0])
+            if named is None:
+                raise
+            raise _RefusedRow(named) from error
+
     progress, coordinator = division.progress, division.coordinator
     progress(0.0, division.stage)
-    each_s = _tried_s(cut[0], of_share)
+    each_s = _tried_s(cut[0], found_in)
     worth_s = max(PIECE_S, READINGS * division.reading_s)
     n_pieces = min(MOST_AT_ONCE, len(cut), int(len(cut) * each_s / worth_s))
     if n_pieces < 2:
@@ -142,7 +202,7 @@ def in_shares(
     pieces: list[Piece] = [{**division.given, SHARES: cut[a:b]} for a, b in pairwise(edges)]
 
     def compute(piece: Piece, within: Progress) -> Arrays:
-        return piece_of_shares(of_share, piece, within, division.stage)
+        return piece_of_shares(found_in, piece, within, division.stage)
 
     for number, found in Crew(compute, progress, coordinator=coordinator).compute(pieces):
         yield from enumerate(_apart(found, len(pieces[number][SHARES])), edges[number])

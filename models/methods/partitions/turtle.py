@@ -111,7 +111,7 @@ class Turtle(Method[TurtleParams]):
         if params.device == "cuda":
             return kept
         batch = min(params.batch_size, n_points)
-        learned = (10 * width + 5 * batch) * params.n_clusters
+        learned = (10 * width + 5 * batch) * params.n_clusters + batch * width
         validated = min(max(VALIDATED, batch), n_points) if params.n_folds else 0
         held = bytes_held(n_points, width, params.batch_size)
         return kept + held + 4 * (learned + 2 * validated * width)
@@ -238,4 +238,5 @@ def _best_run(tensors: SpaceTensors, params: TurtleParams, run: Run) -> _Best:
                 f"{tensors.n_points:,} points.",
             )
     weights = [tensor.cpu().numpy() for tensor in best.layer.weights]
-    return _Best(weights, best.layer.bias.cpu().numpy(), metrics, accuracies, notes)
+    bias = np.stack([tensor.cpu().numpy() for tensor in best.layer.bias])
+    return _Best(weights, bias, metrics, accuracies, notes)

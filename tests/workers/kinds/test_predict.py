@@ -252,13 +252,12 @@ def test_a_refused_row_keeps_its_number(tmp_path: Path, in_crumbs: None) -> None
     }
     for kind, inputs in works.items():
         terms = {"inputs": ["features"]} if kind == "evaluate" else {}
-        helpers = Helped(tmp_path / kind, inputs, kind=kind, options={"tree": "tr_0"})
         refused, _ = jobs.run(
             kind,
             inputs,
             method="kmeans",
             options={"tree": "tr_0", **terms},
-            coordinator=helpers if kind == "drift" else Nobody(),
+            coordinator=Nobody(),
         )
         assert refused.error is not None
         assert (refused.error["where"]["row"], refused.error["where"]["column"]) == (300, 1)

@@ -111,6 +111,7 @@ def probabilities(scores: Float, link: Link, one_each: bool) -> Float:
 
 def answers(
     score_blocks: Iterable[Scored],
+    n_rows: int,
     tree: Tree,
     node: Int,
     names: list[str],
@@ -119,16 +120,23 @@ def answers(
 ) -> Predictions:
     """Labels, leaves, paths and probabilities of rows.
 
-    score_blocks : scores of the rows in order. node : (n_classes,) the leaf of each class.
+    score_blocks : scores of the `n_rows` rows in order. node : (n_classes,) the leaf of each class.
 
     The leaf is that of the best class. The path leads to it, or as far as the probability of its
     nodes reaches the confidence. O(N (K + depth)) and the scores.
     """
     position = spans(tree).start[node].astype(np.int64)
     none = Scored(np.zeros((0, len(names))), np.zeros(0, dtype=np.int64))
-    blocks = [
-        _answered(scored, tree, node, position, rule, options) for scored in score_blocks
-    ] or [_answered(none, tree, node, position, rule, options)]
+    every = np.empty((n_rows, len(names))) if options.every else None
+    blocks, filled = [], 0
+    for scored in score_blocks:
+        block, probability = _answered(scored, tree, node, position, rule, options)
+        blocks.append(block)
+        if every is not None:
+            every[filled : filled + len(probability)] = probability
+            filled += len(probability)
+    if not blocks:
+        blocks = [_answered(none, tree, node, position, rule, options)[0]]
     return Predictions(
         leaf=np.concatenate([block.leaf for block in blocks]),
         start=_starts([block.n_nodes for block in blocks]),
@@ -143,7 +151,7 @@ def answers(
             score=np.concatenate([block.top_score for block in blocks]),
             probability=np.concatenate([block.top_probability for block in blocks]),
             one_each=rule.one_each,
-            every=np.concatenate([block.every for block in blocks]) if options.every else None,
+            every=every,
         ),
     )
 
@@ -159,12 +167,12 @@ class _Block:
     top: Int
     top_score: Float
     top_probability: Float
-    every: Float
 
 
 def _answered(
     scored: Scored, tree: Tree, node: Int, position: Int, rule: Rule, options: PredictionOptions
-) -> _Block:
+) -> tuple[_Block, Float]:
+    """And the probabilities of all classes."""
     values, best = scored.values, scored.best
     n_rows, n_classes = values.shape
     probability = probabilities(rule.slope * values, rule.link, rule.one_each)
@@ -187,7 +195,7 @@ def _answered(
         order = np.lexsort((labels, -probability[of_row, labels], of_row))
         labels, n_labels = labels[order], np.bincount(of_row, minlength=n_rows)
     top = scored.top(min(options.top_k, n_classes))
-    return _Block(
+    block = _Block(
         leaf=leaf,
         path=path,
         n_nodes=n_nodes,
@@ -197,8 +205,8 @@ def _answered(
         top=top,
         top_score=np.take_along_axis(values, top, axis=1),
         top_probability=np.take_along_axis(probability, top, axis=1),
-        every=probability if options.every else probability[:, :0],
     )
+    return block, probability
 
 
 def _labelled(scored: Scored, probability: Float, rule: Rule, options: PredictionOptions) -> Mask:

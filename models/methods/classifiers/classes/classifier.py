@@ -395,6 +395,7 @@ class Classifier(Method[P]):
         )
         predictions = answers(
             (scorer(rows) for _, rows in blocks(features, max(tree.n_leaves, scorer.width))),
+            features.shape[0],
             tree,
             np.asarray(model.arrays["node"]),
             list(facts["names"]),

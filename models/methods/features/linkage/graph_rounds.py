@@ -16,14 +16,10 @@ clusters have very many neighbours, the edges of the larger part at each merge t
 noticeably. Memory: 8 N (D + 12) + 40 E bytes. Edges are measured on several threads, merges are
 made by one; their number changes no digit.
 
-Measured, dendrogram purity of exact average linkage among all pairs (SciPy's definition), along the
-graph of 15 neighbours in the exact order, and with epsilon .1 and .3: optdigits (5,620 x 64) .826,
-.823, .807, .824; usps (9,298 x 256) .609, .612, .599, .654; pendigits (10,992 x 16) .719, .708,
-.708, .705. Which large groups merge last is a matter of chance in all of
-these: on 14 draws of 90% of optdigits each figure spreads by 3%. Their means lose of all pairs'
-purity .8% in the exact order, .6% with epsilon .02, 1.6% with .05 and 2.6% with .1, each by .8%
-more or less; on 14 other draws 1.9% in the exact order and 2.1% with .1, by .7%. So half of the
-loss is of the graph; up to .05 costs less than 2%, and 1.0 up to 18%.
+By 'average' the slack is epsilon at first and shrinks with the root of the share of groups that are
+left (`_slack`). Dendrogram purity that is lost against average linkage of all pairs, on draws of
+five sets, with errors: `docs/decisions/agglomeration.md`; with epsilon .1 -.2 to 2.3%, as much as
+by the exact order along the same graph, where a slack that stays loses .7 to 8.5%.
 
 Nodes are numbered so that those which merge early lie side by side in memory (`loops.near_order`),
 and so do the edges of each: 200,000 x 32 'average' with .1 takes 8.6 CPU s by one thread, beyond
@@ -95,13 +91,22 @@ def agglomerate_nearly(
                 reported = state.n_done
                 message = f"{state.n_done:,} of {state.n_merges:,} merges, round {n_rounds + 1:,}"
                 progress(state.n_done / (state.n_merges + 1), "merging", message)
-            state.round(epsilon, pool, threads)
+            state.round(_slack(rule, epsilon, state.n_done, state.n_merges + 1), pool, threads)
             n_rounds += 1
             if checkpoint is not None:
                 checkpoint.save(state.arrays())
     inner = state.merges >= graph.n_nodes
     late = np.where(inner, state.merges, order[np.where(inner, 0, state.merges)])
     return all_merges(graph.place.size, early, node, late, state.height)
+
+
+def _slack(rule: GraphRule, epsilon: float, n_done: int, n_nodes: int) -> float:
+    """The slack of the next round. By 'average' it shrinks with the root of the share of groups
+    that are left: what merges late are large groups, whose order decides how pure a tree is, and
+    rounds of few groups cost little."""
+    if rule != "spread":
+        return epsilon
+    return epsilon * float(np.sqrt((n_nodes - n_done) / n_nodes))
 
 
 def check_epsilon(

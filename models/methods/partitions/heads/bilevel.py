@@ -18,7 +18,7 @@ and 12. Where the paper is silent, this follows the authors' program: weights an
 uniform within 1 / sqrt(D), and the labels of a batch are those before its step.
 
 Cost: 4 (inner_iter + 1) B D K multiplications and additions a step, D the columns of all spaces;
-memory about 5 S B K values besides the batch and about 10 D K.
+memory about 5 S B K values besides the batch, twice, and about 10 D K.
 
 Runs are compared by how well linear classifiers learn a labelling: their accuracy on held-out
 folds.
@@ -41,7 +41,7 @@ import numpy as np
 from pydantic import Field
 
 from models.arrays import Float, Int
-from models.methods.partitions.heads.labels import Linear, gather, scores
+from models.methods.partitions.heads.labels import Linear, columns, scores
 from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.numerics.descent import Adam
 from models.parameters import Params
@@ -97,8 +97,8 @@ class Objective:
 class Heads:
     """The labelling's heads, their weights by direction and length.
 
-    params : (D + 2 S, K), the directions v, then the biases, then the lengths g. Directions start
-        with the lengths g.
+    params : (D + 2 S, K), for each space the directions v and the bias, then the lengths g of all.
+        Directions start with the lengths g.
     """
 
     def __init__(self, widths: Sequence[int], n_clusters: int, generator: Generator) -> None:
@@ -109,39 +109,47 @@ class Heads:
         lengths = torch.stack([weights.norm(dim=0) for weights in start.weights])
         self._layer = start
         self.params = torch.cat([start.params, lengths])
+        self._norms = self._scales = torch.ones_like(lengths)
 
-    def split(self, tensor: Tensor) -> tuple[list[Tensor], Tensor, Tensor]:
+    def split(self, tensor: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """(directions of each space, biases, lengths) of a tensor like `params`."""
         n_spaces = len(self._layer.widths)
-        weights, bias = self._layer.views(tensor[:-n_spaces])
-        return weights, bias, tensor[-n_spaces:]
+        parts = self._layer.views(tensor[:-n_spaces])
+        return [part[:-1] for part in parts], [part[-1] for part in parts], tensor[-n_spaces:]
 
     def layer(self) -> Linear:
         """The linear layer with these parameters; its tensor is overwritten by the next call."""
         import torch
 
         directions, bias, lengths = self.split(self.params)
-        for out, v, g in zip(self._layer.weights, directions, lengths, strict=True):
-            torch.mul(v, g / v.norm(dim=0), out=out)
-        self._layer.bias.copy_(bias)
+        norms = [v.norm(dim=0) for v in directions]
+        self._norms = norms[0][None] if len(norms) == 1 else torch.stack(norms)
+        self._scales = lengths / self._norms
+        for part, v, b, scale in zip(
+            self._layer.parts, directions, bias, self._scales, strict=True
+        ):
+            torch.mul(v, scale, out=part[:-1])
+            part[-1].copy_(b)
         return self._layer
 
     def pull_back(self, gradient: Tensor, out: Tensor) -> None:
-        """Write the gradient in `params` to `out`, given that in the layer's parameters."""
+        """Write the gradient in `params` to `out`, given that in the parameters of the last layer
+        (`layer`)."""
         import torch
 
-        directions, _, lengths = self.split(self.params)
-        of_weights, of_bias = self._layer.views(gradient)
+        directions, _, _ = self.split(self.params)
         out_v, out_bias, out_g = self.split(out)
-        for space, (v, g, dw) in enumerate(zip(directions, lengths, of_weights, strict=True)):
-            norm = v.norm(dim=0)
+        for space, part in enumerate(self._layer.views(gradient)):
+            v, dw, norm = directions[space], part[:-1], self._norms[space]
             dg = torch.div((dw * v).sum(dim=0), norm, out=out_g[space])
-            torch.addcmul(dw, v, dg / norm, value=-1.0, out=out_v[space]).mul_(g / norm)
-        out_bias.copy_(of_bias)
+            torch.addcmul(dw, v, dg / norm, value=-1.0, out=out_v[space])
+            out_v[space].mul_(self._scales[space])
+            out_bias[space].copy_(part[-1])
 
 
 def learn(
     rows: Sequence[Tensor],
+    tall: Sequence[Tensor],
     labels: Tensor,
     classifier: Linear,
     adam: Adam,
@@ -150,18 +158,21 @@ def learn(
 ) -> None:
     """Take `n_steps` Adam steps of cross-entropy to `labels` (B, K), in every space at once.
 
-    numbers : (n_steps,) from 1, where Adam is at its start; None: wherever it is.
+    tall : the rows by `columns`. numbers : (n_steps,) from 1, where Adam is at its start; None:
+    wherever it is.
     """
     import torch
 
     out = labels.new_empty((len(rows), *labels.shape))
-    gradient = torch.empty_like(classifier.params)
+    gradient, taught = torch.empty_like(classifier.params), torch.empty_like(classifier.params)
+    of_parts, constant = classifier.views(gradient), classifier.views(taught)
     share = 1.0 / len(labels)
-    less = labels * -share
+    for own, part in zip(tall, constant, strict=True):
+        torch.addmm(part, own, labels, beta=0.0, alpha=-share, out=part)
     for step in range(n_steps):
         learned = torch.softmax(scores(rows, classifier, out), dim=2)
-        miss = torch.add(less, learned, alpha=share, out=out)
-        gather(rows, miss, classifier, gradient)
+        for own, soft, fixed, part in zip(tall, learned, constant, of_parts, strict=True):
+            torch.addmm(fixed, own, soft, alpha=share, out=part)
         if numbers is None:
             adam.step(gradient)
         else:
@@ -206,7 +217,8 @@ class LearnedHeads:
 
     def labels(self, rows: Sequence[Tensor]) -> Tensor:
         """(B,) the cluster of each row."""
-        soft = self.layer.bias.new_empty((len(rows), len(rows[0]), self.layer.bias.shape[1]))
+        params = self.layer.params
+        soft = params.new_empty((len(rows), len(rows[0]), params.shape[1]))
         return scores(rows, self.layer, soft).softmax(dim=2).mean(dim=0).argmax(dim=1)
 
 
@@ -231,16 +243,18 @@ def train(
     if not params.warm_start:
         numbers = torch.arange(1.0, params.inner_iter + 1.0, device=tensors.device)
     batches = tensors.batches(rng)
+    ones = torch.ones((1, tensors.batch_size), device=tensors.device)
     objective = Objective(0.0, 0.0, params.gamma)
     work = float(out[0].numel()) * sum(tensors.widths) * 2 * (params.inner_iter + 1)
     every = int(min(max(1.0, _REPORTED / work), max(1, params.max_iter // 20)))
     for step in range(params.max_iter):
         _, rows = next(batches)
+        tall = columns(rows, ones)
         soft = torch.softmax(scores(rows, heads.layer(), out), dim=2)
         if step == 0 or not params.warm_start:
             classifier.draw(generator)
             inner.restart()
-        learn(rows, soft.mean(dim=0), classifier, inner, params.inner_iter, numbers)
+        learn(rows, tall, soft.mean(dim=0), classifier, inner, params.inner_iter, numbers)
         log_learned = torch.log_softmax(scores(rows, classifier, out), dim=2)
         if step % every == 0 or step == params.max_iter - 1:
             objective = measured(soft, log_learned, params.gamma)
@@ -249,7 +263,9 @@ def train(
                 "learning a labelling",
                 f"step {step + 1} of {params.max_iter}, objective {objective.value:.5g}",
             )
-        gather(rows, of_heads(soft, log_learned, params.gamma), classifier, of_layer)
+        slope = of_heads(soft, log_learned, params.gamma)
+        for own, of_scores, part in zip(tall, slope, classifier.views(of_layer), strict=True):
+            torch.mm(own, of_scores, out=part)
         heads.pull_back(of_layer, of_params)
         outer.step(of_params)
     return LearnedHeads(heads.layer(), objective)

@@ -34,7 +34,6 @@ from pydantic import Field
 
 from models.errors import UsageError
 from models.methods.partitions.heads import space_tensors
-from models.methods.partitions.heads.labels import Linear, gather, scores
 from models.methods.partitions.heads.space_tensors import ROLE, SpaceTensors
 from models.numerics.descent import Adam
 from models.parameters import Device, Params
@@ -150,28 +149,34 @@ def momentum_for(n_steps: int) -> float:
 
 
 def agreement(teacher: Tensor) -> Tensor:
-    """(B,) the weight of each pair. teacher : (2, B, H, K) log probabilities of both points."""
-    return (teacher[0] + teacher[1]).exp_().sum(dim=2).mean(dim=1)
+    """(B,) H times the weight of each pair. teacher : (2, B, H, K) probabilities of both points."""
+    return (teacher[0] * teacher[1]).sum(dim=(1, 2))
 
 
 def losses(
-    student: Tensor, teacher: Tensor, log_share: Tensor, weight: Tensor, beta: float
+    student: Tensor,
+    chance: Tensor,
+    teacher: Tensor,
+    log_share: Tensor,
+    alike: Tensor,
+    beta: float,
+    temperature: float,
 ) -> tuple[Tensor, Tensor]:
-    """(H,) the loss of each head, and its gradient (2, B, H, K) in the student's scores over the
-    temperature.
+    """(H,) the loss of each head, and its gradient (2, B, H, K) in the student's scores.
 
-    student, teacher : (2, B, H, K) log probabilities of both points of each pair.
-    log_share : (H, K) logarithm of p(c). weight : (B,). `student` is overwritten.
+    student, teacher : (2, B, H, K) log probabilities of both points of each pair, the teacher's of
+    the other point. chance : the student's probabilities, overwritten. log_share : (H, K) logarithm
+    of p(c). alike : (B,) by `agreement`.
     """
     import torch
 
-    n_pairs = len(weight)
-    joint = (student + teacher.flip(0)).mul_(beta).sub_(log_share)
-    total = torch.logsumexp(joint, dim=3, keepdim=True)
-    loss = -(weight[:, None] * total.squeeze(3)).sum(dim=(0, 1)) / (2 * n_pairs)
-    share = joint.sub_(total).exp_()
-    slope = student.exp_().sub_(share)
-    return loss, slope.mul_((weight * (beta / (2 * n_pairs)))[:, None, None])
+    _, n_pairs, n_heads, _ = student.shape
+    joint = (student + teacher).mul_(beta).sub_(log_share)
+    total = torch.logsumexp(joint, dim=3).sum(dim=0)
+    weight = alike * (1.0 / (2 * n_pairs * n_heads))
+    loss = torch.mv(total.T, weight).neg_()
+    slope = chance.sub_(torch.softmax(joint, dim=3))
+    return loss, slope.mul_((weight * (beta / temperature))[:, None, None])
 
 
 class LateFall:
@@ -222,49 +227,54 @@ def train(
 
     n_clusters = params.n_clusters
     generator = torch.Generator(tensors.device).manual_seed(int(rng.integers(2**63)))
-    shape = 2, tensors.batch_size, params.n_heads, n_clusters
-    student = Linear(tensors.widths, params.n_heads * n_clusters, tensors.device)
-    student.weights[0].normal_(0.0, START, generator=generator)
-    teacher = Linear(tensors.widths, params.n_heads * n_clusters, tensors.device)
-    teacher.params.copy_(student.params)
-    adam = Adam(student.params, schedule.learning_rate)
-    share = torch.full(shape[2:], 1.0 / n_clusters, device=tensors.device)
-    out = torch.empty((1, 2 * tensors.batch_size, shape[2] * shape[3]), device=tensors.device)
-    gradient = torch.empty_like(student.params)
+    size, width, n_scores = tensors.batch_size, tensors.widths[0], params.n_heads * n_clusters
+    # Both, for one product: weights, and below them the bias.
+    heads = torch.zeros((2, width + 1, n_scores), device=tensors.device)
+    student, teacher = heads
+    student[:-1].normal_(0.0, START, generator=generator)
+    teacher.copy_(student)
+    adam = Adam(student, schedule.learning_rate)
+    share = torch.full((params.n_heads, n_clusters), 1.0 / n_clusters, device=tensors.device)
+    scored = torch.empty((2, 2 * size, n_scores), device=tensors.device)
+    chance = scored.view(2, 2, size, params.n_heads, n_clusters)
+    gradient = torch.empty_like(student)
     batches = tensors.batches(rng)
     n_steps = tensors.n_points // tensors.batch_size
     momentum = (
         momentum_for(n_steps * schedule.max_iter) if params.momentum == "auto" else params.momentum
     )
-    work = 12.0 * out[0].numel() / 2 * tensors.widths[0]
+    work = 12.0 * size * n_scores * width
     every = int(min(max(1.0, _REPORTED / work), max(1, n_steps * schedule.max_iter // 20)))
     loss, apart = torch.zeros((2, params.n_heads), device=tensors.device)
+    near, n_near, cool = neighbours.flatten(), neighbours.shape[1], 1.0 / params.temperature
     fall = LateFall(schedule.max_iter, params.n_heads, tensors.device)
-
-    def log_probabilities(rows: Tensor, layer: Linear) -> Tensor:
-        scaled = scores([rows], layer, out).div_(params.temperature).view(shape)
-        return torch.log_softmax(scaled, dim=3)
 
     for step in range(n_steps * schedule.max_iter):
         turn, at = divmod(step, n_steps)
         numbers, (rows,) = next(batches)
-        drawn = torch.randint(
-            neighbours.shape[1], (len(numbers), 1), generator=generator, device=tensors.device
-        )
-        others = neighbours[numbers].gather(1, drawn).squeeze(1).long()
-        both = torch.cat([rows, *tensors.take(others)])
-        taught = log_probabilities(both, teacher)
-        share.lerp_(taught.exp().mean(dim=(0, 1)), 1.0 - SHARE_MOMENTUM)
+        drawn = torch.randint(n_near, (size, 1), generator=generator, device=tensors.device)
+        others = near.index_select(0, torch.add(drawn.squeeze(1), numbers, alpha=n_near))
+        ring = torch.cat([rows, *tensors.take(others), rows])
+        # Twice the rows of both points: the student's, and the teacher's of the other point.
+        both = ring.as_strided((2, 2 * size, width), (size * width, width, 1))
+        torch.baddbmm(heads[:, -1:], both, heads[:, :-1], beta=cool, alpha=cool, out=scored)
+        learned, taught = logs = torch.log_softmax(chance, dim=4)
+        torch.exp(logs, out=chance)
+        share.lerp_(chance[1].mean(dim=(0, 1)), 1.0 - SHARE_MOMENTUM)
         # The logarithm of a share that stays 0 for long would be infinite.
         log_share = share.clamp(min=torch.finfo(share.dtype).tiny).log_()
-        learned = log_probabilities(both, student)
         if turn == schedule.max_iter - 1:
-            other = learned.argmax(dim=3) != taught.argmax(dim=3)
+            other = learned.argmax(dim=3) != taught.flip(0).argmax(dim=3)
             apart += other.to(apart.dtype).mean(dim=(0, 1)) / n_steps
-        batch_loss, slope = losses(learned, taught, log_share, agreement(taught), params.beta)
-        slope = slope.div_(params.temperature).view(out.shape)
-        adam.step(gather([both], slope, student, gradient))
-        teacher.params.lerp_(student.params, 1.0 - momentum)
+        batch_loss, slope = losses(
+            learned, chance[0], taught, log_share, agreement(chance[1]), params.beta,
+            params.temperature,
+        )  # fmt: skip
+        slope = slope.view(2 * size, n_scores)
+        torch.mm(both[0].T, slope, out=gradient[:-1])
+        torch.sum(slope, dim=0, out=gradient[-1])
+        adam.step(gradient)
+        teacher.lerp_(student, 1.0 - momentum)
         loss = batch_loss if at == 0 else loss + batch_loss
         if at == n_steps - 1:
             fall.add(turn, loss)
@@ -275,9 +285,9 @@ def train(
                 f"pass {turn + 1} of {schedule.max_iter}, "
                 f"lowest loss {float(batch_loss.min()):.5g}",
             )
-    scaled = teacher.params / params.temperature
-    heads = params.n_heads, n_clusters
-    weights, bias = scaled[:-1].view(-1, *heads), scaled[-1].view(heads)
+    scaled = teacher / params.temperature
+    shape = params.n_heads, n_clusters
+    weights, bias = scaled[:-1].view(-1, *shape), scaled[-1].view(shape)
     return TaughtHeads(weights, bias, loss / n_steps, fall.share(), apart)
 
 

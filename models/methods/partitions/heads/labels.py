@@ -31,28 +31,35 @@ _BLOCK = 1 << 20
 class Linear:
     """A linear layer in each space, in one tensor.
 
-    params : (D + S, K), the weights of all spaces one below the other, then their biases.
-    weights : (D_s, K) for each space. bias : (S, K). Both are views.
+    params : (D + S, K), for each space its weights and, below them, its bias. parts : views, (D_s +
+    1, K) of each space.
     """
 
     def __init__(self, widths: Sequence[int], n_clusters: int, device: str) -> None:
         import torch
 
         self.widths = list(widths)
-        n_rows = sum(widths) + len(widths)
-        self.params = torch.zeros((n_rows, n_clusters), device=device)
-        self.weights, self.bias = self.views(self.params)
+        self.params = torch.zeros((sum(widths) + len(widths), n_clusters), device=device)
+        self.parts = self.views(self.params)
 
-    def views(self, tensor: Tensor) -> tuple[list[Tensor], Tensor]:
-        """Views of a tensor like `params`: the weights of each space, and the biases."""
-        parts = list(tensor.split_with_sizes([*self.widths, len(self.widths)]))
-        return parts[:-1], parts[-1]
+    @property
+    def weights(self) -> list[Tensor]:
+        """(D_s, K) of each space."""
+        return [part[:-1] for part in self.parts]
+
+    @property
+    def bias(self) -> list[Tensor]:
+        """(K,) of each space."""
+        return [part[-1] for part in self.parts]
+
+    def views(self, tensor: Tensor) -> list[Tensor]:
+        """Views of a tensor like `params`, one for each space."""
+        return list(tensor.split_with_sizes([width + 1 for width in self.widths]))
 
     def draw(self, generator: Generator) -> None:
         """Draw all parameters uniformly within 1 / sqrt(D_s)."""
-        for weights, bias, width in zip(self.weights, self.bias, self.widths, strict=True):
-            weights.uniform_(-(width**-0.5), width**-0.5, generator=generator)
-            bias.uniform_(-(width**-0.5), width**-0.5, generator=generator)
+        for part, width in zip(self.parts, self.widths, strict=True):
+            part.uniform_(-(width**-0.5), width**-0.5, generator=generator)
 
 
 def scores(rows: Sequence[Tensor], layer: Linear, out: Tensor) -> Tensor:
@@ -62,20 +69,17 @@ def scores(rows: Sequence[Tensor], layer: Linear, out: Tensor) -> Tensor:
     """
     import torch
 
-    for space, batch in enumerate(rows):
-        torch.addmm(layer.bias[space], batch, layer.weights[space], out=out[space])
+    for batch, part, own in zip(rows, layer.parts, out, strict=True):
+        torch.addmm(part[-1], batch, part[:-1], out=own)
     return out
 
 
-def gather(rows: Sequence[Tensor], of_scores: Tensor, layer: Linear, out: Tensor) -> Tensor:
-    """The gradient in a layer's parameters given that in its scores (S, B, K), written to `out`."""
+def columns(rows: Sequence[Tensor], ones: Tensor) -> list[Tensor]:
+    """(D_s + 1, B) the columns in each space and one of ones: their product with the gradient in
+    scores is that in the weights and the bias. ones : (1, B)."""
     import torch
 
-    weights, bias = layer.views(out)
-    for space, batch in enumerate(rows):
-        torch.mm(batch.T, of_scores[space], out=weights[space])
-    torch.sum(of_scores, dim=1, out=bias)
-    return out
+    return [torch.cat([batch.T, ones]) for batch in rows]
 
 
 @dataclass(frozen=True, slots=True)

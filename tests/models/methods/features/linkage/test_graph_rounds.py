@@ -137,6 +137,27 @@ def test_a_large_group_that_takes_up_others_one_by_one() -> None:
         replay(graph, rule, points, merges, height, 1.0)
 
 
+def test_the_slack_of_average_shrinks_with_the_groups_that_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    points = clouds(5, 400, 3)
+    graph = knn(points, 6)
+    seen: list[tuple[int, float]] = []
+    made = graph_rounds._Rounds.round
+
+    def noted(state: Any, epsilon: float, *how: Any) -> None:
+        seen.append((state.n_done, epsilon))
+        made(state, epsilon, *how)
+
+    monkeypatch.setattr(graph_rounds._Rounds, "round", noted)
+    for rule, power in (("spread", 0.5), ("centroid", 0.0)):
+        seen.clear()
+        agglomerate_nearly(graph, rule, points, 0.2, 1, silent)
+        assert len(seen) > 5
+        for n_done, epsilon in seen:
+            assert epsilon == pytest.approx(0.2 * (1 - n_done / graph.n_nodes) ** power)
+
+
 @pytest.mark.parametrize("rule", BY_CENTRE)
 def test_without_slack_the_merges_are_those_of_the_exact_order(rule: GraphRule) -> None:
     # Many seeds: a heap that is out of order for a moment shows in few of them.

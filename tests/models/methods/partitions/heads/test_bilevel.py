@@ -20,7 +20,7 @@ from models.methods.partitions.heads.bilevel import (
     of_heads,
     train,
 )
-from models.methods.partitions.heads.labels import Linear, gather, scores
+from models.methods.partitions.heads.labels import Linear, columns, scores
 from models.methods.partitions.heads.space_tensors import SpaceTensors
 from models.numerics.descent import Adam
 from models.running.progress import silent
@@ -105,6 +105,7 @@ def test_heads_are_torchs_weight_normalised_layers() -> None:
     assert_close(lengths, torch.stack([one.norm(dim=0) for one in directions]), rtol=1e-6, atol=0)
     lengths.mul_(torch.rand(lengths.shape, generator=generator) + 0.5)
     rows, slope = features(), drawn(7, torch.float32)
+    tall = columns(rows, torch.ones((1, len(rows[0]))))
     theirs = []
     for space, width in enumerate(WIDTHS):
         one = nn.utils.parametrizations.weight_norm(nn.Linear(width, N_CLUSTERS))
@@ -118,7 +119,7 @@ def test_heads_are_torchs_weight_normalised_layers() -> None:
     assert_close(out, expected.detach(), rtol=1e-5, atol=1e-6)
 
     (expected * slope).sum().backward()
-    of_layer = gather(rows, slope, layer, torch.empty_like(layer.params))
+    of_layer = torch.cat([own @ part for own, part in zip(tall, slope, strict=True)])
     gradient = torch.full_like(heads.params, torch.nan)
     heads.pull_back(of_layer, gradient)
     of_v, of_bias, of_g = heads.split(gradient)
@@ -218,7 +219,14 @@ def test_classifiers_come_to_the_labels_they_are_taught() -> None:
     rows = features(30)
     labels = nn.functional.one_hot((rows[0][:, 0] > 0).long(), N_CLUSTERS).float()
     classifier = Linear(WIDTHS, N_CLUSTERS, "cpu")
-    learn(rows, labels, classifier, Adam(classifier.params, 0.1), 200)
+    learn(
+        rows,
+        columns(rows, torch.ones((1, 30))),
+        labels,
+        classifier,
+        Adam(classifier.params, 0.1),
+        200,
+    )
     out = scores(rows, classifier, torch.empty((2, 30, N_CLUSTERS)))
     assert (out[0].argmax(dim=1) == labels.argmax(dim=1)).all()
 

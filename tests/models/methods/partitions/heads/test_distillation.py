@@ -57,14 +57,24 @@ def literal_loss(student: list, teacher: list, share: list, head: int, beta: flo
     return total
 
 
+def losses_of(
+    student: torch.Tensor, teacher: torch.Tensor, share: torch.Tensor, beta: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """student, teacher : log probabilities of both points in the same order. The gradient is that
+    in the scores over a temperature of .5."""
+    alike = agreement(teacher.exp())
+    loss, slope = losses(student, student.exp(), teacher.flip(0), share.log(), alike, beta, 0.5)
+    return loss, 0.5 * slope
+
+
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 10_000), st.floats(0.1, 1.0))
 def test_the_loss_and_its_gradient(seed: int, beta: float) -> None:
     z = drawn(seed).requires_grad_()
     student = torch.log_softmax(z, dim=3)
     teacher, share = torch.log_softmax(drawn(seed + 1), dim=3), shares(seed + 2)
-    weight = agreement(teacher)
-    loss, slope = losses(student.detach().clone(), teacher, share.log(), weight, beta)
+    weight = agreement(teacher.exp()) / N_HEADS
+    loss, slope = losses_of(student.detach(), teacher, share, beta)
     numbers = student.exp().tolist(), teacher.exp().tolist(), share.tolist()
     expected = [literal_loss(*numbers, head, beta) for head in range(N_HEADS)]
     assert loss.tolist() == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -76,8 +86,7 @@ def test_the_loss_and_its_gradient(seed: int, beta: float) -> None:
 
 def test_the_gradient_by_finite_differences() -> None:
     z, teacher, share, step = drawn(1), torch.log_softmax(drawn(2), dim=3), shares(3), 1e-6
-    weight = agreement(teacher)
-    _, slope = losses(torch.log_softmax(z, dim=3), teacher, share.log(), weight, BETA)
+    _, slope = losses_of(torch.log_softmax(z, dim=3), teacher, share, BETA)
     for at in [(0, 0, 0, 0), (1, 4, 2, 3), (0, 2, 1, 2), (1, 1, 0, 1)]:
         values = []
         for sign in (1.0, -1.0):
@@ -92,7 +101,7 @@ def test_saturated_heads_have_finite_losses() -> None:
     student = torch.log_softmax(drawn(1, 1e4).float(), dim=3)
     teacher = torch.log_softmax(drawn(2, 1e4).float(), dim=3)
     tiny = torch.full((N_HEADS, N_CLUSTERS), torch.finfo(torch.float32).tiny)
-    loss, slope = losses(student, teacher, tiny.log(), agreement(teacher), BETA)
+    loss, slope = losses_of(student, teacher, tiny, BETA)
     assert torch.isfinite(loss).all()
     assert torch.isfinite(slope).all()
 
