@@ -39,7 +39,7 @@ SETS = (
     *("glass", "libras", "vehicle", "vowel", "segment", "optdigits", "usps", "pendigits"),
     *("letter", "emoji", "20ng3000", "wordnet12k"),
 )
-_MOST: dict[Size, int] = {"quick": 200, "default": 500, "full": 1_500}
+_MOST: dict[Size, int] = {"quick": 200, "default": 300, "full": 1_500}
 _N_DRAWS: dict[Size, int] = {"quick": 2, "default": 3, "full": 5}
 
 OTHERS: dict[str, dict[str, dict[str, Any]]] = {
@@ -60,17 +60,16 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     "birch": {"branching 50": {"branching": 50}},
     "bisecting-kmeans": {"largest": {"bisecting_strategy": "largest_cluster"}},
     "hkm": {"compact": {"grow": "compact"}, "branching 4": {"branching": 4}},
-    "hsc": {"compact": {"grow": "compact"}, "n_neighbors 15": {"n_neighbors": 15}},
-    "perch": {"given order": {"order": "given"}},
+    "hsc": {"compact": {"grow": "compact"}},
+    "perch": {},
     "kmeans": {"n_init 1": {"n_init": 1}},
     "minibatch-kmeans": {"n_init 10": {"n_init": 10}},
     "gmm": {
         "diag": {"covariance": "diag"},
         "spherical": {"covariance": "spherical"},
         "tied": {"covariance": "tied"},
-        "n_init 5": {"n_init": 5},
     },
-    "spectral": {"rbf": {"affinity": "rbf"}, "n_neighbors 20": {"n_neighbors": 20}},
+    "spectral": {"rbf": {"affinity": "rbf"}},
     "vmf": {},
 }
 """By method its alternatives: what is not a default."""

@@ -8,6 +8,8 @@ other rows not labelled. `tcs-tree` has the rows in 30 columns as they are.
   questions about found leaves that hang wrong, chosen with the truth: no choice of questions
   does better. The person knows the true place of the hidden node that the new one has an F1 of at
   least one half with, else of the row that stands for it.
+- `any new node`: whether new nodes are kept, and in `nothing hidden`, where only half of the rows
+  are not labelled, whether some are though there are none.
 - `ward, all`: found by the best of all nested nodes of Ward's tree over the rows that are not
   labelled, and `ward, hidden` over the hidden rows alone, as if these were known: bounds on what
   may be found among nested nodes, of which no method knows the best.
@@ -32,6 +34,7 @@ from bench import Chosen, Size, truths
 from bench.completion import (
     ENOUGH,
     N_COMPONENTS,
+    UNLABELLED,
     NewNodes,
     Path,
     Puzzle,
@@ -106,7 +109,8 @@ def measured(points: Array, puzzle: Puzzle, seed: int) -> dict[str, dict[str, fl
     found: dict[str, dict[str, float]] = {}
     fitted = _fitted(points, puzzle, seed, [])
     new_nodes = of_tree(fitted, puzzle)
-    found["at once"] = _shares(puzzle, new_nodes)
+    found["at once"] = {**_shares(puzzle, new_nodes), "any new node": float(bool(new_nodes.parent))}
+    found["nothing hidden"] = {"any new node": float(any_new_node(points, puzzle, seed))}
     may = doubts(fitted)
     right = {own.row: right_place(puzzle, new_nodes, own.row) for own in may}
     rng = np.random.default_rng(seed)
@@ -126,6 +130,13 @@ def measured(points: Array, puzzle: Puzzle, seed: int) -> dict[str, dict[str, fl
     found["trained"] = _trained(prepared, puzzle, rng)
     found.update(_classes(points, puzzle, seed))
     return found
+
+
+def any_new_node(points: Array, puzzle: Puzzle, seed: int) -> bool:
+    """Whether new nodes are found where half of the rows of every class are labelled."""
+    known = np.random.default_rng(seed).random(len(puzzle.path_of)) >= UNLABELLED
+    whole = Puzzle(puzzle.path_of, {}, known)
+    return bool(of_tree(_fitted(points, whole, seed, []), whole).parent)
 
 
 def _fitted(points: Array, puzzle: Puzzle, seed: int, answers: Sequence[str]) -> Fitted:

@@ -44,6 +44,8 @@ def test_all_is_found_where_leaves_lie_far_apart() -> None:
     assert nested(points, np.flatnonzero(~own.known), own) == {"leaf found": 1.0}
     shares = measured(points, own, 0)
     assert shares["at once"]["leaf found"] == 1.0
+    assert shares["at once"]["any new node"] == 1.0
+    assert shares["nothing hidden"] == {"any new node": 0.0}
     assert shares["trained"] == {"leaf found": 1.0}
     for what in ("", ", answers", ", random", ", ideal"):
         own_share = shares[f"classes{what}"]["leaf placed"]
