@@ -60,11 +60,14 @@ def _nearest(points: Array, row_leaf: Int, start: Sequence[Int]) -> list[Int]:
         leaf[rows] = number
     free = np.flatnonzero(row_leaf == 0)
     n_leaves = known.size + len(start)
+    center = points.mean(axis=0, dtype=np.float64)
     for _ in range(MOST_PASSES):
         there, means = _means(points, leaf, n_leaves)
+        means -= center
+        squares = np.square(means).sum(axis=1)
         nearest = np.concatenate(
             [
-                there[(np.square(means).sum(axis=1) - 2.0 * points[some] @ means.T).argmin(axis=1)]
+                there[(squares - 2.0 * (points[some] - center) @ means.T).argmin(axis=1)]
                 for some in (free[own] for own in row_blocks(free.size, there.size, VALUES))
             ]
         )

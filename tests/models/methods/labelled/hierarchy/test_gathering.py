@@ -51,6 +51,8 @@ def test_rows_go_to_the_nearest_mean_and_labelled_ones_stay(seed: int) -> None:
         rows for rows in literal(points, row_leaf, start) if rows
     ]
     assert not any((row_leaf[node.rows] > 0).any() for node in found)
+    moved = gathered(points + 1e8, row_leaf, [NewNode(rows, 0) for rows in start], 1, near, 0.5)
+    assert [node.rows.tolist() for node in moved] == [node.rows.tolist() for node in found]
 
 
 def test_rows_of_new_classes_take_no_part() -> None:
