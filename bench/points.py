@@ -10,8 +10,8 @@ The sets are in two groups: those on which the rule was chosen, and those kept a
 `sklearn` has the first three of the second group. `rings`, `bent` and `noise` are drawn: three
 rings in each other, three long clusters side by side, two balls in a wide cloud.
 
-With `--full`, `points_large` is `point-tree` of `N_LARGE` drawn points by more and more groups, with
-CPU seconds and by how much the largest memory grew.
+With `--full`, `points_large` is `point-tree` of `N_LARGE` drawn points by more and more groups,
+with CPU seconds and by how much the largest memory grew.
 """
 
 from __future__ import annotations
