@@ -28,7 +28,7 @@ TABLES = (
     ),
     *("defaults", "gpu_steps"),
     *("client", "costs", "class_trees", "placements", "names", "layers", "papers"),
-    *("new_clusters", "points"),
+    *("new_clusters", "points", "taxonomy", "choices"),
 )
 _NAMED = frozenset(TABLES[TABLES.index("hyperbolic") :])
 """Tables that are made only if they are named."""
@@ -42,6 +42,8 @@ CHOOSING = (
     "deep",
     "papers",
     "new_clusters",
+    "taxonomy",
+    "choices",
     "points",
 )
 """Tables of which sets, systems and the number of seeds can be chosen."""

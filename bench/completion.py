@@ -35,7 +35,7 @@ from threadpoolctl import threadpool_limits
 
 from bench import Size, truths
 from bench.report import Report
-from models.arrays import Array, Mask
+from models.arrays import Array, Int, Mask
 from models.inputs.data import Data
 from models.inputs.label_sets import LabelSets
 from models.method import Fitted
@@ -114,21 +114,25 @@ def table(report: Report, size: Size) -> None:
         if loaded is None:
             report.left_out("completion", name)
             continue
-        tree = loaded.hierarchy
-        names = [
-            tuple(str(tree.name[node]) for node in walk.path(tree, leaf)[1:])
-            for leaf in tree.leaf_of_point.tolist()
-        ]
         rng = np.random.default_rng(0)
         n_rows = loaded.label.size
         rows = np.sort(rng.permutation(n_rows)[: _MOST_ROWS[size]])
         points = loaded.points[rows].astype(np.float32)
-        path_of = [names[label] for label in loaded.label[rows].tolist()]
+        path_of = path_of_rows(loaded, rows)
         n_new = [0] * _N_DRAWS[size]
         for entry in ENTRIES:
             n_nodes = n_new if entry.cut else [2 * len(set(path_of)) - 2] * len(n_new)
             reported = _measure(report, name, points, path_of, entry, n_nodes)
             n_new = reported if entry is ENTRIES[0] else n_new
+
+
+def path_of_rows(loaded: truths.TrueSet, rows: Int) -> list[Path]:
+    tree = loaded.hierarchy
+    names = [
+        tuple(str(tree.name[node]) for node in walk.path(tree, leaf)[1:])
+        for leaf in tree.leaf_of_point.tolist()
+    ]
+    return [names[label] for label in loaded.label[rows].tolist()]
 
 
 def _measure(

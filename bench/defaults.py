@@ -57,7 +57,9 @@ _RUNS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("vmf", "vmf", {}),
     ("temi", "temi", {}),
 )
-_LEVELS = frozenset({"hac", "hdbscan", "layers", "birch", "scc", "bisecting-kmeans"})
+LEVELS = frozenset(
+    {"hac", "hdbscan", "layers", "birch", "scc", "bisecting-kmeans", "hkm", "hsc", "perch"}
+)
 """Methods whose tree has more than one level."""
 
 
@@ -99,7 +101,7 @@ def scored(
     )
     cluster = clusters_of(fitted, method_id, n_classes)
     purity = float("nan")
-    if method_id in _LEVELS:
+    if method_id in LEVELS:
         found = evaluate(fitted.tree, labels=labels, metrics=["dendrogram_purity"]).metrics
         purity = found["dendrogram_purity"] or 0.0
     return (
@@ -117,7 +119,7 @@ def clusters_of(fitted: Fitted, method_id: str, n_classes: int) -> Int:
     inside = np.zeros(tree.n_nodes, dtype=bool)
     if method_id == "layers":
         inside = _strongest(tree, fitted.metrics)
-    elif method_id in ("hac", "birch", "scc"):
+    elif method_id in ("hac", "birch", "scc", "hkm", "hsc", "perch"):
         inside[cut(tree, k=min(n_classes, tree.n_leaves)).nodes] = True
     else:
         inside[tree.leaves] = True

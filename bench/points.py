@@ -9,11 +9,16 @@ the half width of its 95% interval over draws (Student's t).
 The sets are in two groups: those on which the rule was chosen, and those kept aside until then.
 `sklearn` has the first three of the second group. `rings`, `bent` and `noise` are drawn: three
 rings in each other, three long clusters side by side, two balls in a wide cloud.
+
+With `--full`, `points_large` is `point-tree` of `N_LARGE` drawn points by more and more groups,
+with CPU seconds and by how much the largest memory grew.
 """
 
 from __future__ import annotations
 
 import math
+import resource
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,6 +51,7 @@ METHODS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "consensus": ("point-tree", {}),
 }
 FURTHER: Mapping[str, tuple[str, dict[str, Any]]] = {"scc": ("scc", {}), "ghhc": ("ghhc", {})}
+N_LARGE, GROUPS = 200_000, (5_000, 10_000, 20_000)
 _SEEDS: dict[Size, int] = {"quick": 2, "default": 5, "full": 5}
 
 
@@ -74,6 +80,29 @@ def table(report: Report, size: Size, chosen: Chosen) -> None:
             half=half,
             group="kept aside" if name in KEPT_ASIDE else "chosen on",
         )
+    for n_groups in GROUPS if size == "full" else ():
+        report.row("points_large", **large(N_LARGE, n_groups))
+
+
+def large(n_points: int, n_groups: int) -> dict[str, float]:
+    """Cost and purity of 200 drawn clusters in 32 columns, on one thread."""
+    rng = np.random.default_rng(0)
+    cluster = rng.integers(200, size=n_points)
+    points = 3.0 * rng.normal(size=(200, 32))[cluster] + rng.normal(size=(n_points, 32))
+    used = method("point-tree")
+    began, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    data = Data({"features": points.astype(np.float32)})
+    tree = used.fit(data, used.Params(max_places=n_groups), threads=1).tree
+    cpu_s = time.process_time() - began
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    judged = evaluate(tree, labels=cluster, metrics=["dendrogram_purity"]).metrics
+    return {
+        "points": n_points,
+        "groups": n_groups,
+        "cpu_s": cpu_s,
+        "grown_gb": grown * 1024 / 1e9,
+        "purity": judged["dendrogram_purity"] or 0.0,
+    }
 
 
 def measured(

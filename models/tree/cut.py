@@ -110,7 +110,8 @@ def clusters(
         steps = int(np.searchsorted(-openings.height, -height))
     parts = _under(tree, openings.node[:steps])
     found = _apart(tree, openings, parts, _heights(openings, steps), warning)
-    crumbs = None if k is None else crumbs_warning(tree.size[found.nodes])
+    chosen = k is not None or height is not None
+    crumbs = crumbs_warning(tree.size[found.nodes]) if chosen else None
     if crumbs is None:
         return found
     notes = crumbs if found.warning is None else f"{found.warning} {crumbs}"

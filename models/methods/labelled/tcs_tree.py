@@ -10,10 +10,12 @@ metric, and so has a new node: what is learned anywhere serves where nothing is 
 
 In the root's space, a row that has few labelled ones among those nearest to it, compared with
 labelled rows (`novelty`), is of no known leaf: a fair share of the known leaves' rows must be
-labelled. Such rows are clustered by Ward's criterion, and of the nested clusters those become new
-nodes that are as large and as wide as known nodes of some level: subtrees from the top down, and
-leaves below them. They are kept if they hold more rows than in five draws by chance, among labelled
-rows alone. With `new_classes`, each label that is no node of the hierarchy is a new leaf as well.
+labelled. Such rows are clustered by Ward's criterion. Nested clusters as large and as wide as known
+nodes of some level become subtrees, from the top down, and others leaves, at the known leaves' mean
+size. Then all rows without a label go to the nearest mean of a known or a new leaf, and means
+follow (k-means with labelled rows fixed); a new leaf whose rows are not new on average is dropped.
+New nodes are kept if they hold more rows than in five draws by chance, among labelled rows alone.
+With `new_classes`, each label that is no node of the hierarchy is a new leaf as well.
 
 A new node hangs under the inner node to which a multinomial logit gives the highest probability:
 it is learned from known nodes hidden at random, by the nearness of means (with `documents`, also of
@@ -32,12 +34,14 @@ the paths where no hierarchy is given. Rows with an inner node's label stop ther
 name. There is no single transformation, and so none to download.
 
 Source: Gopal, "Large-scale Structured Learning" (2014), §7.3.1, where this is future work: the ties
-are of the kind proposed there, the discovery is this project's; places learned from hidden nodes:
-Shen et al., "TaxoExpan" (2020). Cost: a step of learning takes the labelled rows of all nodes times
-their children, and O(D^3) for each node, tens to hundreds of times; then the distances of all rows
-from each other, O(N^2 D), five times of labelled ones, and Ward's tree of new ones; places take
-new nodes times all nodes times columns; 'auto' does all this for five candidates on three splits of
-at most 2,000 rows. Memory: the labelled rows once for each level, 16 bytes for each row and leaf.
+are of the kind proposed there, the discovery is this project's, but for the k-means, of Vaze et
+al., "Generalized Category Discovery" (2022); places from hidden nodes: Shen et al., "TaxoExpan"
+(2020). Cost: a step of learning takes the labelled rows of all nodes times their children, and
+O(D^3) for each node, tens to hundreds of times; then the distances of all rows from each other,
+O(N^2 D), five times of labelled ones, and Ward's tree of new ones; passes of k-means over the rows
+and leaves; places take new nodes times all nodes times columns; 'auto' does all this for five
+candidates on three splits of at most 2,000 rows. Memory: the labelled rows once for each level, 16
+bytes for each row and leaf.
 
 Measured: CPU time as N^1.4 D^0.2 K^2.1, from 1,000 x 8 and 8 classes to four times each, iterations
 bounded (`python -m bench costs`).

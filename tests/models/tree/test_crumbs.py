@@ -47,6 +47,11 @@ def test_a_cut_of_outliers_is_warned_of_and_an_even_one_is_not() -> None:
     warning = cut(average.tree, k=6).warning
     assert warning is not None
     assert "outliers split off" in warning
+    # The height between the fifth and the sixth merge from the root.
+    high = np.sort(average.tree.height)[::-1]
+    by_height = cut(average.tree, height=float(high[4:6].mean()))
+    assert by_height.n_clusters == 6
+    assert by_height.warning == warning
     two = cut(average.tree, k=2)
     assert np.bincount(two.cluster_of_point).min() == 1
     assert two.warning is not None

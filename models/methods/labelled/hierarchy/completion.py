@@ -1,8 +1,9 @@
 """A known tree completed: rows that are not labelled join known leaves or form new nodes; new rows.
 
 In the root's space, rows with few labelled ones near (`novelty`) are clustered by Ward's criterion,
-and of the nodes of that tree those that look like known ones become new (`new_nodes`). All other
-rows join known leaves from the root down, each node's in its own space.
+and of the nodes of that tree those that look like known ones become new (`new_nodes`), with the
+rows that are nearest to them (`gathering`). All other rows join known leaves from the root down,
+each node's in its own space.
 
 `place_rows` places new rows in a completed tree: from the root to the child of the likeliest
 component, and on.
@@ -20,13 +21,20 @@ from models.clusters.placing import normalize
 from models.method import Predictions
 from models.methods.labelled.discovery.mixture import Mixture
 from models.methods.labelled.hierarchy.answers import Places, read_answers
+from models.methods.labelled.hierarchy.gathering import gathered
 from models.methods.labelled.hierarchy.hanging import Hanging, Hung, Texts
 from models.methods.labelled.hierarchy.known_tree import KnownTree
-from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes, novel
+from models.methods.labelled.hierarchy.new_nodes import NewNode, NewNodes, labelled_near
 from models.methods.labelled.hierarchy.placing import Placing
 from models.running.progress import Progress
 from models.tree.tree import Tree
 from models.tree.walk import paths
+
+TAKEN = -1
+"""The leaf of rows of new classes, which take no part in the search."""
+
+LENIENT = 1.25
+"""How much higher the bound is for rows than for clusters: means are surer than rows."""
 
 N_BY_CHANCE = 5
 """Draws of new nodes where there are none, of which real ones hold more rows than any."""
@@ -122,12 +130,9 @@ def complete(
     free = np.ones(points.shape[0], dtype=bool)
     for rows in given.classes.values():
         free[rows] = False
-    is_new = np.zeros(free.size, dtype=bool)
-    is_new[free] = novel(top[free], tree.row_node[free], least_share)
-    if is_new.any():
-        new_nodes = NewNodes(tree, top, is_new, least_size, max_depth).chosen()
+    searched = replace(tree, row_node=np.where(free, tree.row_node, TAKEN))
+    new_nodes, share = _found(searched, top, least_share, least_size, max_depth)
     if new_nodes and given.with_chance:
-        share = float((tree.row_node > 0).sum() / (free & ~is_new).sum())
         chance = [
             new_by_chance(tree, top, share, least_share, least_size, own)
             for own in (rng, *rng.spawn(N_BY_CHANCE - 1))
@@ -168,10 +173,25 @@ def new_by_chance(
     hidden = rng.random(labelled.size) >= share
     hidden[np.unique(row_node, return_index=True)[1]] = False
     known, _ = replace(tree, row_node=row_node).without(hidden)
-    is_new = novel(points[labelled], known.row_node, least_share)
+    return _found(known, points[labelled], least_share, least_size, None)[0]
+
+
+def _found(
+    tree: KnownTree, points: Array, least_share: float, least_size: int, max_depth: int | None
+) -> tuple[list[NewNode], float]:
+    """New nodes, and the share of known leaves' rows that are labelled."""
+    row_node = tree.row_node
+    free = row_node != TAKEN
+    near = np.full(free.size, np.inf)
+    near[free] = labelled_near(points[free], row_node[free])
+    is_new = near < LENIENT * least_share
+    is_new &= row_node == 0
+    share = float((row_node > 0).sum() / (free & ~is_new).sum())
     if not is_new.any():
-        return []
-    return NewNodes(known, points[labelled], is_new, least_size, None).chosen()
+        return [], share
+    known = replace(tree, row_node=np.maximum(row_node, 0))
+    found = NewNodes(known, points, is_new, least_size, max_depth).chosen()
+    return gathered(points, row_node, found, least_size, near, least_share), share
 
 
 def _n_rows(new_nodes: Sequence[NewNode]) -> int:

@@ -208,8 +208,9 @@ class Hanging:
             family = self._family(above, rows, gone)
             moved = list(above)
             for number in range(len(above)):
-                is_inner = -1 - number in above
-                if number in gone or (is_inner and above[number] < 0):
+                # As answers see it: what was an inner node is one, even with nothing left below.
+                is_inner = self._is_inner(number)
+                if number in gone or (is_inner and self._above[number] < 0):
                     continue
                 labels, chance, parents = self._placed(family, number, is_inner, answers)
                 if chance.size:

@@ -3,7 +3,7 @@
 From the top of Ward's tree down, a node becomes a new one with as many levels as its size and
 spread allow (`Resemblance`), unless most of its rows' nearest labelled rows are below one child of
 the node that it would hang under: then it holds leaves of that child. Where none fits, the new
-leaves are those nodes that, over all ways to cut what is below, look most like known leaves. The
+leaves are of Ward's cut into as many as the rows make at the known leaves' mean size. The
 same is done again below each new node, for fewer levels. A new node hangs under the known node that
 its nearest labelled rows lead to and that has children with as many levels.
 
@@ -12,7 +12,7 @@ logarithms of a node's size and of its rows' variance are normal, with a mean an
 each number of levels below it; deviations borrow from a half. Sizes are in rows of known nodes
 whether labelled or not.
 
-`novel` finds the unlabelled rows that are of no known leaf, and `votes` tells near to which known
+`labelled_near` tells how labelled the surroundings of rows are, and `votes` near to which known
 nodes rows lie. A row in a known leaf has about as many labelled rows among its nearest as a
 labelled row has; a row of a new leaf has fewer. This holds whatever the leaf's shape, as long as a
 fair share of the known leaves' rows is labelled.
@@ -75,16 +75,6 @@ class Resemblance:
         whole = max(_variance(points[tree.labelled(0)]), np.finfo(np.float64).tiny)
         return cls(mean, deviation, float(np.log(whole)))
 
-    def score(self, level: int, size: Float, variance: Float) -> Float:
-        """(n,) log density of nodes at a level; -inf at one that no known node shows."""
-        if np.isnan(self.mean[level, 0]):
-            return np.full(size.shape, -np.inf)
-        tiny = np.finfo(np.float64).tiny
-        logs = np.stack([np.log(size), np.log(np.maximum(variance, tiny))], axis=1)
-        away = (logs - self.mean[level]) / self.deviation[level]
-        score: Float = -0.5 * np.square(away).sum(axis=1) - np.log(self.deviation[level]).sum()
-        return score
-
     def allows(self, level: int, size: float, variance: float, wide: float) -> bool:
         """Whether a node of this size and variance may have this level: at least the usual size, at
         most two deviations above it, and at most the share `wide` of the way from the usual log
@@ -106,9 +96,9 @@ N_VOTES = 10
 VALUES = 1 << 20
 
 
-def novel(points: Array, row_node: Int, least_share: float) -> Mask:
-    """(n_rows,) unlabelled rows that have, among their nearest rows, less than `least_share` of the
-    labelled ones that labelled rows have on average.
+def labelled_near(points: Array, row_node: Int) -> Float:
+    """(n_rows,) the share of labelled rows among the rows nearest to each, over the mean share of
+    labelled rows: about 1 in known leaves, 0 far from them.
 
     row_node : (n_rows,) the known leaf, 0 for none. The nearest rows are about as many as a leaf
     has, since more would be of other leaves. O(n_rows^2 r).
@@ -126,7 +116,8 @@ def novel(points: Array, row_node: Int, least_share: float) -> Mask:
     of_all = typical / max(float(near[labelled, :typical].mean()), typical / labelled.size)
     n_near = min(round(of_all), most)
     share = near[:, :n_near].mean(axis=1)
-    return np.asarray(~labelled & (share < least_share * share[labelled].mean()))
+    usual = float(share[labelled].mean())
+    return np.asarray(share / usual if usual > 0.0 else np.full(share.size, np.inf))
 
 
 def votes(tree: KnownTree, points: Array, rows: Int) -> Float:
@@ -305,9 +296,6 @@ FOLLOWED = 0.4
 CLAIMED = 0.7
 """Share of votes by which a new node leaves a new subtree for a known node."""
 
-UNLIKE = -4.0
-"""Log density, for each row, of being in no new leaf."""
-
 
 @dataclass(frozen=True, slots=True)
 class NewNode:
@@ -349,7 +337,7 @@ class NewNodes:
         means = np.array([points[tree.row_node == leaf].mean(axis=0) for leaf in leaves.tolist()])
         spreads = Spreads.of(tree, 0, leaves, means.astype(np.float64))
         self._outside = spreads.owner(self._ward.mean) < 0
-        self._is_leaf = self._best_cut()
+        self._is_leaf = self._cut(tree, float(labelled.sum() / (~is_new).sum()))
         depth = np.zeros(tree.n_nodes, dtype=np.int64)
         for node in range(1, tree.n_nodes):
             depth[node] = depth[tree.parent[node]] + 1
@@ -382,19 +370,21 @@ class NewNodes:
                 waiting.extend(_Place(node, level, -1 - number, -1) for node, level in below)
         return self._kept(places)
 
-    def _best_cut(self) -> Mask:
-        """(n_ward,) nodes that are leaves where the sum of their log densities, each times its
-        size, is largest; nodes above them are not looked at."""
+    def _cut(self, tree: KnownTree, share: float) -> Mask:
+        """(n_ward,) nodes of Ward's cut into as many leaves as the rows make at the known leaves'
+        mean size.
+
+        share : of the known leaves' rows that are labelled.
+        """
         ward = self._ward
-        own = ward.size * self._like.score(0, ward.size.astype(np.float64), ward.variance)
-        own[ward.size < self._least_size] = -np.inf
-        value = np.full(own.size, UNLIKE)
-        is_leaf = np.zeros(own.size, dtype=bool)
-        for node, pair in enumerate(ward.children.tolist(), start=ward.n_rows):
-            apart = value[pair].sum()
-            is_leaf[node] = own[node] >= apart
-            value[node] = max(own[node], apart)
-        return is_leaf
+        size = np.bincount(tree.row_node[tree.row_node > 0])
+        usual = float(size[size > 0].mean()) / share
+        n_leaves = min(max(round(ward.n_rows / usual), 1), ward.n_rows)
+        first_gone = 2 * ward.n_rows - n_leaves
+        is_cut = np.zeros(ward.size.size, dtype=bool)
+        is_cut[:first_gone] = True
+        is_cut[ward.children[: first_gone - ward.n_rows].ravel()] = False
+        return is_cut
 
     def _below(self, start: list[int], most_levels: int, *, inside: bool) -> list[tuple[int, int]]:
         """The uppermost nodes at or below some that are new, and their levels."""

@@ -3,7 +3,9 @@
 "Under which node does X hang?" offers the likeliest places and 'none of these'. With places of
 probability p_1 >= p_2 >= ... it is right with p_1 now. After the answer it is right with
 p_1 + ... + p_4, or, where none of these is right, in its likeliest other place, p_5: the expected
-gain is p_2 + ... + p_5 nodes more in the right place, by the probabilities that are served.
+gain is p_2 + ... + p_5 nodes more in the right place, by the probabilities that are served. A node
+that was found may be none: its gain counts by the share of found ones that are not to be expected
+by chance. A class that the user gave is one.
 
 There is no question whether two new nodes are one: a logit learned from halves of known leaves held
 35 pairs for one with .9 or more, and none was. A person may still answer it.
@@ -39,16 +41,21 @@ class Question:
     answers: dict[str, list[str]]
 
 
-def questions(hung: Sequence[Hung], names: Sequence[str]) -> list[Question]:
-    """At most `MOST`, the best first. names : of the new nodes."""
+def questions(hung: Sequence[Hung], names: Sequence[str], by_chance: float = 0.0) -> list[Question]:
+    """At most `MOST`, the best first. names : of the new nodes. by_chance : found ones that are to
+    be expected where there are none."""
+    n_found = sum(own.name is None for own in hung)
+    real = 1.0 - min(by_chance / max(n_found, 1), 1.0)
     found = [
-        _of_place(place, own, names[place]) for place, own in enumerate(hung) if own.chance.size > 1
+        _of_place(place, own, names[place], 1.0 if own.name is not None else real)
+        for place, own in enumerate(hung)
+        if own.chance.size > 1
     ]
     useful = [own for own in found if own.gain >= LEAST_GAIN]
     return sorted(useful, key=lambda own: (-own.gain, own.node))[:MOST]
 
 
-def _of_place(place: int, own: Hung, name: str) -> Question:
+def _of_place(place: int, own: Hung, name: str, real: float) -> Question:
     labels = own.label[:CHOICES]
     answers = {label: [f"{own.row} under {label}"] for label in labels}
     if len(own.label) > CHOICES:
@@ -60,7 +67,7 @@ def _of_place(place: int, own: Hung, name: str) -> Question:
     return Question(
         place,
         f"Under which node does {name!r} hang ({own.rows.size} rows, such as row {own.row})?",
-        float(own.chance[1 : CHOICES + 1].sum()),
+        real * float(own.chance[1 : CHOICES + 1].sum()),
         f"Probabilities: {chances}.",
         answers,
     )
@@ -96,7 +103,7 @@ def beside_nodes(
             chance[node] = _rounded_down(float(own.chance[0]))
             best = zip(own.label[:CHOICES], own.chance.tolist(), strict=False)
             places[node] = {label: _rounded_down(share) for label, share in best}
-    found = questions(hung, names)
+    found = questions(hung, names, done.by_chance)
     for rank, question in enumerate(found, 1):
         node = nodes[question.node]
         open_question[node] = {

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import fcluster, linkage
 
 from models.methods.labelled.hierarchy.known_tree import KnownTree
 from models.methods.labelled.hierarchy.new_nodes import (
     BORROWED,
     DEVIATION,
+    MOST_NEIGHBOURS,
     N_VOTES,
     PAIRS,
     NewNodes,
     Resemblance,
     Spreads,
     WardTree,
-    novel,
+    labelled_near,
     votes,
 )
 from tests.models.methods.labelled.hierarchy.tree_kit import LEAVES, known_tree
@@ -43,15 +45,10 @@ def test_logarithms_are_averaged_by_level() -> None:
         np.testing.assert_allclose(like.deviation[level], expected)
 
 
-def test_the_score_is_largest_at_the_usual_node_and_infinite_where_none_is_known() -> None:
+def test_no_node_has_a_level_that_no_known_one_shows() -> None:
     tree, points = known_tree(0)
     like = Resemblance.of(tree, points, 0.5)
-    size, variance = np.exp(like.mean[1])
-    factor = np.array([0.5, 1.0, 2.0])
-    assert like.score(1, factor * size, np.full(3, variance)).argmax() == 1
-    assert like.score(1, np.full(3, size), factor * variance).argmax() == 1
     like.mean[0] = np.nan
-    assert (like.score(0, factor, factor) == -np.inf).all()
     assert not like.allows(0, 10.0, 1.0, 0.5)
 
 
@@ -73,11 +70,30 @@ def test_rows_of_unknown_clusters_are_new_and_others_are_not() -> None:
     truth = np.arange(6).repeat(20)
     points = 20.0 * np.eye(6)[truth] + rng.normal(size=(truth.size, 6))
     labelled = (truth < 4) & (np.arange(truth.size) % 2 == 0)
-    is_new = novel(points, np.where(labelled, truth + 1, 0), 0.6)
-    assert not is_new[labelled].any()
-    assert is_new[truth >= 4].all()
-    assert is_new[truth < 4].mean() < 0.1
-    assert not novel(points, np.where(labelled, truth + 1, 0), 0.0).any()
+    share = labelled_near(points, np.where(labelled, truth + 1, 0))
+    # By hand: a leaf has 10 labelled rows, and of the 20 nearest rows about half are labelled.
+    squares = np.square(points[:, None] - points).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    near = labelled[squares.argsort(axis=1)]
+    n_near = min(round(10 / near[labelled, :10].mean()), MOST_NEIGHBOURS)
+    own = near[:, :n_near].mean(axis=1)
+    np.testing.assert_allclose(share, own / own[labelled].mean())
+    assert (share[truth >= 4] < 0.2).all()
+    assert (share[truth < 4] > 0.6).mean() > 0.9
+
+
+def test_leaves_are_wards_cut_into_as_many_as_have_the_usual_size() -> None:
+    tree, points = known_tree(0, n_rows=240)
+    is_new = tree.row_node == 0
+    new = NewNodes(tree, points, is_new, 1, None)
+    labelled = tree.row_node > 0
+    # All unlabelled rows are new, so that all rows of known leaves are labelled.
+    n_leaves = round(is_new.sum() / np.bincount(tree.row_node[labelled])[LEAVES].mean())
+    cut = fcluster(linkage(points[is_new], "ward"), n_leaves, "maxclust")
+    expected = {tuple(np.flatnonzero(cut == own)) for own in np.unique(cut)}
+    found = {tuple(np.sort(new._ward.rows(node))) for node in np.flatnonzero(new._is_leaf).tolist()}
+    assert found == expected
+    assert len(found) == n_leaves > 1
 
 
 def test_votes_are_shares_of_the_nearest_labelled_rows_below_each_node() -> None:
