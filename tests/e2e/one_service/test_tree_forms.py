@@ -92,7 +92,7 @@ def test_values_by_the_client(umbel: Umbel) -> None:
     slashed = umbel.import_tree([["news", "World"], ["econ", "Sci/Tech"]])
     assert leaves(slashed) == ["Sci/Tech", "World"]
     assert leaves(umbel.import_tree(["news/World", r"econ/Sci\/Tech"])) == ["Sci/Tech", "World"]
-    with pytest.raises(InputError, match="no file 'own.nex'"):
+    with pytest.raises(InputError, match=r"no file 'own\.nex'"):
         umbel.import_tree("own.nex")
 
 
