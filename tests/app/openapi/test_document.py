@@ -354,7 +354,7 @@ def test_the_document_is_served(api: Api, document: dict[str, Any]) -> None:
 
 
 METHODS = ("models.methods.logits.l2h", "models.methods.partitions.kmeans")
-HEAVY = ("torch", "sklearn", "pyarrow", "numba", "celery", "scipy.optimize")
+HEAVY = ("torch", "sklearn", "pyarrow", "numba", "celery", "scipy.optimize", "httpcore", "h11")
 
 
 def imported_by(*steps: str, of: tuple[str, ...]) -> list[list[str]]:
