@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -176,7 +177,7 @@ def _name_unknown() -> None:
 def _serve(arguments: argparse.Namespace) -> int:
     from app.http.early import Early
 
-    with Early(arguments.host, arguments.api_processes, arguments.workers) as early:
+    with closing(Early(arguments.host, arguments.api_processes, arguments.workers)) as early:
         from pydantic import ValidationError
 
         from app.settings import Settings

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from types import TracebackType
 
 from app.http.processes import ApiProcesses, WorkerProcesses, unbound
 from workers.child import confinement
@@ -44,15 +43,7 @@ class Early:
             self.workers.load()
         return self.workers
 
-    def __enter__(self) -> Early:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """End what runs, at once: a service that ran has ended its processes by then."""
         if self.workers is not None:
             self.workers.kill()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from contextlib import closing
 
 import psutil
 import pytest
@@ -20,7 +21,7 @@ def early(monkeypatch: pytest.MonkeyPatch) -> Early:
 
 
 def test_what_was_started_ends_where_the_service_does_not_start(early: Early) -> None:
-    with early:
+    with closing(early):
         early.load_workers(1)
         started = [
             child for child in psutil.Process().children() if "prefork" in str(child.cmdline())
@@ -32,7 +33,7 @@ def test_what_was_started_ends_where_the_service_does_not_start(early: Early) ->
 
 
 def test_a_socket_that_was_inherited_listens_later(early: Early) -> None:
-    with early:
+    with closing(early):
         with pytest.raises(OSError):
             early.listener.accept()
         listen_at(early.listener, "127.0.0.1", 0)
@@ -45,5 +46,5 @@ def test_workers_wait_for_the_folder_of_compiled_code_where_it_must_be_made(
 ) -> None:
     """What they are forked from reads where that is when it starts."""
     monkeypatch.setattr("app.http.early.keeps_as_usual", lambda _: False)
-    with early:
+    with closing(early):
         assert early.load_workers(1)._kept_prefork.process is None
