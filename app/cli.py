@@ -9,14 +9,10 @@ import os
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
-
-from app.commands import audit, backup, removal
-from app.commands import keys as key_commands
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from umbel_client.commands.plugged import Plugged
@@ -24,22 +20,23 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8000
 
 _PROCESSES = ("serve", "api")
-"""Commands whose start somebody waits for: they do not load the client's."""
+"""Commands whose start somebody waits for: they load no other command."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run one of the commands; its exit status is the process's."""
     words = sys.argv[1:] if argv is None else argv
-    client = not words or words[0] not in _PROCESSES
-    arguments, unknown = parser(client=client).parse_known_args(words)
+    alone = bool(words) and words[0] in _PROCESSES
+    arguments, unknown = parser(client=not alone, alone=alone).parse_known_args(words)
     if unknown:
         # The client's parser names what is near.
-        parser(client=client or find_spec("umbel_client") is not None).parse_args(words)
+        parser(client=not alone or find_spec("umbel_client") is not None).parse_args(words)
     raise SystemExit(arguments.run(arguments))
 
 
-def parser(*, client: bool = True) -> argparse.ArgumentParser:
-    """client : whether it also knows the commands of the client."""
+def parser(*, client: bool = True, alone: bool = False) -> argparse.ArgumentParser:
+    """client : whether it also knows the commands of the client. alone : whether it knows
+    `_PROCESSES` alone."""
     kind = argparse.ArgumentParser
     if client:
         try:
@@ -82,6 +79,15 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     _add_api_processes(api)
     api.add_argument("--fd", type=int, help=argparse.SUPPRESS)
     api.set_defaults(run=_api)
+    if not alone:
+        _add_others(commands)
+    return parser
+
+
+def _add_others(commands: Any) -> None:
+    """Add the operator's other commands to the subparsers of a parser."""
+    from app.commands import audit, backup, removal
+    from app.commands import keys as key_commands
 
     worker = commands.add_parser("worker", help="run one worker process, or several")
     worker.add_argument("--queues", default="cpu", help="comma-separated: cpu, gpu (default: cpu)")
@@ -128,7 +134,6 @@ def parser(*, client: bool = True) -> argparse.ArgumentParser:
     audit_parser = commands.add_parser("audit", help="who changed what, as JSON lines")
     audit.add_command(audit_parser)
     backup.add_commands(commands)
-    return parser
 
 
 def _plugged() -> Plugged:
@@ -170,30 +175,36 @@ def _name_unknown() -> None:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from app.serve import CannotStart, serve
-    from workers.settings import wrong_settings
+    from app.http.early import Early
 
-    _name_unknown()
-    try:
-        return serve(
-            arguments.host,
-            arguments.port,
-            arguments.data_dir,
-            arguments.workers,
-            arguments.api_processes,
-        )
-    except ValidationError as error:
-        print(wrong_settings(error), file=sys.stderr)
-        return 2
-    except (CannotStart, ValueError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    with closing(Early(arguments.host, arguments.api_processes, arguments.workers)) as early:
+        from pydantic import ValidationError
+
+        from app.settings import Settings
+        from workers.settings import wrong_settings
+
+        _name_unknown()
+        try:
+            settings = Settings()
+            early.load_workers(settings.threads_per_job)
+
+            from app.serve import CannotStart, serve
+
+            return serve(early, settings, arguments.host, arguments.port, arguments.data_dir)
+        except ValidationError as error:
+            print(wrong_settings(error), file=sys.stderr)
+            return 2
+        except (CannotStart, ValueError) as error:
+            print(error, file=sys.stderr)
+            return 2
 
 
 def _api(arguments: argparse.Namespace) -> int:
     from app.http.heap import return_what_is_freed
 
     return_what_is_freed()
+    from pydantic import ValidationError
+
     from app.http.environment_keys import keys
     from app.http.sign_in.people import people
     from app.settings import Settings
@@ -286,6 +297,8 @@ def _worker(arguments: argparse.Namespace) -> int:
 
 
 def _keep_workers(n_processes: int, options: Sequence[str]) -> int:
+    from pydantic import ValidationError
+
     from app.http.processes import keep_workers
     from workers.child.compiling import keep_in
     from workers.child.confinement import close_memory
@@ -337,6 +350,8 @@ def _openapi(_: argparse.Namespace) -> int:
 
 def _settings(arguments: argparse.Namespace) -> int:
     import json
+
+    from pydantic import ValidationError
 
     from app.creation.waiting import sentences
     from app.settings import Settings, listed

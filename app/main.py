@@ -28,6 +28,7 @@ from app.http.events import Feeds
 from app.http.idempotency import Reservations
 from app.http.job_ends import JobEnds
 from app.http.keyring import Keyring
+from app.http.late import build, complete
 from app.http.lives import Lives
 from app.http.observability import Metrics, Observed
 from app.http.rates import Limiter, Rates
@@ -60,9 +61,9 @@ from workers.webhooks.sender import Sender
 _SENDING_S = 1.0
 """How long the end of the process waits for webhooks in flight, and for the last spans."""
 
-_CATALOGUE_S = 60.0
-"""When the methods that nobody has requested are loaded: by then, on a busy machine too, the
-processes that start beside this one no longer need the cores."""
+_REST_S = 60.0
+"""When the methods and routes that nobody has requested are loaded: by then, on a busy machine too,
+the processes that start beside this one no longer need the cores."""
 
 _SHIP_S = 5.0
 """How often the audit log is put into the store."""
@@ -84,6 +85,11 @@ def _routers() -> list[APIRouter]:
 
 
 ROUTERS = _routers()
+
+FIRST = ("create_dataset", "create_job", "get_job", "get_tree", "get_readyz")
+"""Operations that are built at the start, so that the first job does not wait for them."""
+
+complete((route for router in ROUTERS for route in router.routes), FIRST)
 
 EXPOSED = [
     "Accept-Ranges",
@@ -234,7 +240,7 @@ async def _lifespan(
         asyncio.create_task(keyring.watch(stored_keys), name="keys"),
         asyncio.create_task(_measure(parts, settings), name="store size"),
         asyncio.create_task(_ship(writer, parts, settings), name="audit log"),
-        asyncio.create_task(_load_catalogue(), name="catalogue"),
+        asyncio.create_task(_load_rest(), name="rest"),
     ]
     try:
         yield
@@ -349,10 +355,13 @@ async def _ship(writer: AuditWriter, parts: Assembly, settings: Settings) -> Non
         await asyncio.sleep(_SHIP_S)
 
 
-async def _load_catalogue() -> None:
-    """Load the methods before somebody waits for the catalogue of them."""
-    await asyncio.sleep(_CATALOGUE_S)
+async def _load_rest() -> None:
+    """Load the methods before somebody waits for the catalogue of them, and build all routes."""
+    await asyncio.sleep(_REST_S)
     await to_thread.run_sync(methods.catalogue, abandon_on_cancel=True)
+    for router in ROUTERS:
+        for route in router.routes:
+            await to_thread.run_sync(build, [route], abandon_on_cancel=True)
 
 
 async def _measure(parts: Assembly, settings: Settings) -> None:

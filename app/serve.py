@@ -23,14 +23,13 @@ from typing import TextIO
 import psutil
 
 from app.commands.keys import store_of
+from app.http.early import Early
 from app.http.environment_keys import keys
 from app.http.processes import (
     API_GRACE_S,
     WORKER_GRACE_S,
-    ApiProcesses,
     Wakeup,
-    WorkerProcesses,
-    listen,
+    listen_at,
 )
 from app.settings import Settings
 from models.running import packages
@@ -68,16 +67,15 @@ class CannotStart(Exception):
     """The service cannot be started; the message is for the user."""
 
 
-def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int = 1) -> int:
+def serve(early: Early, settings: Settings, host: str, port: int, data_dir: Path) -> int:
     """Run the service until Ctrl-C or SIGTERM; the exit status. Call from the main thread.
+
+    early : its processes, of whose workers the threads are set.
 
     With UMBEL_REDIS_URL set, that server is used instead of an embedded one. Port 0 picks a free
     port. Raises CannotStart for a data directory or an address in use, and for an address that
     other machines can reach while no keys are configured.
     """
-    confinement.close_memory()
-    privacy.begin()
-    settings = Settings()
     data_dir = data_dir.absolute()
     signing_in = bool(settings.oidc_issuer)
     if signing_in:
@@ -106,11 +104,8 @@ def serve(host: str, port: int, data_dir: Path, workers: int, api_processes: int
         if n_open := privacy.tighten(data_dir):
             _say(f"{n_open} files and folders in {data_dir} were open to other users, and are not")
         _open_store(settings, data_dir)
-        with _listen(host, port) as listener:
-            service = _LocalService(
-                settings, data_dir, listener, host, workers, api_processes, keyless
-            )
-            return service.run()
+        _listen(early.listener, host, port)
+        return _LocalService(settings, data_dir, early, host, keyless).run()
 
 
 def _open_store(settings: Settings, data_dir: Path) -> None:
@@ -194,23 +189,20 @@ class _LocalService:
         self,
         settings: Settings,
         data_dir: Path,
-        listener: socket.socket,
+        early: Early,
         host: str,
-        workers: int,
-        api_processes: int,
         keyless: bool,
     ) -> None:
         self._settings = settings
         self._data_dir = data_dir
-        self._host, self._port = host, listener.getsockname()[1]
+        self._host, self._port = host, early.listener.getsockname()[1]
         self._keyless = keyless
         self._valkey = None if settings.redis_url else EmbeddedServer(data_dir / "redis")
         self._kept_valkey = None if self._valkey is None else _KeptServer(self._valkey)
-        self._apis = ApiProcesses(api_processes, listener, self._env)
-        self._n_workers = workers
-        options = ("--queues", "cpu,gpu")
-        threads = settings.threads_per_job
-        self._workers = WorkerProcesses(workers, options, threads, self._env)
+        assert early.workers is not None
+        early.environment = self._env
+        self._apis, self._workers = early.apis, early.workers
+        self._n_workers = early.n_workers
         self._ready = threading.Event()
         self._foreign = threading.Event()
         self._stop_requests = 0
@@ -358,10 +350,10 @@ def _say(text: str, stream: TextIO | None = None) -> None:
         print(text, file=stream or sys.stdout, flush=True)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    """The listening socket: held here, so that a restarted API misses no connection."""
+def _listen(listener: socket.socket, host: str, port: int) -> None:
+    """Held here, so that a restarted API misses no connection."""
     try:
-        return listen(host, port)
+        listen_at(listener, host, port)
     except OSError as error:
         raise CannotStart(
             f"Cannot listen on {host} port {port}: {error.strerror}. Choose another --port."

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from app.http.late import LateModel
 from workers.model import Annotation
 
 LONGEST_NAME = 1000
@@ -61,7 +62,7 @@ TagsQuery = Annotated[
 """The same in the query of an upload."""
 
 
-class Changes(BaseModel):
+class Changes(LateModel):
     """A JSON merge patch (RFC 7396): a field that is left out stays, null removes it."""
 
     model_config = ConfigDict(

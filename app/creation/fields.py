@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, get_args
 from fastapi import Query
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -21,6 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
+from app.http.late import LateModel
 from workers.formats.inline import LongList
 from workers.model import RETRIED, Retrying
 from workers.webhooks.addresses import LONGEST, parse
@@ -95,7 +95,7 @@ WebhookQuery = Annotated[
 ]
 
 
-class CutBody(BaseModel):
+class CutBody(LateModel):
     """The flat clusters to evaluate: exactly one of the three."""
 
     model_config = ConfigDict(
@@ -146,7 +146,7 @@ BackoffQuery = Annotated[_Backoff, Query(description=_BACKOFF)]
 RetryOnQuery = Annotated[_RetryOn, Query(description=_RETRY_ON)]
 
 
-class NewWork(BaseModel):
+class NewWork(LateModel):
     """What every request for work may have."""
 
     name: Name = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
 )
@@ -13,6 +12,7 @@ from pydantic import (
 from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict, ResultDict
 from app.creation.step_schemas import StepBody
+from app.http.late import LateModel
 from workers.jobs.public import public
 from workers.kinds.registry import kinds
 from workers.model import Record, Scope, Status
@@ -65,7 +65,7 @@ QUEUED_EXAMPLE: dict[str, Any] = {
 }
 
 
-class WebhookBody(BaseModel):
+class WebhookBody(LateModel):
     """The state of a job's webhook."""
 
     model_config = ConfigDict(title="Webhook")
@@ -80,7 +80,7 @@ class WebhookBody(BaseModel):
     reason: str | None = Field(description="Why it failed last time.")
 
 
-class RetryBody(BaseModel):
+class RetryBody(LateModel):
     """Why an attempt was given up."""
 
     model_config = ConfigDict(title="Retry")
@@ -93,7 +93,7 @@ class RetryBody(BaseModel):
     at: str = Field(description="When, as RFC 3339 in UTC.")
 
 
-class PauseBody(BaseModel):
+class PauseBody(LateModel):
     """What takes no jobs for now."""
 
     model_config = ConfigDict(title="Pause")
@@ -107,7 +107,7 @@ class PauseBody(BaseModel):
     since: str = Field(description="As RFC 3339 in UTC.")
 
 
-class AdvanceBody(BaseModel):
+class AdvanceBody(LateModel):
     """The progress of a job."""
 
     model_config = ConfigDict(title="Progress")
@@ -118,7 +118,7 @@ class AdvanceBody(BaseModel):
     eta_s: float | None = Field(description="Estimated seconds left; null until known.")
 
 
-class JobBody(BaseModel):
+class JobBody(LateModel):
     """A job: the request and its state."""
 
     model_config = ConfigDict(title="Job")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from app.creation.annotation_schemas import Description, Tags
 from app.creation.job_schemas import AdvanceBody
 from app.creation.result_schemas import ProblemDict
+from app.http.late import LateModel
 from workers.kinds.registry import kind_of
 from workers.model import Record, Status
 
@@ -31,7 +32,7 @@ EXAMPLE: dict[str, Any] = {
 """The members of every example but the ids."""
 
 
-class NamedJobBody(BaseModel):
+class NamedJobBody(LateModel):
     """The state of such a job; a subclass adds what it leaves."""
 
     id: str

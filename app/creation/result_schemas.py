@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from app.creation.step_schemas import StepBody
+from app.http.late import LateModel
 from app.http.problem_schemas import PROBLEM
 from app.openapi.documented import Documented
 
@@ -18,14 +19,14 @@ ProblemDict = Annotated[dict[str, Any], WithJsonSchema(PROBLEM)]
 """A stored problem."""
 
 
-class Spread(BaseModel):
+class Spread(LateModel):
     """The values of all seeds, summarised."""
 
     mean: float
     std: float = Field(description="Standard deviation of the sample; 0 for a single value.")
 
 
-class Row(BaseModel):
+class Row(LateModel):
     """One run and its results."""
 
     model_config = ConfigDict(title="ComparisonRow")
@@ -48,7 +49,7 @@ class Row(BaseModel):
     )
 
 
-class Tested(BaseModel):
+class Tested(LateModel):
     """A two-sided test."""
 
     n_better: int
@@ -56,7 +57,7 @@ class Tested(BaseModel):
     p_value: float
 
 
-class RunDifference(BaseModel):
+class RunDifference(LateModel):
     """A run beside the one whose trees have the purest classes, row by row."""
 
     run: int = Field(description="The number of the run.")

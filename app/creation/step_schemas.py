@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
+
+from app.http.late import LateModel
 
 MethodId = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 Params = Annotated[
@@ -14,7 +16,7 @@ Params = Annotated[
 ]  # fmt: skip
 
 
-class StepBody(BaseModel):
+class StepBody(LateModel):
     """A method with its params."""
 
     model_config = ConfigDict(title="Step", extra="forbid")

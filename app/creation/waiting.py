@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from app.pictures.renderer import PDF_NEEDS
 from models import registry
 from models.maps.options import NEEDS
@@ -42,7 +43,7 @@ def sentences() -> list[str]:
     ]
 
 
-class WaitingValue(BaseModel):
+class WaitingValue(LateModel):
     """A value that is not accepted, since a package that it needs is not installed where the
     service runs."""
 

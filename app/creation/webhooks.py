@@ -13,9 +13,10 @@ from pydantic import (
 from starlette.routing import BaseRoute
 
 from app.creation.job_schemas import JobBody
+from app.http.late import LateModel, LateRoute
 
 
-class EndedBody(BaseModel):
+class EndedBody(LateModel):
     """The body of a webhook's request."""
 
     model_config = ConfigDict(title="JobEnded")
@@ -56,7 +57,7 @@ def callbacks(
         """Standard Webhooks 1.0.0, signed with the secret from `GET /v1/webhook-secret`."""
 
     received.__annotations__["body"] = content
-    router = APIRouter()
+    router = APIRouter(route_class=LateRoute)
     router.post(
         "{$request.body#/webhook}",
         operation_id=operation_id,

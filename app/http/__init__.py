@@ -2,7 +2,7 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `processes`, `prefork`, `heap`, `connections`, `addresses`, `routing`: servers, routes.
+- `server`, `connections`, `early`, `processes`, `prefork`, `heap`; `addresses`, `routing`, `late`.
 - `security`, `keyring`, `environment_keys`, `sharing`, `sign_in`: who may call; `rates`.
 - `reached`: what a limited key may name; `aliased`: aliases in the place of ids.
 - `observability`, `service_metrics`, `auditing`: request ids, log, metrics; who changed what.

@@ -11,11 +11,11 @@ from tempfile import TemporaryFile
 from typing import IO, Any, ClassVar
 
 from fastapi import Request
-from fastapi.routing import APIRoute
 from starlette.responses import Response
 
 from app.http import threads
 from app.http.aliased import aliased_body
+from app.http.late import LateRoute
 from app.http.pacing import pace
 from app.http.problems import Refused
 from app.http.streaming import Turn, in_turn
@@ -70,7 +70,7 @@ class StrictRequest(Request):
         return await in_turn(lambda: _parse_apart(body, self._bound), Turn("json", waits=True))
 
 
-class StrictRoute(APIRoute):
+class StrictRoute(LateRoute):
     """The route class of every router with JSON bodies: `APIRouter(route_class=StrictRoute)`."""
 
     bound: ClassVar = Bound()

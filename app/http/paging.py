@@ -17,11 +17,12 @@ from inspect import Parameter, Signature
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from fastapi import Depends, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from app.http.addresses import address, path_of
 from app.http.dependencies import Caller
 from app.http.keyring import Access
+from app.http.late import LateModel
 from workers.model import mentions
 from workers.stores.redis.cursor import bad_cursor
 
@@ -69,7 +70,7 @@ Item = TypeVar("Item")
 T = TypeVar("T")
 
 
-class Page(BaseModel, Generic[Item]):
+class Page(LateModel, Generic[Item]):
     """One page of a list."""
 
     items: list[Item]

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal, Self
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from app.http.late import LateModel
 from app.pictures.lettering import require_room
 from app.pictures.palette import Palette, Theme
 from app.pictures.sheet import DPI, FONT_PT, MM, PT, Sheet
@@ -39,7 +40,7 @@ EditionOf = Annotated[
 ]
 
 
-class PictureQuery(BaseModel):
+class PictureQuery(LateModel):
     """How a picture is drawn, and its size: by pixels, or for print by millimetres."""
 
     model_config = ConfigDict(extra="ignore")
@@ -192,7 +193,7 @@ class FormQuery(PartQuery):
     )
 
 
-class CutQuery(BaseModel):
+class CutQuery(LateModel):
     """The clusters of a cut: at most one of the three; without any, the leaves."""
 
     model_config = ConfigDict(extra="ignore")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from app.http.late import LateModel
 
 PROBLEM = {"$ref": "#/components/schemas/Problem"}
 """The schema of a problem in the document, which `app.http.problems` puts there."""
 
 
-class FieldError(BaseModel):
+class FieldError(LateModel):
     """What is wrong with one part of the request: `pointer`, `parameter` or `header` says which;
     none of them is there for the query as a whole."""
 
@@ -22,7 +24,7 @@ class FieldError(BaseModel):
     header: str | None = Field(None, description="The header.")
 
 
-class ProblemBody(BaseModel):
+class ProblemBody(LateModel):
     """`application/problem+json`; kinds of problem may add members of their own."""
 
     model_config = ConfigDict(extra="allow", title="Problem")

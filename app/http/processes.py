@@ -111,6 +111,11 @@ class ApiProcesses:
         self._kept_prefork = KeptProcess(self._prefork.start)
         self.kept = [KeptProcess(self._start) for _ in range(n_processes)]
 
+    def load(self) -> None:
+        """Start what they are forked from; `keep` starts the rest."""
+        if self._prefork.usable:
+            self._kept_prefork.keep()
+
     def keep(self, *, one: bool = False) -> float:
         """Start what does not run; the seconds until it should be checked again.
 
@@ -193,6 +198,11 @@ class WorkerProcesses:
         self._kept_prefork = KeptProcess(self._prefork.start)
         self.kept = [KeptProcess(self._start) for _ in range(n_processes)]
         self._rest_at: float | None = None
+
+    def load(self) -> None:
+        """Start what they are forked from; `keep` starts the rest."""
+        if self._prefork.usable:
+            self._kept_prefork.keep()
 
     def keep(self, *, one: bool = False) -> float:
         """Start what does not run; the seconds until it should be checked again.
@@ -336,13 +346,23 @@ def keep_workers(n_processes: int, options: Sequence[str], threads: int, drain_s
 
 def listen(host: str, port: int) -> socket.socket:
     """A listening socket. Raises OSError."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family)
+    listener = unbound(host)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((host, port))
-        listener.listen(2048)
+        listen_at(listener, host, port)
     except OSError:
         listener.close()
         raise
     return listener
+
+
+def unbound(host: str) -> socket.socket:
+    """A socket for `listen_at`: processes that inherit it before can accept from it afterwards."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    return listener
+
+
+def listen_at(listener: socket.socket, host: str, port: int) -> None:
+    """Raises OSError."""
+    listener.bind((host, port))
+    listener.listen(2048)

@@ -156,12 +156,16 @@ def test_the_command_runs_it_without_a_service(path: str, folder: Path) -> None:
     assert sides(np.load(folder / "rows.npy")) == SIDES
 
 
-def test_the_command_lists_it_and_what_is_left_out(path: str, tmp_path: Path) -> None:
+def test_the_command_lists_it_and_what_is_left_out(
+    path: str, tmp_path: Path, installed: None, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = command(path, tmp_path, "methods")
     assert "median-split" in text
     assert "Left out: hac of toy-methods 0.3: Umbel has a method of this id." in text
     assert "Traceback" not in text
-    assert "feature : The column that is cut." in command(path, tmp_path, "methods", "median-split")
+    with pytest.raises(SystemExit):
+        main(["methods", "median-split"])
+    assert "feature : The column that is cut." in capsys.readouterr().out
 
 
 def test_its_results_are_read_when_it_is_gone(

@@ -20,7 +20,7 @@ from workers.stores.objects import job_files, layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.records import Records
 from workers.stores.redis.webhooks import WebhookLease
-from workers.webhooks.posting import Reply
+from workers.webhooks.replies import Reply
 from workers.webhooks.sender import Sender
 
 

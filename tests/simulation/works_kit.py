@@ -26,7 +26,7 @@ from workers.model import Claim, new_id, now
 from workers.settings import WorkerSettings
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.streams import Stored
-from workers.webhooks.posting import NotSent, Reply
+from workers.webhooks.replies import NotSent, Reply
 from workers.webhooks.sender import Sender
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -40,7 +40,7 @@ def keep_in(environment: MutableMapping[str, str], scratch: Path) -> str | None:
     Where it can do so neither beside the source nor in the user's cache, it gets a folder in
     `scratch`, or if that has another owner a temporary one; the line that says so, else None.
     """
-    if any(_writable(Path(folder)) for folder in _usual(environment)):
+    if keeps_as_usual(environment):
         return None
     folder = scratch.absolute() / "compiled"
     if not _made(folder):
@@ -52,7 +52,12 @@ def keep_in(environment: MutableMapping[str, str], scratch: Path) -> str | None:
     )
 
 
-def _usual(environment: MutableMapping[str, str]) -> Iterator[Path]:
+def keeps_as_usual(environment: Mapping[str, str]) -> bool:
+    """Whether `keep_in` has nothing to do."""
+    return any(_writable(Path(folder)) for folder in _usual(environment))
+
+
+def _usual(environment: Mapping[str, str]) -> Iterator[Path]:
     """The folders that numba tries, in its order."""
     if folder := environment.get(_FOLDER):
         yield Path(folder)

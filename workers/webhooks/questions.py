@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workers.webhooks.addresses import Guard, parse
-from workers.webhooks.posting import NotSent, post
+from workers.webhooks.posting import post
+from workers.webhooks.replies import NotSent
 
 _LATER = (408, 425, 429)
 """Statuses below 500 that may pass."""

@@ -22,7 +22,8 @@ from workers.settings import WorkerSettings
 from workers.stores.redis.webhooks import WebhookLease
 from workers.telemetry import traces
 from workers.webhooks.addresses import Guard, parse
-from workers.webhooks.posting import NotSent, Reply, post
+from workers.webhooks.posting import post
+from workers.webhooks.replies import NotSent, Reply
 
 _H = 3600.0
 SCHEDULE_S = (0.0, 5.0, 300.0, 1800.0, 2 * _H, 5 * _H, 10 * _H, 14 * _H, 20 * _H, 24 * _H)

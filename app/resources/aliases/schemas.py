@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.annotation_schemas import LONGEST_NAME
 from app.creation.fields import WebhookAddress
 from app.creation.job_schemas import WebhookBody
+from app.http.late import LateModel
 from workers.artifacts.aliases import Alias, Move
 from workers.model import Webhook
 
@@ -42,7 +43,7 @@ MOVE_EXAMPLE: dict[str, Any] = {
 }
 
 
-class AliasRequest(BaseModel):
+class AliasRequest(LateModel):
     """Where an alias is to point."""
 
     model_config = ConfigDict(
@@ -68,7 +69,7 @@ class AliasRequest(BaseModel):
     )
 
 
-class RollbackRequest(BaseModel):
+class RollbackRequest(LateModel):
     """A step back."""
 
     model_config = ConfigDict(
@@ -80,7 +81,7 @@ class RollbackRequest(BaseModel):
     )
 
 
-class AliasBody(BaseModel):
+class AliasBody(LateModel):
     """An alias: in paths, queries and bodies `@champion` stands for the id of its tree, of the
     tree's model and of its job."""
 
@@ -119,7 +120,7 @@ class AliasBody(BaseModel):
         )
 
 
-class AliasMoveBody(BaseModel):
+class AliasMoveBody(LateModel):
     """One move of an alias."""
 
     model_config = ConfigDict(title="AliasMove", json_schema_extra={"examples": [MOVE_EXAMPLE]})
@@ -142,7 +143,7 @@ class AliasMoveBody(BaseModel):
         return cls(**move.model_dump(exclude={"webhook"}), webhook=body)
 
 
-class MovedAlias(BaseModel):
+class MovedAlias(LateModel):
     """A move as its webhook tells of it."""
 
     name: str
@@ -155,7 +156,7 @@ class MovedAlias(BaseModel):
     restores: int | None
 
 
-class AliasMoved(BaseModel):
+class AliasMoved(LateModel):
     """The body of a webhook's request."""
 
     type: Literal["alias.moved", "alias.rolled_back", "alias.removed"]

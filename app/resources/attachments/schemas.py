@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, Json
+from pydantic import ConfigDict, Field, Json
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
+from app.http.late import LateModel
 from models.inputs.items import Kind
 from models.items import rankings
 from models.items.conditions import MOST_CONDITIONS, Condition
@@ -85,7 +86,7 @@ class AttachmentRequest(NewWork):
     expires_at: ExpiresAtField = None
 
 
-class AttachmentResult(BaseModel):
+class AttachmentResult(LateModel):
     """What was attached."""
 
     per: Per = Field(description="Whether an item is a row of the tree or a leaf.")
@@ -119,7 +120,7 @@ class AttachmentBody(NamedJobBody):
         }
 
 
-class CategoryBody(BaseModel):
+class CategoryBody(LateModel):
     """A category of a column."""
 
     model_config = ConfigDict(title="ItemCategory")
@@ -128,7 +129,7 @@ class CategoryBody(BaseModel):
     count: int = Field(description="Items of this category.")
 
 
-class ColumnBody(BaseModel):
+class ColumnBody(LateModel):
     """A column of items. Members that its kind does not have are left out."""
 
     model_config = ConfigDict(title="ItemColumn")
@@ -158,7 +159,7 @@ class ColumnBody(BaseModel):
     )
 
 
-class NodeValueBody(BaseModel):
+class NodeValueBody(LateModel):
     """A column at a node."""
 
     model_config = ConfigDict(title="ItemNodeValue")
@@ -174,7 +175,7 @@ class NodeValueBody(BaseModel):
     )
 
 
-class NodeValuesBody(BaseModel):
+class NodeValuesBody(LateModel):
     """A column at every node."""
 
     model_config = ConfigDict(
@@ -198,7 +199,7 @@ _LOW = "The least number, or the first date, that matches."
 _HIGH = "The largest number, or the last date, that matches."
 
 
-class ItemConditionBody(BaseModel):
+class ItemConditionBody(LateModel):
     """A condition on one column."""
 
     model_config = ConfigDict(
@@ -219,7 +220,7 @@ class ItemConditionBody(BaseModel):
         return Condition(self.equals, self.contains, low, high)
 
 
-class ConditionQuery(BaseModel):
+class ConditionQuery(LateModel):
     """Conditions, all of which an item must meet."""
 
     model_config = ConfigDict(extra="ignore")
@@ -247,7 +248,7 @@ class ConditionQuery(BaseModel):
         return Condition(self.equals, self.contains, self.low, self.high)
 
 
-class MatchBody(BaseModel):
+class MatchBody(LateModel):
     """The items under a node that match."""
 
     model_config = ConfigDict(title="ItemMatches")
@@ -257,7 +258,7 @@ class MatchBody(BaseModel):
     n_matches: int
 
 
-class MatchesBody(BaseModel):
+class MatchesBody(LateModel):
     """The matches under every node."""
 
     model_config = ConfigDict(
@@ -267,7 +268,7 @@ class MatchesBody(BaseModel):
     items: list[MatchBody]
 
 
-class ExamplesQuery(BaseModel):
+class ExamplesQuery(LateModel):
     """Which items of a node."""
 
     model_config = ConfigDict(extra="ignore")
@@ -282,7 +283,7 @@ class ExamplesQuery(BaseModel):
     seed: int = Field(0, ge=0, le=2**31 - 1, description="For `random`.")
 
 
-class OutliersQuery(BaseModel):
+class OutliersQuery(LateModel):
     """Which items of a node, in which order."""
 
     model_config = ConfigDict(extra="ignore")
@@ -295,7 +296,7 @@ class OutliersQuery(BaseModel):
     n: int = Field(100, ge=1, le=rankings.MOST_COMPARED, description="The most items.")
 
 
-class OutlierBody(BaseModel):
+class OutlierBody(LateModel):
     """How an item stands in a node; with the values of its columns, but for images."""
 
     model_config = ConfigDict(title="ItemOutlier", extra="allow")
@@ -317,7 +318,7 @@ class OutlierBody(BaseModel):
     nearest: int | None = Field(description="That sibling; null with logits.")
 
 
-class OutliersBody(BaseModel):
+class OutliersBody(LateModel):
     """The items of a node as they stand in it."""
 
     model_config = ConfigDict(
@@ -327,7 +328,7 @@ class OutliersBody(BaseModel):
     items: list[OutlierBody]
 
 
-class ItemImageBody(BaseModel):
+class ItemImageBody(LateModel):
     """An image of an item."""
 
     model_config = ConfigDict(title="ItemImage")
@@ -344,7 +345,7 @@ ItemValues = Annotated[
 ]
 
 
-class ItemBody(BaseModel):
+class ItemBody(LateModel):
     """One item."""
 
     model_config = ConfigDict(
@@ -374,7 +375,7 @@ class ExampleBody(ItemBody):
     )
 
 
-class ExamplesBody(BaseModel):
+class ExamplesBody(LateModel):
     """Examples of a node, in their order."""
 
     model_config = ConfigDict(

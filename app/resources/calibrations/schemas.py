@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.creation.fields import CutBody, Given, Inputs, MaybeGiven, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
+from app.http.late import LateModel
 from models.calibration.calibration import Answer, CalibrationTerms, Loss, Per
 from models.calibration.climbing import SetScore
 from workers.model import Record
@@ -160,14 +161,14 @@ class CalibrationRequest(CalibrationTerms, NewWork):
         return self
 
 
-class Likelihood(BaseModel):
+class Likelihood(LateModel):
     """Mean log likelihood of the rows that fitted the temperature, in nats."""
 
     before: float = Field(description="At the temperature 1.")
     after: float
 
 
-class AnswerSizes(BaseModel):
+class AnswerSizes(LateModel):
     """What the rows that set thresholds are answered by."""
 
     n_classes: float = Field(description="Mean classes of an answer.")
@@ -177,7 +178,7 @@ class AnswerSizes(BaseModel):
     abstained: float = Field(description="Share of rows without a node.")
 
 
-class Followed(BaseModel):
+class Followed(LateModel):
     """Rows given after they were answered."""
 
     n_rows: int
@@ -189,7 +190,7 @@ class Followed(BaseModel):
     )
 
 
-class CalibrationResult(BaseModel):
+class CalibrationResult(LateModel):
     """What a calibration learned."""
 
     loss: Loss
@@ -236,7 +237,7 @@ class CalibrationBody(NamedJobBody):
         }
 
 
-class CurveStep(BaseModel):
+class CurveStep(LateModel):
     """What a threshold would answer."""
 
     threshold: float = Field(description="-1: every row is answered by a leaf.")
@@ -248,7 +249,7 @@ class CurveStep(BaseModel):
     depth: float = Field(description="Mean depth of answers.")
 
 
-class CurveBody(BaseModel):
+class CurveBody(LateModel):
     """What every threshold would answer, and how often that is wrong."""
 
     model_config = ConfigDict(
@@ -260,7 +261,7 @@ class CurveBody(BaseModel):
     steps: list[CurveStep] = Field(description="At most 1000 of the thresholds, rising.")
 
 
-class GroupBody(BaseModel):
+class GroupBody(LateModel):
     """A group of rows with a threshold."""
 
     model_config = ConfigDict(title="CalibrationGroup")
@@ -279,7 +280,7 @@ class GroupBody(BaseModel):
     n_classes: float | None = Field(None, description="Mean classes of its rows' answers.")
 
 
-class GroupsBody(BaseModel):
+class GroupsBody(LateModel):
     """The groups of a calibration."""
 
     model_config = ConfigDict(
@@ -289,7 +290,7 @@ class GroupsBody(BaseModel):
     items: list[GroupBody]
 
 
-class SuspectBody(BaseModel):
+class SuspectBody(LateModel):
     """A row whose label looks wrong."""
 
     model_config = ConfigDict(title="SuspectedLabel")
@@ -307,7 +308,7 @@ class SuspectBody(BaseModel):
     n_classes: int = Field(description="Classes under `meet`.")
 
 
-class SuspectsBody(BaseModel):
+class SuspectsBody(LateModel):
     """Rows whose labels look wrong, the likeliest errors first."""
 
     model_config = ConfigDict(
@@ -317,7 +318,7 @@ class SuspectsBody(BaseModel):
     items: list[SuspectBody]
 
 
-class PairBody(BaseModel):
+class PairBody(LateModel):
     """Two classes, or two sibling subtrees, of which rows are taken for the other."""
 
     model_config = ConfigDict(title="ConfusedPairNeed")
@@ -348,7 +349,7 @@ class PairBody(BaseModel):
     sure: float = Field(description="The probability that there is an excess.")
 
 
-class PairsBody(BaseModel):
+class PairsBody(LateModel):
     """Pairs that more data would tell apart better, by falling `gain`."""
 
     model_config = ConfigDict(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import CutBody, Inputs, MaybeGiven, NewWork
@@ -12,6 +12,7 @@ from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
 from app.creation.result_schemas import Row, RunDifference
 from app.creation.step_schemas import MethodId, NewStep, Params
+from app.http.late import LateModel
 from models.parameters import Exact
 from models.preprocess.steps import Step
 from workers.model import Record, run_id, sibling
@@ -54,7 +55,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class RunBody(BaseModel):
+class RunBody(LateModel):
     """A run, one row of the table: a method with its params, and the steps before and after it."""
 
     model_config = ConfigDict(title="Run", extra="forbid")

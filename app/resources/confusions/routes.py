@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
+from app.http.late import LateRoute
 from app.http.picture_forms import DOCUMENTED
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
@@ -18,7 +19,9 @@ from app.resources.confusions.forms import FORMS, Confused, confusions_of
 from app.resources.confusions.schemas import ConfusionsBody, ConfusionsQuery
 from models.tree.walk import require_node
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

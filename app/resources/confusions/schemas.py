@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from app.http.picture_queries import PictureQuery
 
 
@@ -24,7 +25,7 @@ class ConfusionsQuery(PictureQuery):
     )
 
 
-class ConfusedPair(BaseModel):
+class ConfusedPair(LateModel):
     """A class that is taken for another."""
 
     node: int = Field(description="The leaf of the class.")
@@ -43,7 +44,7 @@ class ConfusedPair(BaseModel):
     height: float = Field(description="The height of `meet`.")
 
 
-class ConfusedNode(BaseModel):
+class ConfusedNode(LateModel):
     """How much of the confusion is between the children of a node."""
 
     node: int
@@ -52,7 +53,7 @@ class ConfusedNode(BaseModel):
     share: float | None = Field(description="The share of all rows.")
 
 
-class ConfusedClass(BaseModel):
+class ConfusedClass(LateModel):
     """A class with rows, or that rows are taken for."""
 
     node: int
@@ -61,7 +62,7 @@ class ConfusedClass(BaseModel):
     right: float | None = Field(description="The share of its rows, or of its probability, on it.")
 
 
-class ConfusionsBody(BaseModel):
+class ConfusionsBody(LateModel):
     """Which classes are taken for which."""
 
     model_config = ConfigDict(

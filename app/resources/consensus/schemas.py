@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.creation.fields import NewWork
+from app.http.late import LateModel
 from models.consensus.items import MOST_TREES, Match, Rule, Support
 from models.parameters import Exact
 from workers.model import Record
@@ -93,7 +94,7 @@ class ConsensusRequest(Exact, NewWork):
         return self
 
 
-class TreeDistance(BaseModel):
+class TreeDistance(LateModel):
     """One of the trees beside the result."""
 
     tree: str
@@ -103,7 +104,7 @@ class TreeDistance(BaseModel):
     clusters: int = Field(description="How many these are.")
 
 
-class Halves(BaseModel):
+class Halves(LateModel):
     """Whether further trees would change the counts."""
 
     correlation: float = Field(
@@ -116,7 +117,7 @@ class Halves(BaseModel):
     )
 
 
-class ConsensusBody(BaseModel):
+class ConsensusBody(LateModel):
     """One tree from several."""
 
     model_config = ConfigDict(title="Consensus", json_schema_extra={"examples": [EXAMPLE]})
@@ -155,7 +156,7 @@ class ConsensusBody(BaseModel):
 _FACTS = ("rule", "n_trees", "n_items", "matched_by", "halves")
 
 
-class AgreementBody(BaseModel):
+class AgreementBody(LateModel):
     """Which of the trees of a consensus have a node."""
 
     model_config = ConfigDict(

@@ -30,6 +30,7 @@ from app.http.dependencies import (
 from app.http.etags import IfMatch, answer, body_etag, require_match
 from app.http.idempotency import Once
 from app.http.keyring import Access
+from app.http.late import LateRoute
 from app.http.problems import not_found, responses
 from app.http.queries import ONLY_KNOWN
 from app.resources.datasets import duplicates
@@ -49,7 +50,9 @@ from workers.artifacts.datasets import Dataset
 from workers.formats.column_roles import UNCHOSEN
 from workers.model import new_id
 
-router = APIRouter(prefix="/v1/datasets", tags=["datasets"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/datasets", tags=["datasets"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 MEDIA_TYPES = (
     "application/octet-stream",

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.annotation_schemas import Description, Tags
 from app.creation.result_schemas import ProblemDict
+from app.http.late import LateModel
 from workers.artifacts.datasets import Dataset
 from workers.formats.column_roles import Choice
 from workers.formats.csv_dialect import Written
@@ -160,7 +161,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class DatasetColumn(BaseModel):
+class DatasetColumn(LateModel):
     """A column of a table."""
 
     model_config = ConfigDict(from_attributes=True)
@@ -173,7 +174,7 @@ class DatasetColumn(BaseModel):
     examples: list[str] = Field(description="Its first values as written, shortened.")
 
 
-class DatasetBody(BaseModel):
+class DatasetBody(LateModel):
     """An uploaded array or table."""
 
     model_config = ConfigDict(title="Dataset", from_attributes=True)

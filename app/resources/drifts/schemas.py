@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.creation.fields import Inputs, MaybeGiven, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
+from app.http.late import LateModel
 from models.drift.options import Aspect, DriftTerms
 from workers.model import Record
 
@@ -71,7 +72,7 @@ NODE_EXAMPLE: dict[str, Any] = {
 }
 
 
-class SampleBody(BaseModel):
+class SampleBody(LateModel):
     """Rows to place in the tree."""
 
     model_config = ConfigDict(title="DriftSample", extra="forbid")
@@ -107,7 +108,7 @@ class DriftRequest(DriftTerms, NewWork):
         return self
 
 
-class AspectBody(BaseModel):
+class AspectBody(LateModel):
     """What moved in one aspect."""
 
     model_config = ConfigDict(title="DriftAspect")
@@ -119,7 +120,7 @@ class AspectBody(BaseModel):
     n_moved: int = Field(description="Nodes where a change was found.")
 
 
-class MoveBody(BaseModel):
+class MoveBody(LateModel):
     """Where something moved. For confidence and purity, of nodes one above another the surest
     stands for the others."""
 
@@ -146,7 +147,7 @@ class MoveBody(BaseModel):
     )
 
 
-class DriftResult(BaseModel):
+class DriftResult(LateModel):
     """What moved from the reference to the batch."""
 
     level: float
@@ -175,7 +176,7 @@ class DriftBody(NamedJobBody):
         }
 
 
-class DriftNode(BaseModel):
+class DriftNode(LateModel):
     """A node in the reference and in the batch. A p-value is null where rows are too few, an
     interval or a mean where there are none."""
 
@@ -214,7 +215,7 @@ class DriftNode(BaseModel):
     label: str | None = Field(None, description="The label of purity.")
 
 
-class DriftNodes(BaseModel):
+class DriftNodes(LateModel):
     """Every node of the tree, compared."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"items": [NODE_EXAMPLE]}]})

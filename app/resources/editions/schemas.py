@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.annotation_schemas import LONGEST_NAME
+from app.http.late import LateModel
 from models.editions.state import Operation
 from workers.artifacts.editions import Change, Edition
 
@@ -42,7 +43,7 @@ REQUEST_EXAMPLE: dict[str, Any] = {
 }
 
 
-class Undo(BaseModel):
+class Undo(LateModel):
     """Take back the last edit that holds: all operations of one request."""
 
     model_config = ConfigDict(extra="forbid")
@@ -50,7 +51,7 @@ class Undo(BaseModel):
     op: Literal["undo"]
 
 
-class Redo(BaseModel):
+class Redo(LateModel):
     """Repeat the edit that was taken back last, as long as nothing else was edited since."""
 
     model_config = ConfigDict(extra="forbid")
@@ -58,7 +59,7 @@ class Redo(BaseModel):
     op: Literal["redo"]
 
 
-class EditionRequest(BaseModel):
+class EditionRequest(LateModel):
     """A new edition of a tree."""
 
     model_config = ConfigDict(
@@ -77,7 +78,7 @@ class EditionRequest(BaseModel):
     )
 
 
-class EditionChanges(BaseModel):
+class EditionChanges(LateModel):
     """A JSON merge patch (RFC 7396) of an edition."""
 
     model_config = ConfigDict(
@@ -89,7 +90,7 @@ class EditionChanges(BaseModel):
     )
 
 
-class OperationsRequest(BaseModel):
+class OperationsRequest(LateModel):
     """One edit: operations that are applied all, or none."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [REQUEST_EXAMPLE]})
@@ -101,7 +102,7 @@ class OperationsRequest(BaseModel):
     )
 
 
-class EditionBody(BaseModel):
+class EditionBody(LateModel):
     """An edition of a tree. Forms of the tree show it with `edition`."""
 
     model_config = ConfigDict(title="Edition", json_schema_extra={"examples": [EXAMPLE]})
@@ -142,7 +143,7 @@ class EditedBody(EditionBody):
     new_nodes: list[int] = Field(description="The ids of the nodes that its merges made.")
 
 
-class ChangeBody(BaseModel):
+class ChangeBody(LateModel):
     """One change of an edition."""
 
     model_config = ConfigDict(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import CutBody, Inputs, MaybeGiven, NewWork
 from app.creation.result_schemas import CutDict, PlacedRows
+from app.http.late import LateModel
 from models.parameters import Exact
 
 
@@ -89,7 +90,7 @@ class EvaluationRequest(Exact, NewWork):
     expires_at: ExpiresAtField = None
 
 
-class Evaluation(BaseModel):
+class Evaluation(LateModel):
     """The metrics of a tree."""
 
     model_config = ConfigDict(
@@ -122,7 +123,7 @@ class Evaluation(BaseModel):
     warnings: list[str]
 
 
-class NodeFacts(BaseModel):
+class NodeFacts(LateModel):
     """One node by the rows under it; null where labels or features would be needed."""
 
     node: int
@@ -141,7 +142,7 @@ class NodeFacts(BaseModel):
     )
 
 
-class NodeReport(BaseModel):
+class NodeReport(LateModel):
     """Every node of a tree, in the order of their ids."""
 
     model_config = ConfigDict(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+
+from app.http.late import LateModel
 
 MOST_ITEMS = 10_000
 MOST_MEMBERS = 15
@@ -30,7 +32,7 @@ PathData = Annotated[
 ]
 
 
-class StrokeItem(BaseModel):
+class StrokeItem(LateModel):
     """Lines of one colour and width."""
 
     model_config = ConfigDict(title="FigureStroke", extra="forbid")
@@ -44,7 +46,7 @@ class StrokeItem(BaseModel):
     cap: Literal["butt", "round", "square"] = "butt"
 
 
-class FillItem(BaseModel):
+class FillItem(LateModel):
     """Areas of one colour."""
 
     model_config = ConfigDict(title="FigureFill", extra="forbid")
@@ -55,7 +57,7 @@ class FillItem(BaseModel):
     alpha: Opacity = 1.0
 
 
-class TextItem(BaseModel):
+class TextItem(LateModel):
     """A line of text, vertically centred on `y`."""
 
     model_config = ConfigDict(title="FigureText", extra="forbid")
@@ -88,7 +90,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class FigureRequest(BaseModel):
+class FigureRequest(LateModel):
     """A drawing in its own units, and the file that is to be made of it."""
 
     model_config = ConfigDict(

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
+from app.http.late import LateRoute
 from app.http.picture_forms import DOCUMENTED
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.queries import ONLY_KNOWN
@@ -17,7 +18,9 @@ from app.http.streaming import turn
 from app.resources.flows.forms import FORMS, Flows
 from app.resources.flows.schemas import FlowsBody, FlowsQuery
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 _BINARY = {"schema": {"type": "string", "format": "binary"}}
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {

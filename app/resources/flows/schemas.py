@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from app.http.late import LateModel
 from app.http.picture_queries import PictureQuery
 
 MOST_LEVELS = 16
@@ -48,7 +49,7 @@ class FlowsQuery(PictureQuery):
         return [] if text is None else [int(number) for number in text.split(",")]
 
 
-class FlowNode(BaseModel):
+class FlowNode(LateModel):
     """A cluster of a level."""
 
     id: int = Field(description="Its node, in a tree of `clustree`; else its number here.")
@@ -65,7 +66,7 @@ class FlowNode(BaseModel):
     )
 
 
-class FlowEdge(BaseModel):
+class FlowEdge(LateModel):
     """Rows that a cluster has in common with one of the next level."""
 
     source: int
@@ -76,7 +77,7 @@ class FlowEdge(BaseModel):
     core: bool = Field(description="Whether the source is the parent of the target.")
 
 
-class FlowsBody(BaseModel):
+class FlowsBody(LateModel):
     """The clusters of several levels, and how rows flow from level to level."""
 
     model_config = ConfigDict(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import CutBody, Given, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
+from app.http.late import LateModel
 from models.heatmaps.heatmap import HeatmapTerms, Metric, What
 from workers.model import Record
 
@@ -75,7 +76,7 @@ class HeatmapRequest(HeatmapTerms, NewWork):
     expires_at: ExpiresAtField = None
 
 
-class HeatmapResult(BaseModel):
+class HeatmapResult(LateModel):
     """What a heatmap shows. Terms that it does not have are null."""
 
     what: What
@@ -121,7 +122,7 @@ class HeatmapBody(NamedJobBody):
         }
 
 
-class HeatmapRows(BaseModel):
+class HeatmapRows(LateModel):
     """The rows from left to right in the tree, a value for each."""
 
     node: list[int]
@@ -134,7 +135,7 @@ class HeatmapRows(BaseModel):
     )
 
 
-class HeatmapColumns(BaseModel):
+class HeatmapColumns(LateModel):
     """The columns in their order, a value for each."""
 
     column: list[int] = Field(description="Its number in the features, from 0.")
@@ -152,7 +153,7 @@ class HeatmapColumns(BaseModel):
     )
 
 
-class AxesBody(BaseModel):
+class AxesBody(LateModel):
     """What the rows and columns of a heatmap are."""
 
     model_config = ConfigDict(title="Axes", json_schema_extra={"examples": [AXES_EXAMPLE]})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
 )
@@ -14,6 +13,7 @@ from app.creation.expiry import ExpiresAtField
 from app.creation.fields import Inputs, Name, NewWork
 from app.creation.job_schemas import AdvanceBody
 from app.creation.step_schemas import MethodId, NewStep, Params
+from app.http.late import LateModel
 from models.preprocess.steps import Step
 from workers.model import Status
 from workers.work.support import Support
@@ -69,7 +69,7 @@ class NewJob(NewWork):
     expires_at: ExpiresAtField = None
 
 
-class LogBody(BaseModel):
+class LogBody(LateModel):
     """The data of an event `log`."""
 
     model_config = ConfigDict(title="LogEvent")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import Given, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
+from app.http.late import LateModel
 from app.http.picture_queries import EditionOf, SizedPictureQuery
 from models.arrays import Float
 from models.maps.options import By, MapTerms, Metric
@@ -82,7 +83,7 @@ class MapRequest(MapTerms, NewWork):
     expires_at: ExpiresAtField = None
 
 
-class MapResult(BaseModel):
+class MapResult(LateModel):
     """What a map shows. Terms that it does not have are null."""
 
     by: By
@@ -176,7 +177,7 @@ def _numbers(text: str) -> Float:
     return values
 
 
-class PositionBody(BaseModel):
+class PositionBody(LateModel):
     """Where a point lies."""
 
     model_config = ConfigDict(title="Position")
@@ -187,7 +188,7 @@ class PositionBody(BaseModel):
     y: float
 
 
-class PositionsBody(BaseModel):
+class PositionsBody(LateModel):
     """Where the points lie."""
 
     model_config = ConfigDict(
@@ -197,7 +198,7 @@ class PositionsBody(BaseModel):
     items: list[PositionBody]
 
 
-class SelectionQuery(BaseModel):
+class SelectionQuery(LateModel):
     """An outline on the map."""
 
     model_config = ConfigDict(extra="ignore")
@@ -226,7 +227,7 @@ class SelectionQuery(BaseModel):
         return np.array(self.outline.split(","), dtype=np.float64).reshape(-1, 2)
 
 
-class FittingNode(BaseModel):
+class FittingNode(LateModel):
     """A node as an answer to an outline."""
 
     node: int
@@ -240,7 +241,7 @@ class FittingNode(BaseModel):
     jaccard: float = Field(description="Their share of the points of either.")
 
 
-class SelectionBody(BaseModel):
+class SelectionBody(LateModel):
     """The points within an outline, and the nodes of all the tree that fit them best."""
 
     model_config = ConfigDict(
@@ -251,7 +252,7 @@ class SelectionBody(BaseModel):
     items: list[FittingNode] = Field(description="The best first; none for no point.")
 
 
-class PlaceBody(BaseModel):
+class PlaceBody(LateModel):
     """A point of a tree."""
 
     model_config = ConfigDict(title="Place", json_schema_extra={"examples": [PLACE_EXAMPLE]})

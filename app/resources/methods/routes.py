@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.http import threads
 from app.http.dependencies import Tenant
 from app.http.etags import answer
+from app.http.late import LateRoute
 from app.http.paging import Page, Paging, Words, example_page, having, paging
 from app.http.problems import Refused, responses
 from app.http.queries import ONLY_KNOWN
@@ -17,7 +18,9 @@ from app.resources.methods.schemas import EXAMPLE, MethodBody
 from models import registry
 from models.errors import UsageError
 
-router = APIRouter(prefix="/v1/methods", tags=["methods"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/methods", tags=["methods"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 
 @router.get(

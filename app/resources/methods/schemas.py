@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.waiting import WaitingValue, waiting_values
+from app.http.late import LateModel
 from models.method import Method
 from models.running import packages
 
@@ -52,7 +53,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class InputBody(BaseModel):
+class InputBody(LateModel):
     """One input role of a method."""
 
     model_config = ConfigDict(title="MethodInput", from_attributes=True)
@@ -67,7 +68,7 @@ class InputBody(BaseModel):
     description: str
 
 
-class PaperBody(BaseModel):
+class PaperBody(LateModel):
     """The paper that describes a method."""
 
     model_config = ConfigDict(title="Paper", from_attributes=True)
@@ -77,7 +78,7 @@ class PaperBody(BaseModel):
     where: str
 
 
-class MethodBody(BaseModel):
+class MethodBody(LateModel):
     """A method: its inputs, parameters and outputs."""
 
     model_config = ConfigDict(title="Method")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.annotation_schemas import Description, Tags
 from app.creation.step_schemas import StepBody
+from app.http.late import LateModel
 
 EXAMPLE: dict[str, Any] = {
     "id": "md_01kamjx5w0n5zr4v8cqe2t7h3f",
@@ -29,7 +30,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class StageBody(BaseModel):
+class StageBody(LateModel):
     """One fitted step."""
 
     model_config = ConfigDict(title="Stage")
@@ -39,7 +40,7 @@ class StageBody(BaseModel):
     facts: dict[str, Any] = Field(description="What was fitted, apart from the arrays.")
 
 
-class ArrayBody(BaseModel):
+class ArrayBody(LateModel):
     """One array of the file."""
 
     model_config = ConfigDict(title="ModelArray")
@@ -48,7 +49,7 @@ class ArrayBody(BaseModel):
     shape: list[int]
 
 
-class ModelBody(BaseModel):
+class ModelBody(LateModel):
     """A fitted model: how it was fitted, and the inputs for placing new rows."""
 
     model_config = ConfigDict(title="Model", json_schema_extra={"examples": [EXAMPLE]})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import Inputs, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
+from app.http.late import LateModel
 from models.node_names.by_input import By, NamingTerms
 from workers.model import Record
 
@@ -68,7 +69,7 @@ class NamingRequest(NamingTerms, NewWork):
     expires_at: ExpiresAtField = None
 
 
-class SentBody(BaseModel):
+class SentBody(LateModel):
     """What was sent to a language model."""
 
     model_config = ConfigDict(title="NamingSent")
@@ -81,7 +82,7 @@ class SentBody(BaseModel):
     n_tokens: int = Field(description="About so many.")
 
 
-class RoutedBody(BaseModel):
+class RoutedBody(LateModel):
     """The share of rows that the names of others send to the right child; 95%."""
 
     model_config = ConfigDict(title="NamingRouted")
@@ -93,7 +94,7 @@ class RoutedBody(BaseModel):
     n_rows: int
 
 
-class NamingResult(BaseModel):
+class NamingResult(LateModel):
     """What nodes were named by."""
 
     by: By | Literal["model"]
@@ -122,7 +123,7 @@ class NamingBody(NamedJobBody):
         }
 
 
-class NodeNameBody(BaseModel):
+class NodeNameBody(LateModel):
     """The name of a node."""
 
     model_config = ConfigDict(title="NodeName")
@@ -139,7 +140,7 @@ class NodeNameBody(BaseModel):
     answered: float | None = Field(None, description="Share of right answers, balanced.")
 
 
-class NodeNamesBody(BaseModel):
+class NodeNamesBody(LateModel):
     """The names of a naming."""
 
     model_config = ConfigDict(title="NodeNames", json_schema_extra={"examples": [NAMES_EXAMPLE]})

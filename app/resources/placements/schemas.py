@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.fields import Given, NewWork
 from app.creation.named_schemas import EXAMPLE as SHARED
 from app.creation.named_schemas import NamedJobBody
+from app.http.late import LateModel
 from models.placements.options import PlacementTerms
 from workers.model import Record
 
@@ -69,7 +70,7 @@ class PlacementRequest(PlacementTerms, NewWork):
     )
 
 
-class TakenForBody(BaseModel):
+class TakenForBody(LateModel):
     """What a class is taken for."""
 
     model_config = ConfigDict(title="TakenFor")
@@ -78,7 +79,7 @@ class TakenForBody(BaseModel):
     share: float = Field(description="The share of its rows, or of their probability.")
 
 
-class PlacementItem(BaseModel):
+class PlacementItem(LateModel):
     """A class or a subtree, where it hangs and where it would fit better."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [ITEM]})
@@ -124,7 +125,7 @@ class PlacementItem(BaseModel):
     )
 
 
-class PlacementResult(BaseModel):
+class PlacementResult(LateModel):
     """What is out of place."""
 
     level: float

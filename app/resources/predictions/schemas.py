@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.creation.fields import MOST_BEST, Given, NewWork
+from app.http.late import LateModel
 from models.parameters import Exact
 
 
@@ -77,7 +78,7 @@ class PredictionRequest(Exact, NewWork):
         return self
 
 
-class TopClass(BaseModel):
+class TopClass(LateModel):
     """One of the best classes of a row."""
 
     label: str
@@ -86,7 +87,7 @@ class TopClass(BaseModel):
     probability: float
 
 
-class Prediction(BaseModel):
+class Prediction(LateModel):
     """The place of one row in the tree."""
 
     id: str | None = Field(None, description="The row's id, where its table has ids.")
@@ -157,7 +158,7 @@ class Prediction(BaseModel):
     )
 
 
-class Predictions(BaseModel):
+class Predictions(LateModel):
     """The places of the rows, in the given order."""
 
     model_config = ConfigDict(

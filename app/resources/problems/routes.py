@@ -15,12 +15,13 @@ from fastapi import APIRouter, Request, Response
 from app.http.addresses import address
 from app.http.etags import etag_of, matches
 from app.http.forms import Form, by_accept
+from app.http.late import LateRoute
 from app.http.problems import Refused
 from app.resources.problems.table import Explained, explained
 from models.errors import shown
 from workers.errors import problem
 
-router = APIRouter(prefix="/problems", include_in_schema=False)
+router = APIRouter(prefix="/problems", include_in_schema=False, route_class=LateRoute)
 
 _FORMS: tuple[Form[Any], ...] = (
     Form("json", "application/json", lambda _: iter(())),

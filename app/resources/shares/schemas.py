@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from app.creation.expiry import ExpiresAtField
+from app.http.late import LateModel
 from models.parameters import Exact
 from workers.artifacts.shares import Share
 
@@ -109,7 +110,7 @@ class ShareRequest(Exact):
         )
 
 
-class SharedBody(BaseModel):
+class SharedBody(LateModel):
     """What a link shows, for whoever has it."""
 
     model_config = ConfigDict(title="Shared", json_schema_extra={"examples": [SHARED_EXAMPLE]})

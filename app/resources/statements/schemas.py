@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, FailFast, Field, JsonValue, model_validator
+from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
 from app.creation.fields import Name
+from app.http.late import LateModel
 from app.http.paging import Page
 
 _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
@@ -15,7 +16,7 @@ _STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 Number = Annotated[int, Field(ge=0, le=2**31 - 1, strict=True)]
 
 
-class Points(BaseModel):
+class Points(LateModel):
     """Rows in place of a node."""
 
     model_config = _STRICT
@@ -28,7 +29,7 @@ class Points(BaseModel):
 Part = Annotated[Number | Points, Field(description="A node's id, for the rows under it, or rows.")]
 
 
-class Statement(BaseModel):
+class Statement(LateModel):
     """One statement: exactly one of `known`, `together` and `apart`."""
 
     model_config = ConfigDict(**_STRICT, title="Statement")
@@ -83,7 +84,7 @@ _EXAMPLE: list[JsonValue] = [
 ]
 
 
-class StatementsRequest(BaseModel):
+class StatementsRequest(LateModel):
     """Statements about a tree, which become labels of its rows."""
 
     model_config = ConfigDict(**_STRICT, json_schema_extra={"examples": [{"statements": _EXAMPLE}]})
@@ -94,7 +95,7 @@ class StatementsRequest(BaseModel):
     )
 
 
-class StatementsBody(BaseModel):
+class StatementsBody(LateModel):
     """The statements that labels were made from, as they are stored."""
 
     tree: str
@@ -121,7 +122,7 @@ class StatementsPage(Page[Statement]):
     tree: str = Field(description="The tree that they are about; it may have been removed since.")
 
 
-class ContradictionBody(BaseModel):
+class ContradictionBody(LateModel):
     """Statements that cannot all be so."""
 
     model_config = ConfigDict(title="Contradiction")

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.http.dependencies import ServiceDep, Tenant, TreeId, is_id
 from app.http.forms import Form, mount, respond
+from app.http.late import LateRoute
 from app.http.picture_forms import DOCUMENTED
 from app.http.problems import ANYWHERE, not_found, responses
 from app.http.queries import ONLY_KNOWN
@@ -16,7 +17,9 @@ from app.http.streaming import Turn
 from app.resources.tangles.forms import FORMS, TangleExport
 from app.resources.tangles.schemas import TangleBody, TangleQuery
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from app.http.picture_queries import SizedPictureQuery
 from app.resources.trees.views.schemas import ViewNode
 from models.tree.moves import Match
@@ -31,7 +32,7 @@ class TangleQuery(SizedPictureQuery):
     )
 
 
-class LeafGroup(BaseModel):
+class LeafGroup(LateModel):
     """A group of leaves: the node that holds it, and some of the other leaves in it."""
 
     node: int
@@ -40,7 +41,7 @@ class LeafGroup(BaseModel):
     names: list[str] = Field(description="The first three of these.")
 
 
-class MovedLeaf(BaseModel):
+class MovedLeaf(LateModel):
     """A leaf that is elsewhere in the other tree."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -59,7 +60,7 @@ class MovedLeaf(BaseModel):
     ends: tuple[int, int] = Field(description="The visible nodes, left and right, that hold it.")
 
 
-class TangleBody(BaseModel):
+class TangleBody(LateModel):
     """Two trees side by side."""
 
     model_config = ConfigDict(

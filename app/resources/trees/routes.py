@@ -13,6 +13,7 @@ from app.http.aliased import require_unnamed
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
 from app.http.forms import Form, mount, respond, warning
+from app.http.late import LateRoute
 from app.http.picture_queries import FormQuery
 from app.http.pointers import QUERY
 from app.http.problems import ANYWHERE, not_found, refused_at, responses
@@ -28,7 +29,9 @@ from app.resources.trees.steps.routes import step_form
 from workers.artifacts.trees import TreeRecord
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 
 async def _of_method(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.annotation_schemas import Description, Tags
+from app.http.late import LateModel
 from workers.artifacts.trees import TreeRecord
 
 TREE_EXAMPLE: dict[str, Any] = {
@@ -32,7 +33,7 @@ NODES_EXAMPLE: list[Any] = [
 ]
 
 
-class TreeSummary(BaseModel):
+class TreeSummary(LateModel):
     """A tree without its nodes."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [TREE_EXAMPLE]})
@@ -59,7 +60,7 @@ class TreeSummary(BaseModel):
         return cls.model_validate(record, from_attributes=True)
 
 
-class TreeNode(BaseModel):
+class TreeNode(LateModel):
     """One node; methods may add fields of their own."""
 
     model_config = ConfigDict(extra="allow")
@@ -81,7 +82,7 @@ class TreeBody(TreeSummary):
     nodes: list[TreeNode]
 
 
-class NestedNode(BaseModel):
+class NestedNode(LateModel):
     """One node of d3's nested form; methods may add fields of their own."""
 
     model_config = ConfigDict(extra="allow")
@@ -119,7 +120,7 @@ class NestedTreeBody(TreeSummary):
     root: NestedNode
 
 
-class CutNode(BaseModel):
+class CutNode(LateModel):
     """One cluster of a cut."""
 
     id: int = Field(description="The number used in `assignments`.")
@@ -140,14 +141,14 @@ class LevelNode(CutNode):
     )
 
 
-class Level(BaseModel):
+class Level(LateModel):
     """The clusters of one of several nested cuts."""
 
     k: int = Field(description="The number of clusters as requested.")
     clusters: list[LevelNode]
 
 
-class NestedAssignments(BaseModel):
+class NestedAssignments(LateModel):
     """The clusters of every input row at several levels, for requests with `levels`."""
 
     model_config = ConfigDict(
@@ -188,7 +189,7 @@ class NestedAssignments(BaseModel):
     warnings: list[str]
 
 
-class Assignments(BaseModel):
+class Assignments(LateModel):
     """The cluster of every input row."""
 
     model_config = ConfigDict(
@@ -223,7 +224,7 @@ class Assignments(BaseModel):
     warnings: list[str]
 
 
-class LeafCluster(BaseModel):
+class LeafCluster(LateModel):
     """A leaf, and the cluster that it is in."""
 
     leaf: int
@@ -237,7 +238,7 @@ class LeafCluster(BaseModel):
     )
 
 
-class LeafAssignments(BaseModel):
+class LeafAssignments(LateModel):
     """The cluster of every leaf, from left to right."""
 
     model_config = ConfigDict(

@@ -383,7 +383,7 @@ def test_the_document_is_served(api: Api, document: dict[str, Any]) -> None:
 
 
 METHODS = ("models.methods.logits.l2h", "models.methods.partitions.kmeans")
-HEAVY = ("torch", "sklearn", "pyarrow", "numba", "celery", "scipy.optimize")
+HEAVY = ("torch", "sklearn", "pyarrow", "numba", "celery", "scipy.optimize", "httpcore", "h11")
 
 
 def imported_by(*steps: str, of: tuple[str, ...]) -> list[list[str]]:
@@ -413,9 +413,39 @@ def test_the_start_of_the_app_is_light_and_loads_no_method() -> None:
     assert {*known} & {*METHODS} == {METHODS[0]}
 
 
+def test_few_routes_and_models_are_built_at_the_start() -> None:
+    """The others when they are first used: they would take half of the time until it is ready."""
+    built = """
+import json, app.main
+from app.http.late import LateModel, LateRoute
+routes = [each for router in app.main.ROUTERS for each in router.routes]
+models = LateModel.__subclasses__()
+for model in models:
+    models += model.__subclasses__()
+counts = [
+    sum("dependant" in vars(route) for route in routes if isinstance(route, LateRoute)),
+    sum(model.__pydantic_complete__ for model in models),
+    len(models),
+]
+print(json.dumps(counts))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", built],
+        capture_output=True,
+        check=True,
+        cwd=openapi.PATH.parent.parent,
+    )
+    routes, complete, models = json.loads(done.stdout)
+    assert routes == 5
+    assert complete < models / 5
+
+
 def test_importing_serve_is_light() -> None:
-    """It keeps the processes, and is loaded before they start."""
-    assert imported_by("import app.serve", of=("fastapi", "numpy", "celery")) == [[]]
+    """It keeps the processes; those that load for long are started before it has loaded itself."""
+    heavy = ("pydantic", "redis", "fastapi", "numpy", "celery")
+    early, whole = imported_by("import app.cli, app.http.early", "import app.serve", of=heavy)
+    assert early == []
+    assert {*whole} == {"pydantic", "redis"}
 
 
 def test_the_document_is_written_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

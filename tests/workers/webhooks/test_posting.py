@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.workers.waiting_kit import PATIENCE_S
 from tests.workers.webhooks.receiver_kit import Receiver, receiving
-from workers.webhooks import posting
+from workers.webhooks import exchange
 from workers.webhooks.addresses import Guard, parse
-from workers.webhooks.posting import NotSent, Reply, post
+from workers.webhooks.posting import post
+from workers.webhooks.replies import NotSent, Reply
 
 LOCAL = ipaddress.ip_network("127.0.0.0/8")
 
@@ -232,9 +233,9 @@ def secure(
     )
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
     monkeypatch.setenv("SSL_CERT_FILE", str(pem))
-    posting._context.cache_clear()
+    exchange._context.cache_clear()
     yield receiver
-    posting._context.cache_clear()
+    exchange._context.cache_clear()
 
 
 def test_tls_is_verified_for_the_name(secure: Receiver) -> None:
@@ -250,7 +251,7 @@ def test_tls_is_verified_for_the_name(secure: Receiver) -> None:
 
 def test_an_untrusted_certificate(secure: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE")
-    posting._context.cache_clear()
+    exchange._context.cache_clear()
     url = f"https://hooks.example:{secure.port}/"
     with pytest.raises(NotSent, match="certificate is not valid: self"):
         send(url, Guard([LOCAL], Names(["127.0.0.1"])))

@@ -27,7 +27,7 @@ from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import bare_end, write_end
 from workers.stores.objects.witnesses import witness_of
-from workers.webhooks.posting import Reply
+from workers.webhooks.replies import Reply
 from workers.webhooks.sender import SCHEDULE_S, id_of, retry_after_s
 
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
+from app.http.late import LateRoute
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of, tree_of
@@ -18,7 +19,9 @@ from app.resources.confusions.merges.forms import FORMS, Merged
 from app.resources.confusions.merges.schemas import MergesBody, MergesQuery
 from models.answers.confusions import merges
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

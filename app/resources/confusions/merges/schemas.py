@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from app.http.late import LateModel
 
 EXAMPLE: dict[str, Any] = {
     "source": "labels",
@@ -55,7 +57,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class MergesQuery(BaseModel):
+class MergesQuery(LateModel):
     """Whose classes, and how many are listed."""
 
     model_config = ConfigDict(extra="ignore")
@@ -68,7 +70,7 @@ class MergesQuery(BaseModel):
     limit: int = Field(100, ge=1, le=10_000, description="JSON: how many nodes are listed.")
 
 
-class MergeStep(BaseModel):
+class MergeStep(LateModel):
     """One step of the curve."""
 
     node: int | None = Field(description="The node whose classes become one; null at the start.")
@@ -87,7 +89,7 @@ class MergeStep(BaseModel):
     accuracy_high: float = Field(description="The accuracy is no higher.")
 
 
-class MergedNode(BaseModel):
+class MergedNode(LateModel):
     """A node alone."""
 
     node: int
@@ -98,7 +100,7 @@ class MergedNode(BaseModel):
     gain_high: float = Field(description="The gain is no higher.")
 
 
-class MergesBody(BaseModel):
+class MergesBody(LateModel):
     """What merging classes gains and loses."""
 
     model_config = ConfigDict(title="Merges", json_schema_extra={"examples": [EXAMPLE]})

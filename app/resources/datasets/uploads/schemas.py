@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 
@@ -31,7 +32,7 @@ EXAMPLE: dict[str, Any] = {
 COMPLETE_EXAMPLE: dict[str, Any] = {"parts": [{"number": 1, "sha256": _SHA256}]}
 
 
-class PartBody(BaseModel):
+class PartBody(LateModel):
     """A part that has been sent."""
 
     model_config = ConfigDict(title="Part")
@@ -41,7 +42,7 @@ class PartBody(BaseModel):
     sha256: str
 
 
-class UploadBody(BaseModel):
+class UploadBody(LateModel):
     """A file that is uploaded in parts."""
 
     model_config = ConfigDict(title="Upload")
@@ -73,7 +74,7 @@ class UploadBody(BaseModel):
         )
 
 
-class StatedPart(BaseModel):
+class StatedPart(LateModel):
     """A part that must have been sent."""
 
     model_config = ConfigDict(extra="forbid")
@@ -82,7 +83,7 @@ class StatedPart(BaseModel):
     sha256: Sha256 | None = None
 
 
-class CompleteBody(BaseModel):
+class CompleteBody(LateModel):
     """What must have been sent; everything may be left out."""
 
     model_config = ConfigDict(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from app.creation.expiry import ExpiresAtField
 from app.creation.fields import MOST_BEST, Given, Inputs, NewWork
 from app.creation.result_schemas import Tested
+from app.http.late import LateModel
 from models.metrics.classification.scores import DEFAULT_TABLES, MetricId, TableId
 from models.parameters import Exact
 
@@ -112,7 +113,7 @@ class ModelEvaluationRequest(Exact, NewWork):
     expires_at: ExpiresAtField = None
 
 
-class _F1(BaseModel):
+class _F1(LateModel):
     n_occurring: int = Field(
         description="How many of them are a true or a given label of some row; the means are over "
         "these."
@@ -136,7 +137,7 @@ class ClassSizeF1(_F1):
     n_classes: int
 
 
-class _Rates(BaseModel):
+class _Rates(LateModel):
     precision: float | None
     recall: float | None
     f1: float | None
@@ -161,7 +162,7 @@ class NodeF1(_Rates):
     n_given: int = Field(description="Rows that were given a label there.")
 
 
-class Confusion(BaseModel):
+class Confusion(LateModel):
     """A true label that was missed, and the most probable wrong label of the row."""
 
     true: str
@@ -171,7 +172,7 @@ class Confusion(BaseModel):
     count: int
 
 
-class EvaluationTables(BaseModel):
+class EvaluationTables(LateModel):
     """The requested tables."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE["tables"]]})
@@ -183,14 +184,14 @@ class EvaluationTables(BaseModel):
     node: list[NodeF1] = Field([], description="Only if `by` asks for it.")
 
 
-class Difference(BaseModel):
+class Difference(LateModel):
     """A metric of the evaluated model minus that of the other one."""
 
     value: float
     interval: tuple[float, float] | None = Field(description="95 %, by the same draws for both.")
 
 
-class Versus(BaseModel):
+class Versus(LateModel):
     """The evaluated model beside another one: what is beyond chance."""
 
     model: str
@@ -204,7 +205,7 @@ class Versus(BaseModel):
     classes: Tested = Field(description="Wilcoxon's signed-rank test of F1.")
 
 
-class ModelEvaluation(BaseModel):
+class ModelEvaluation(LateModel):
     """What a classifier does on rows."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.http import threads
 from app.http.dependencies import Caller, ServiceDep
+from app.http.late import LateModel, LateRoute
 from app.http.problems import Refused, responses
 from app.http.queries import ONLY_KNOWN
 from workers.jobs.webhook_keys import encoded
 
-router = APIRouter(prefix="/v1/webhook-secret", tags=["jobs"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/webhook-secret", tags=["jobs"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 EXAMPLE: dict[str, Any] = {
     "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=",
@@ -21,7 +24,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class SecretBody(BaseModel):
+class SecretBody(LateModel):
     """The key that signs a tenant's webhooks, in the notation of Standard Webhooks."""
 
     model_config = ConfigDict(title="WebhookSecret", json_schema_extra={"examples": [EXAMPLE]})

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Path, Request, Response
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.forms import Chunks, Form, by_suffix, documented, respond
 from app.http.json_parts import json_object
+from app.http.late import LateRoute
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn, tree_of
@@ -18,7 +19,9 @@ from models.tree.cluster_names import DistinctiveFeature, distinctive_features
 from models.tree.tree import Tree
 from workers.formats.table_writers import Piece, csv_chunks, json_rows, pieces_of_rows
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 _ROWS = 4096
 """The number of rows written at a time."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from app.http.late import LateModel
 
 
-class NodeFeature(BaseModel):
+class NodeFeature(LateModel):
     """A number that a method reports for a feature at a node."""
 
     node: int
@@ -20,7 +22,7 @@ class NodeFeature(BaseModel):
     value: float
 
 
-class FeaturesBody(BaseModel):
+class FeaturesBody(LateModel):
     """The features of all nodes."""
 
     model_config = ConfigDict(

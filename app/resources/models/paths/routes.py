@@ -10,6 +10,7 @@ from app.http import threads
 from app.http.dependencies import ModelId, ServiceDep, Tenant
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond
+from app.http.late import LateRoute
 from app.http.paging import LINK_HEADER, next_link
 from app.http.picture_forms import DOCUMENTED
 from app.http.problems import ANYWHERE, not_found, responses
@@ -22,7 +23,9 @@ from app.resources.models.paths.schemas import PathsBody, PathsQuery
 from workers.artifacts import results
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/models", tags=["models"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/models", tags=["models"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {
     200: {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 
+from app.http.late import LateModel
 from app.http.picture_queries import SizedPictureQuery
 
 FIELDS = ("weight", "drift", "from_first", "gamma", "kappa", "features")
@@ -55,14 +56,14 @@ class PathsQuery(SizedPictureQuery):
         return [field for field in FIELDS if field in named]
 
 
-class TellingFeature(BaseModel):
+class TellingFeature(LateModel):
     """A feature that distinguishes a cluster from the others."""
 
     feature: str
     weight: float = Field(description="The value of the cluster's mean.")
 
 
-class ClusterInPeriod(BaseModel):
+class ClusterInPeriod(LateModel):
     """A cluster in one period; fields that were not requested are left out."""
 
     cluster: int
@@ -86,7 +87,7 @@ class ClusterInPeriod(BaseModel):
     )
 
 
-class PeriodBody(BaseModel):
+class PeriodBody(LateModel):
     """One period and its clusters."""
 
     model_config = ConfigDict(title="Period")
@@ -100,7 +101,7 @@ class PeriodBody(BaseModel):
     clusters: list[ClusterInPeriod]
 
 
-class MovingCluster(BaseModel):
+class MovingCluster(LateModel):
     """What is constant about a cluster over all periods."""
 
     cluster: int = Field(description="The cluster's number; 0 is the largest.")
@@ -154,7 +155,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class PathsBody(BaseModel):
+class PathsBody(LateModel):
     """A page of periods, each with the requested clusters."""
 
     model_config = ConfigDict(title="ClusterPaths", json_schema_extra={"examples": [EXAMPLE]})

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from app.http.picture_queries import PictureQuery
 
 
@@ -20,7 +21,7 @@ class StretchesQuery(PictureQuery):
     )
 
 
-class StretchedFeature(BaseModel):
+class StretchedFeature(LateModel):
     """A feature under the transformation."""
 
     rank: int = Field(description="From 1.")
@@ -58,7 +59,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class StretchesBody(BaseModel):
+class StretchesBody(LateModel):
     """The features that a model's transformation stretches most."""
 
     model_config = ConfigDict(title="FeatureStretches", json_schema_extra={"examples": [EXAMPLE]})

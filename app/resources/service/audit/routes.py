@@ -15,6 +15,7 @@ from app.http import threads
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.forms import Form, by_accept
 from app.http.keyring import Access
+from app.http.late import LateRoute
 from app.http.paging import Page, Paging, example_page, paging
 from app.http.problems import Refused, responses
 from app.http.queries import ONLY_KNOWN
@@ -23,7 +24,7 @@ from app.resources.service.audit.schemas import EXAMPLE, AuditBody
 from workers.artifacts import audit
 from workers.stores.redis.cursor import bad_cursor
 
-router = APIRouter(tags=["operators"], dependencies=ONLY_KNOWN)
+router = APIRouter(tags=["operators"], dependencies=ONLY_KNOWN, route_class=LateRoute)
 
 _OBJECTS = 200
 """Objects that one page reads, at most: where few lines are wanted it may have fewer than its

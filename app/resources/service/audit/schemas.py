@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from app.http.late import LateModel
 
 EXAMPLE: dict[str, Any] = {
     "at": "2026-03-01T12:00:00.000000Z",
@@ -23,7 +25,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class AuditBody(BaseModel):
+class AuditBody(LateModel):
     """A change, a sign-in, a removal of what has expired, or a use of a link."""
 
     model_config = ConfigDict(title="AuditEvent", json_schema_extra={"examples": [EXAMPLE]})

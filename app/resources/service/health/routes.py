@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from app.http import threads
 from app.http.dependencies import Service, ServiceDep
+from app.http.late import LateRoute
 from app.http.problems import Refused, responses
 from app.resources.service.health.schemas import Health
 from workers.child.compiling import COMPILING
@@ -41,7 +42,7 @@ class State(NamedTuple):
 _Check = asyncio.Task[State]
 _checks_of_loop: RunVar[dict[str, _Check]] = RunVar("checks of readiness")
 
-router = APIRouter(tags=["health"])
+router = APIRouter(tags=["health"], route_class=LateRoute)
 
 
 @router.get(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.creation.waiting import WaitingValue
+from app.http.late import LateModel
 from models.plugins.loading import Plugin
 
 
-class Health(BaseModel):
+class Health(LateModel):
     """The process or the service is healthy."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"status": "ok"}]})
@@ -29,7 +30,7 @@ class Health(BaseModel):
     )
 
 
-class PluginBody(BaseModel):
+class PluginBody(LateModel):
     """A method of another distribution, beside the service's own."""
 
     model_config = ConfigDict(title="Plugin")
@@ -52,7 +53,7 @@ class PluginBody(BaseModel):
         )
 
 
-class Version(BaseModel):
+class Version(LateModel):
     """Which version of the service answers."""
 
     model_config = ConfigDict(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from app.http.late import LateModel
 
 EXAMPLE: dict[str, Any] = {
     "scope": "lane",
@@ -14,7 +16,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class NewPause(BaseModel):
+class NewPause(LateModel):
     """Why it is paused."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"reason": "..."}]})

@@ -15,11 +15,12 @@ from fastapi.responses import JSONResponse
 from app.http.auditing import sign_in_event
 from app.http.dependencies import Service, ServiceDep
 from app.http.keyring import Access
+from app.http.late import LateRoute
 from app.http.problems import Refused, respond
 from app.http.sign_in.people import CALLBACK, SIGN_IN_S, People
 from workers.errors import TransientError
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=LateRoute)
 
 _HEADERS = {
     "Cache-Control": "no-store",

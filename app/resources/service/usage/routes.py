@@ -8,6 +8,7 @@ from app.creation.allowances import limits_of_tenant
 from app.http import threads
 from app.http.dependencies import Caller, Service, ServiceDep
 from app.http.keyring import Access
+from app.http.late import LateRoute
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 from app.http.rates import BucketState
@@ -21,7 +22,9 @@ from app.resources.service.usage.schemas import (
 from workers.kinds.embed import embedding_models
 from workers.settings import Limits
 
-router = APIRouter(prefix="/v1/usage", tags=["service"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/usage", tags=["service"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 
 @router.get(

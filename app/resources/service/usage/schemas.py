@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from workers.artifacts.keys import Role
 
 EXAMPLE: dict[str, Any] = {
@@ -26,7 +27,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class AmountBody(BaseModel):
+class AmountBody(LateModel):
     """How much of something is used."""
 
     model_config = ConfigDict(title="Amount")
@@ -35,7 +36,7 @@ class AmountBody(BaseModel):
     limit: int | None = Field(description="The most that may be used; null: there is no limit.")
 
 
-class RequestsBody(BaseModel):
+class RequestsBody(LateModel):
     """How many requests were sent lately. All are null where requests are not limited."""
 
     model_config = ConfigDict(title="Requests")
@@ -45,7 +46,7 @@ class RequestsBody(BaseModel):
     window_s: int | None = Field(description="After how many seconds without any all are back.")
 
 
-class UseBody(BaseModel):
+class UseBody(LateModel):
     """What a tenant, or one key, uses, and the most that it may."""
 
     model_config = ConfigDict(title="Use")
@@ -62,7 +63,7 @@ class UseBody(BaseModel):
     requests: RequestsBody
 
 
-class UsageBody(BaseModel):
+class UsageBody(LateModel):
     """What the caller uses."""
 
     model_config = ConfigDict(title="Usage", json_schema_extra={"examples": [EXAMPLE]})

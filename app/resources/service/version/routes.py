@@ -10,13 +10,14 @@ from fastapi import APIRouter
 from app.creation.waiting import beside_methods, waiting_values
 from app.http import threads
 from app.http.dependencies import ServiceDep
+from app.http.late import LateRoute
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 from app.openapi.document import VERSION
 from app.resources.service.health.schemas import PluginBody, Version
 from models.registry import plugins
 
-router = APIRouter(tags=["service"], dependencies=ONLY_KNOWN)
+router = APIRouter(tags=["service"], dependencies=ONLY_KNOWN, route_class=LateRoute)
 
 
 @router.get(

@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from app.http import threads
 from app.http.dependencies import Operator, Service, ServiceDep
+from app.http.late import LateModel, LateRoute
 from app.http.paging import Page, Paging, example_page, paging
 from app.http.problems import responses
 from app.http.queries import ONLY_KNOWN
 
-router = APIRouter(prefix="/v1/workers", tags=["operators"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/workers", tags=["operators"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 EXAMPLE: dict[str, Any] = {
     "id": "host-4711-0f3a9c",
@@ -27,7 +30,7 @@ EXAMPLE: dict[str, Any] = {
 Standing = Literal["active", "draining", "drained"]
 
 
-class WorkerBody(BaseModel):
+class WorkerBody(LateModel):
     """A worker, as it reported last."""
 
     model_config = ConfigDict(title="Worker", json_schema_extra={"examples": [EXAMPLE]})

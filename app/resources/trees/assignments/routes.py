@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
+from app.http.late import LateRoute
 from app.http.picture_queries import AssignmentsQuery
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
@@ -24,7 +25,9 @@ from models.tree.tree import Tree
 if TYPE_CHECKING:
     import pyarrow as pa
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 
 _DOCUMENTED: dict[int | str, dict[str, Any]] = {

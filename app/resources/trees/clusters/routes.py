@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from app.http.dependencies import ServiceDep, Tenant, TreeId
 from app.http.json_parts import ITEMS, json_object, slices
+from app.http.late import LateRoute
 from app.http.problems import ANYWHERE, responses
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import look_turn
@@ -22,7 +23,9 @@ from models.tree.cut import Clusters, clusters
 from models.tree.walk import points_before, spans
 from workers.formats.table_writers import json_list
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 
 @router.get(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from app.http.picture_queries import CutQuery, EditionOf, NamesOf
 from app.resources.trees.schemas import CutNode
 
@@ -18,7 +19,7 @@ class ClustersQuery(CutQuery):
     )
 
 
-class Between(BaseModel):
+class Between(LateModel):
     """A range of heights that give the same cut."""
 
     low: float | None = Field(alias="from", description="The lowest height; null for no bound.")
@@ -35,7 +36,7 @@ class ClusterBody(CutNode):
     )
 
 
-class ClustersBody(BaseModel):
+class ClustersBody(LateModel):
     """The clusters of a cut without their rows."""
 
     model_config = ConfigDict(

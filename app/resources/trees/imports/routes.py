@@ -21,6 +21,7 @@ from app.http import threads
 from app.http.addresses import address
 from app.http.bodies import read_mapped
 from app.http.etags import answer
+from app.http.late import LateRoute
 from app.http.problems import Refused
 from app.http.queries import ONLY_KNOWN
 from app.http.stored import record_of
@@ -31,7 +32,9 @@ from workers.formats.trees import FORMATS
 from workers.kinds.import_ import ImportOptions
 from workers.model import Record, sibling
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 WAIT_S = 30.0
 """How long an import is awaited without `Prefer`."""

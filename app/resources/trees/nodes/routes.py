@@ -15,6 +15,7 @@ from app.http.dependencies import NodeId, Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of, matches, require_match
 from app.http.forms import Chunks, Form, mount, respond
 from app.http.json_parts import IDS, briefs, json_object, shortened, slices
+from app.http.late import LateRoute
 from app.http.paging import LINK_HEADER, next_link
 from app.http.picture_queries import EditionOf, NamesOf
 from app.http.problems import ANYWHERE, not_found, responses
@@ -36,7 +37,9 @@ from workers.formats.table_writers import Column, Piece, csv_chunks, json_list, 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 LabelsId = Annotated[
     str | None,

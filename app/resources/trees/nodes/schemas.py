@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from app.http.picture_queries import EditionOf
 
 
-class NodeBrief(BaseModel):
+class NodeBrief(LateModel):
     """A node in brief."""
 
     id: int
@@ -24,7 +25,7 @@ class ChildBrief(NodeBrief):
     n_leaves: int
 
 
-class LabelShare(BaseModel):
+class LabelShare(LateModel):
     """One label under a node."""
 
     label: str
@@ -32,7 +33,7 @@ class LabelShare(BaseModel):
     share: float
 
 
-class NodeLabels(BaseModel):
+class NodeLabels(LateModel):
     """The labels under a node."""
 
     dataset: str
@@ -48,14 +49,14 @@ class NodeLabels(BaseModel):
     mix: list[LabelShare] = Field(description="The 20 most frequent labels.")
 
 
-class NodePicture(BaseModel):
+class NodePicture(LateModel):
     """Images that the model made of a node."""
 
     address: str = Field(description="Where the PNG is.")
     caption: str = Field(description="What the images are.")
 
 
-class NodePictureQuery(BaseModel):
+class NodePictureQuery(LateModel):
     """How the images of a node are drawn."""
 
     model_config = ConfigDict(extra="ignore")
@@ -66,7 +67,7 @@ class NodePictureQuery(BaseModel):
 _ROOT_BRIEF: dict[str, Any] = {"id": 0, "name": None, "size": 1200, "height": 1.0}
 
 
-class NodeBody(BaseModel):
+class NodeBody(LateModel):
     """One node with everything known about it."""
 
     model_config = ConfigDict(
@@ -132,7 +133,7 @@ class NodeBody(BaseModel):
     children: list[int]
 
 
-class MembersQuery(BaseModel):
+class MembersQuery(LateModel):
     """The page of the points under a node."""
 
     model_config = ConfigDict(extra="ignore")
@@ -149,7 +150,7 @@ class MembersQuery(BaseModel):
     edition: EditionOf = None
 
 
-class Member(BaseModel):
+class Member(LateModel):
     """A point under a node."""
 
     row: int = Field(description="The point's row in the input.")
@@ -159,7 +160,7 @@ class Member(BaseModel):
     label: str | None = Field(default=None, description="With the parameter `labels`.")
 
 
-class MembersBody(BaseModel):
+class MembersBody(LateModel):
     """A page of the points under a node."""
 
     model_config = ConfigDict(

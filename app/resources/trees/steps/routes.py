@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
 from app.http.etags import etag_of
 from app.http.forms import Form, mount, respond, warning
+from app.http.late import LateRoute
 from app.http.picture_queries import PartQuery
 from app.http.problems import ANYWHERE, Refused, responses
 from app.http.queries import ONLY_KNOWN
@@ -28,7 +29,9 @@ from models.tree.walk import spans
 from workers.artifacts import results
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 Number = Annotated[
     int, Path(ge=0, le=MOST_STEPS, description="`number` of the list.", examples=[0])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from app.http.late import LateModel
 
 EXAMPLE: dict[str, Any] = {
     "items": [
@@ -14,7 +16,7 @@ EXAMPLE: dict[str, Any] = {
 }
 
 
-class TreeStepBody(BaseModel):
+class TreeStepBody(LateModel):
     """One state of a tree that was learned by steps."""
 
     number: int = Field(description="Its place in the list; the last one is the tree itself.")
@@ -26,7 +28,7 @@ class TreeStepBody(BaseModel):
     n_leaves: int
 
 
-class TreeStepsBody(BaseModel):
+class TreeStepsBody(LateModel):
     """The states of a tree, the earliest first."""
 
     model_config = ConfigDict(title="TreeSteps", json_schema_extra={"examples": [EXAMPLE]})

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.http import json_parts as parts
 from app.http import threads
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId
+from app.http.late import LateRoute
 from app.http.paging import LINK_HEADER, next_link
 from app.http.picture_queries import EditionOf, NamesOf
 from app.http.problems import ANYWHERE, refused_at, responses
@@ -35,7 +36,9 @@ from models.tree.window import Folded, scene
 from workers.formats.table_writers import json_list
 from workers.model import sibling
 
-router = APIRouter(prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN)
+router = APIRouter(
+    prefix="/v1/trees", tags=["trees"], dependencies=ONLY_KNOWN, route_class=LateRoute
+)
 
 MOST_CATEGORIES = 1000
 """The number of categories whose texts are in a view."""

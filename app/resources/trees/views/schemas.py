@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from app.http.late import LateModel
 from app.resources.trees.schemas import CutNode
 
 
-class ViewNode(BaseModel):
+class ViewNode(LateModel):
     """One node laid out for drawing."""
 
     id: int
@@ -57,14 +58,14 @@ class ViewNode(BaseModel):
     )
 
 
-class Axis(BaseModel):
+class Axis(LateModel):
     """The heights at both ends of the vertical axis."""
 
     top: float = Field(description="The height at y = 0.")
     bottom: float = Field(description="The height at y = 1.")
 
 
-class View(BaseModel):
+class View(LateModel):
     """A part of a tree, small enough to be drawn."""
 
     model_config = ConfigDict(
@@ -127,7 +128,7 @@ class View(BaseModel):
     nodes: list[ViewNode]
 
 
-class SentTexts(BaseModel):
+class SentTexts(LateModel):
     """What was sent, and where to."""
 
     to: str = Field(description="Host and port.")
@@ -138,7 +139,7 @@ class SentTexts(BaseModel):
     n_bytes: int
 
 
-class Hit(BaseModel):
+class Hit(LateModel):
     """A node that matches."""
 
     node: int
@@ -152,7 +153,7 @@ class Hit(BaseModel):
     )
 
 
-class Hits(BaseModel):
+class Hits(LateModel):
     """Nodes whose names match, the best match first."""
 
     model_config = ConfigDict(
@@ -170,7 +171,7 @@ class Hits(BaseModel):
     )
 
 
-class LevelBody(BaseModel):
+class LevelBody(LateModel):
     """A meaningful cut."""
 
     model_config = ConfigDict(title="SuggestedLevel")
@@ -186,7 +187,7 @@ class LevelBody(BaseModel):
     clusters: list[CutNode] = Field(description="The clusters of this cut, as in `assignments`.")
 
 
-class Levels(BaseModel):
+class Levels(LateModel):
     """Cuts, from coarse to fine."""
 
     model_config = ConfigDict(
@@ -214,7 +215,7 @@ class Levels(BaseModel):
     reason: str | None = Field(description="Why no level stands out; null where one does.")
 
 
-class LayerBody(BaseModel):
+class LayerBody(LateModel):
     """Disjoint clusters that persist over the same sizes."""
 
     model_config = ConfigDict(title="Layer")
@@ -231,7 +232,7 @@ class LayerBody(BaseModel):
     clusters: list[CutNode] = Field(description="The clusters, from the largest on.")
 
 
-class LayersBody(BaseModel):
+class LayersBody(LateModel):
     """Nested layers, from fine to coarse."""
 
     model_config = ConfigDict(
