@@ -52,7 +52,7 @@ export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
   const title = unique("confusions");
   const summary = el("p", { class: "quiet" });
   const cautions = el("ul", { class: "quiet" });
-  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const tip = el("div", { class: "matrix-tip", role: "status", hidden: true });
   const place = el("div", { class: "matrix-place" });
   const legend = el("div", { class: "heatmap-legend" });
   const list = el("div");
@@ -332,4 +332,5 @@ function spotText(one, other, pair, { source, pairs, n_pairs: nPairs }) {
 const ALT =
   "A matrix of the classes in the order of the tree: each row is a class, each column what it is " +
   "taken for, the darker the more. The pairs that cost most are in the table; save the rest to read " +
-  "it. Plus and minus zoom, arrows move, 0 shows all.";
+  "it. Arrows go from cell to cell, with Shift they move the picture, Enter shows the node where the two " +
+  "meet; plus and minus zoom, 0 shows all.";

@@ -58,7 +58,7 @@ export function heatmapPanel(view, { onchoose }) {
   const cautions = el("div");
   const facts = el("p", { class: "quiet" });
   const legend = el("div", { class: "heatmap-legend" });
-  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const tip = el("div", { class: "matrix-tip", role: "status", hidden: true });
   const place = el("div", { class: "matrix-place" });
 
   /** @param {Spot | null} spot */
@@ -381,5 +381,5 @@ function factsText({ what, n_rows: nRows, n_columns: nColumns }, ordered) {
 /** @param {HeatmapResult} result */
 const altText = (result) =>
   `A matrix of ${plural(result.n_rows, "row")} in the order of the tree and ` +
-  `${plural(result.n_columns, "column")}: ${scaleText(result)}. Plus and minus zoom, arrows move, 0 ` +
-  "shows all.";
+  `${plural(result.n_columns, "column")}: ${scaleText(result)}. Arrows go from cell to cell, with ` +
+  "Shift they move the picture, Enter shows the node; plus and minus zoom, 0 shows all.";

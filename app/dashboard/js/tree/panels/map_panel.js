@@ -76,7 +76,7 @@ export function mapPanel(view, { onchoose, only = null }) {
   const trouble = el("div", { class: "map-trouble" });
   const cautions = el("div");
   const fits = el("div", { class: "map-fits", role: "status" });
-  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const tip = el("div", { class: "matrix-tip", role: "status", hidden: true });
   const note = itemNote(view);
   /** @type {ReturnType<typeof mapThumbnails> | null} */
   let thumbnails = null;
@@ -436,8 +436,8 @@ export function mapPanel(view, { onchoose, only = null }) {
 /** @param {PointMap} map */
 const altText = ({ result }) =>
   `A map of ${plural(result?.n_points ?? 0, "point")} in the colours of the tree. The points of the ` +
-  "chosen node stand out; the table of its points has them as text. Plus and minus zoom, arrows move, " +
-  "0 shows all.";
+  "chosen node stand out; the table of its points has them as text. Arrows go from point to " +
+  "point, with Shift they move the map, Enter shows the node; plus and minus zoom, 0 shows all.";
 
 /**
  * @param {PointMap} map
