@@ -8,7 +8,7 @@ import { waiting } from "../ui/notices.js";
 import { schemas } from "./catalogue.js";
 import { usableDatasets } from "./datasets.js";
 import { columnsFor, refusalOf } from "./fitted_rows.js";
-import { showProblem } from "./form_problem.js";
+import { focusWrong, showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 import { schemaForm } from "./schema_form.js";
 import { LABELLED, labelledRows, labelsOf, newRows } from "./suggested_rows.js";
@@ -102,7 +102,10 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
     const { inputs: chosen, errors } = inputs.read();
     const { values, errors: wrong } = terms.read();
     replace(results);
-    if (Object.keys({ ...errors, ...wrong }).length) return;
+    if (Object.keys({ ...errors, ...wrong }).length) {
+      focusWrong(inputs.element, terms.element);
+      return;
+    }
     const { labels, ...given } = chosen;
     go.disabled = true;
     replace(results, waiting("Calibrating…"));

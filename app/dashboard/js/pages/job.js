@@ -15,6 +15,7 @@ import { bdi, el, replace } from "../ui/dom.js";
 import { ago, between, capitalized, moment, seconds } from "../ui/format.js";
 import { problemBox, warningCount } from "../ui/notices.js";
 import { progressPanel, statusChip } from "../ui/progress.js";
+import { STEPS } from "../ui/step_titles.js";
 import { confirmDeletion } from "./deletion.js";
 import { jobResult } from "./job_result.js";
 import { isPassing, KINDS, pausedText, triesText } from "./job_words.js";
@@ -467,7 +468,9 @@ const triesList = ({ given_up: tries }) =>
 const preprocessText = ({ preprocess }) =>
   preprocess
     .map(({ step, ...params }) =>
-      Object.keys(params).length ? `${step} (${shownParams(params)})` : step,
+      [STEPS[step] ?? step, Object.keys(params).length > 0 && `(${shownParams(params)})`]
+        .filter(Boolean)
+        .join(" "),
     )
     .join(", then ");
 

@@ -4,7 +4,7 @@
 import { methodOf, schemas } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { columnsFor, refusalOf } from "../forms/fitted_rows.js";
-import { showProblem } from "../forms/form_problem.js";
+import { focusWrong, showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { readable } from "../forms/parameter_names.js";
 import { schemaForm } from "../forms/schema_form.js";
@@ -17,8 +17,9 @@ import { button } from "../ui/controls.js";
 import { csvOf, rowsOf } from "../ui/csv.js";
 import { bdi, el, replace } from "../ui/dom.js";
 import { download, saveBlob } from "../ui/downloads.js";
-import { capitalized, count, number, plural } from "../ui/format.js";
+import { capitalized, count, number, plural, uncapitalized } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
+import { STEPS } from "../ui/step_titles.js";
 import { table } from "../ui/tables.js";
 import { nodeNames } from "./clusters_card.js";
 
@@ -119,11 +120,15 @@ export async function predictionForm(method, model, { signal, calibration }) {
   if (newest) inputs.suggest(model.inputs[0], newest.id, NEWEST);
   const options = method.classifies ? await optionsForm() : null;
   const results = el("div", { class: "stack" });
+  const spoken = el("p", { class: "visually-hidden", role: "status" });
   const place = async () => {
     const { inputs: chosen, errors } = inputs.read();
     const { values = {}, errors: wrong = {} } = options?.read() ?? {};
     replace(results);
-    if (Object.keys({ ...errors, ...wrong }).length) return;
+    if (Object.keys({ ...errors, ...wrong }).length) {
+      focusWrong(inputs.element, options?.element);
+      return;
+    }
     const isLong = Object.values(chosen)
       .map((id) => inputs.datasets().find((dataset) => dataset.id === id)?.shape?.[0] ?? Infinity)
       .some((rows) => rows > AT_ONCE);
@@ -137,8 +142,10 @@ export async function predictionForm(method, model, { signal, calibration }) {
         { inputs: chosen, ...values, ...(calibration ? { calibration: calibration() } : {}) },
         { headers: { Prefer: `wait=${isLong ? 0 : 20}` }, signal },
       );
-      if ("items" in answer) replace(results, await inlineResults(answer.items, model, signal));
-      else router.navigate(`/jobs/${answer.id}`);
+      if ("items" in answer) {
+        replace(results, await inlineResults(answer.items, model, signal));
+        replace(spoken, `${plural(answer.items.length, "row")} placed.`);
+      } else router.navigate(`/jobs/${answer.id}`);
     } catch (error) {
       showProblem(error, results, { inputs, params: options });
     } finally {
@@ -155,12 +162,13 @@ export async function predictionForm(method, model, { signal, calibration }) {
         "p",
         { class: "quiet" },
         "They are prepared as the fitted rows were: ",
-        model.preprocess.map(({ step }) => step).join(", then "),
+        model.preprocess.map(({ step }) => uncapitalized(STEPS[step] ?? step)).join(", then "),
         ".",
       ),
     inputs.element,
     options?.element,
     el("div", { class: "row" }, go),
+    spoken,
     results,
   );
 }
