@@ -194,6 +194,38 @@ export class Ground {
    * @param {number} h
    */
   take(x, y, w, h) {
+    if (!this.#isFree(x, y, w, h)) return false;
+    this.#fill(x, y, w, h);
+    return true;
+  }
+
+  /**
+   * Take what a text along a line needs, as `take`.
+   *
+   * @param {number} x0
+   * @param {number} y0
+   * @param {number} x1
+   * @param {number} y1
+   * @param {number} tall
+   */
+  takeAlong(x0, y0, x1, y1, tall) {
+    const steps = Math.max(1, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / (tall / 2)));
+    const corners = Array.from({ length: steps + 1 }, (_, at) => [
+      x0 + ((x1 - x0) * at) / steps - tall / 2,
+      y0 + ((y1 - y0) * at) / steps - tall / 2,
+    ]);
+    if (!corners.every(([x, y]) => this.#isFree(x, y, tall, tall))) return false;
+    for (const [x, y] of corners) this.#fill(x, y, tall, tall);
+    return true;
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
+  #isFree(x, y, w, h) {
     if (x < 0 || y < 0 || x + w > this.width || y + h > this.height) return false;
     const [x0, x1] = [Math.floor(x / CELL), Math.floor((x + w) / CELL)];
     const [y0, y1] = [Math.floor(y / CELL), Math.floor((y + h) / CELL)];
@@ -203,9 +235,20 @@ export class Ground {
         if (cells[row * columns + column]) return false;
       }
     }
-    for (let row = y0; row <= y1; row += 1) {
-      cells.fill(1, row * columns + x0, row * columns + x1 + 1);
-    }
     return true;
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
+  #fill(x, y, w, h) {
+    const [x0, x1] = [Math.floor(x / CELL), Math.floor((x + w) / CELL)];
+    const [y0, y1] = [Math.floor(y / CELL), Math.floor((y + h) / CELL)];
+    for (let row = y0; row <= y1; row += 1) {
+      this.cells.fill(1, row * this.columns + x0, row * this.columns + x1 + 1);
+    }
   }
 }
