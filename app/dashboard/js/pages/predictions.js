@@ -15,7 +15,7 @@ import { get, raw, send } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { csvOf, rowsOf } from "../ui/csv.js";
-import { bdi, el, replace } from "../ui/dom.js";
+import { bdi, bdiName, el, replace } from "../ui/dom.js";
 import { download, saveBlob } from "../ui/downloads.js";
 import { capitalized, count, number, plural, uncapitalized } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
@@ -376,7 +376,7 @@ function labelColumns(rows, { nameOf, link }) {
       if (!labels.length) return "none";
       return labels.length === 1
         ? link(leaf, labels[0])
-        : labels.map((text, at) => [at > 0 && ", ", bdi(text)]);
+        : labels.map((text, at) => [at > 0 && ", ", bdiName(text)]);
     },
   };
   if (rows.every(({ leaf, node }) => leaf === node)) return [given];

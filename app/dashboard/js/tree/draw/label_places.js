@@ -14,8 +14,6 @@ const STICKS = 0.85;
 /** A name that is shown keeps its place against names of up to this many times its rank. */
 const KEPT = 1.5;
 
-const JOINED = /([\p{L}\p{N}])_+(?=[\p{L}\p{N}])/gu;
-const SLUG = /^\p{L}{2,}(?:-\p{L}{2,}){2,}$/u;
 const COUNT = / \([\d,]+\)$/;
 const SHARE = / \(\d[\d.]*%\)$/;
 
@@ -28,20 +26,6 @@ const SHARE = / \(\d[\d.]*%\)$/;
 
 /** @returns {Memory} */
 export const noMemory = () => ({ open: new Set(), shown: new Set() });
-
-/**
- * A name as readers write it: underscores between letters are spaces, and so are the hyphens of a
- * slug, which are two or more among words in lower case.
- *
- * @param {string} name one line
- */
-export function readable(name) {
-  const text = name.includes("_") ? name.replace(JOINED, "$1 ") : name;
-  if (!text.includes("-") || text !== text.toLowerCase()) return text;
-  const plain = (/** @type {string} */ part) =>
-    SLUG.test(part) ? part.replaceAll("-", " ") : part;
-  return text.split(", ").map(plain).join(", ");
-}
 
 /**
  * A name that has room: a share in brackets at the end goes first, then the last parts of a list, then

@@ -5,7 +5,7 @@ import { ENDED, follow } from "../../net/jobs.js";
 import { aborted, Problem, problemOf } from "../../net/problem.js";
 import { waitsFor } from "../../net/waiting.js";
 import { button, optionElements } from "../../ui/controls.js";
-import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { bdi, bdiName, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { menu, saveEntries } from "../../ui/menus.js";
@@ -325,7 +325,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     const row = el("span", {}, "…");
     replace(
       tip,
-      el("strong", {}, name ? bdi(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
+      el("strong", {}, name ? bdiName(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
       !isLeaf && slot !== NONE && el("span", {}, `one of ${plural(store.size[slot], "point")}`),
       !only && row,
       note.element,
@@ -339,7 +339,7 @@ export function mapPanel(view, { onchoose, only = null }) {
         const point = await source.place(at, AbortSignal.any([own.signal, signal]));
         const isKnown = isLeaf || point.name === null;
         note.tell({ node: point.leaf, row: point.row });
-        replace(row, `Row ${count(point.row)}`, !isKnown && [", ", bdi(point.name ?? "")]);
+        replace(row, `Row ${count(point.row)}`, !isKnown && [", ", bdiName(point.name ?? "")]);
       } catch (error) {
         if (!aborted(error)) replace(row, bdi(problemOf(error).title ?? ""));
       }
@@ -476,7 +476,7 @@ function fitsOf({ n_points: n, items }, view, onchoose, onclear) {
       el(
         "button",
         { type: "button", class: "linklike", onclick: () => onchoose(fit.node, fit.path) },
-        bdi(fit.name ?? `Node ${fit.node}`),
+        bdiName(fit.name ?? `Node ${fit.node}`),
       ),
       ` ${plural(fit.size, "point")}: purity ${percent(fit.purity)}, recall ${percent(fit.recall)}`,
     );
