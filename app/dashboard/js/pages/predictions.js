@@ -120,7 +120,6 @@ export async function predictionForm(method, model, { signal, calibration }) {
   if (newest) inputs.suggest(model.inputs[0], newest.id, NEWEST);
   const options = method.classifies ? await optionsForm() : null;
   const results = el("div", { class: "stack" });
-  const spoken = el("p", { class: "visually-hidden", role: "status" });
   const place = async () => {
     const { inputs: chosen, errors } = inputs.read();
     const { values = {}, errors: wrong = {} } = options?.read() ?? {};
@@ -139,13 +138,11 @@ export async function predictionForm(method, model, { signal, calibration }) {
       const answer = await send(
         "POST",
         `/v1/models/${model.id}/predictions`,
-        { inputs: chosen, ...values, ...(calibration ? { calibration: calibration() } : {}) },
+        { inputs: chosen, ...values, ...(calibration?.() ? { calibration: calibration() } : {}) },
         { headers: { Prefer: `wait=${isLong ? 0 : 20}` }, signal },
       );
-      if ("items" in answer) {
-        replace(results, await inlineResults(answer.items, model, signal));
-        replace(spoken, `${plural(answer.items.length, "row")} placed.`);
-      } else router.navigate(`/jobs/${answer.id}`);
+      if ("items" in answer) replace(results, await inlineResults(answer.items, model, signal));
+      else router.navigate(`/jobs/${answer.id}`);
     } catch (error) {
       showProblem(error, results, { inputs, params: options });
     } finally {
@@ -168,7 +165,6 @@ export async function predictionForm(method, model, { signal, calibration }) {
     inputs.element,
     options?.element,
     el("div", { class: "row" }, go),
-    spoken,
     results,
   );
 }
