@@ -81,7 +81,7 @@ export class MapView {
     const { element, over, ground } = this;
     element.className = "map-stage";
     element.tabIndex = 0;
-    // Arrow keys are the map's, not those of a screen reader.
+    // The map takes the arrow keys, which a screen reader would otherwise keep.
     element.setAttribute("role", "application");
     element.setAttribute("aria-roledescription", "map");
     for (const canvas of [ground, over]) canvas.setAttribute("aria-hidden", "true");

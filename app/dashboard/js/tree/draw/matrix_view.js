@@ -70,7 +70,7 @@ export class MatrixView {
     this.onchoose = onchoose;
     this.element.className = "matrix-canvas";
     this.element.tabIndex = 0;
-    // Arrow keys are the matrix's, not those of a screen reader.
+    // The matrix takes the arrow keys, which a screen reader would otherwise keep.
     this.element.setAttribute("role", "application");
     this.element.setAttribute("aria-roledescription", "matrix");
     const sizes = new ResizeObserver(() => this.draw());
