@@ -217,7 +217,7 @@ def test_rows_that_must_be_of_length_1(look: Open, api: Api, blobs: dict[str, An
     page.get_by_role("button", name="Run Mixture").click()
     finished(page)
     clusters(page)
-    page.get_by_text("l2", exact=True).wait_for()
+    page.locator("dd", has_text="Bring rows to length 1").wait_for()
 
 
 def test_documents(look: Open, api: Api) -> None:
@@ -235,7 +235,8 @@ def test_documents(look: Open, api: Api) -> None:
     text = clusters(page).inner_text()
     assert all(word in text for word in ("cat", "dog", "cow"))
     card = page.get_by_role("region", name="Place new rows")
-    card.get_by_text("prepared as the fitted rows were: words, then tfidf, then l2").wait_for()
+    steps = "count the words of documents, then weigh terms (tf-idf), then bring rows to length 1"
+    card.get_by_text(f"prepared as the fitted rows were: {steps}").wait_for()
     assert card.locator("select[name=documents]").count() == 1
     # A run can begin with documents that are already uploaded.
     page = look(f"/?documents={documents}")

@@ -57,6 +57,14 @@ def test_panels_and_nodes_of_the_open_tree(open_page: Open, api: Api) -> None:
     until(page, lambda: hash_of(page).get("tab") == "edit")
     gone(page, "rectang", "Rectangle")
     until(page, lambda: hash_of(page).get("layout") == "rectangular")
+    gone(page, "the tree", "The tree")
+    role = "document.activeElement.getAttribute('role')"
+    until(page, lambda: page.evaluate(role) == "tree")
+    # An entry of a menu that is closed.
+    gone(page, "figure", "Figure for print")
+    page.get_by_role("dialog").locator("img").first.wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
     gone(page, "tulip", "tulip Node of this tree")
     page.locator(".node-name", has_text="tulip").wait_for()
     gone(page, "number of cl", "Number of clusters")

@@ -283,7 +283,7 @@ function buildFrame() {
 /** The palette is loaded when it is first wanted. */
 async function showPalette() {
   const { openPalette } = await import("./pages/palette.js");
-  openPalette(main, PLACES);
+  openPalette(main, part("top"), PLACES);
 }
 
 /** @param {boolean} away */

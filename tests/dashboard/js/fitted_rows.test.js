@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { columnsFor, refusalOf } from "../../../app/dashboard/js/forms/fitted_rows.js";
+import { columnsFor, isOfClasses, refusalOf } from "../../../app/dashboard/js/forms/fitted_rows.js";
 
 const rows = (id, shape, more = {}) => ({ id, sha256: `of ${id}`, member: null, shape, columns: null, ...more }); // prettier-ignore
 const table = (id, ...names) =>
@@ -43,4 +43,13 @@ test("fitted rows are not held out, sent again or not; another array of their fi
   assert.equal(heldOut(again("test"), "features"), null);
   assert.equal(refusalOf(fitted)(again("train"), "features"), null);
   assert.equal(refusalOf({})(again("train"), "features"), null);
+});
+
+test("leaves are classes where a method is given classes, else groups that it finds", () => {
+  const takes = (...roles) => Object.fromEntries(roles.map((role) => [role, {}]));
+  const of = (classifies, ...roles) => isOfClasses({ classifies, inputs: takes(...roles) });
+  assert.equal(of(false, "logits", "names"), true);
+  assert.equal(of(true, "features"), true);
+  assert.equal(of(false, "features", "labels"), true);
+  assert.equal(of(false, "features", "names"), false);
 });

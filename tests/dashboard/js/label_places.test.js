@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { seen } from "../../../app/dashboard/js/net/names.js";
+import { readable, seen } from "../../../app/dashboard/js/net/names.js";
 import {
   Ground,
   groups,
   noMemory,
   priority,
-  readable,
   shortened,
   spaced,
 } from "../../../app/dashboard/js/tree/draw/label_places.js";

@@ -97,3 +97,15 @@ test("a tree that is not loaded down to the classes has no joins", () => {
   const store = storeOf(LIFE, { fold: [5] });
   assert.equal(matrix.joinsOf(store, [2, 6].map(classOf)), null);
 });
+
+test("keys go from cell to cell, from the middle, never outside, and the cell comes into view", () => {
+  const extent = { rows: 10, columns: 6 };
+  const window = { row: 2, column: 0, rows: 4, columns: 4 };
+  const right = { rows: 0, columns: 1 };
+  assert.deepEqual(matrix.beside(null, window, extent, right), { row: 4, column: 2 });
+  assert.deepEqual(matrix.beside({ row: 4, column: 4 }, window, extent, right), { row: 4, column: 5 }); // prettier-ignore
+  assert.deepEqual(matrix.beside({ row: 4, column: 5 }, window, extent, right), { row: 4, column: 5 }); // prettier-ignore
+  assert.deepEqual(matrix.showing(window, extent, { row: 4, column: 2 }), window);
+  assert.deepEqual(matrix.showing(window, extent, { row: 7, column: 4 }), { ...window, row: 4, column: 1 }); // prettier-ignore
+  assert.deepEqual(matrix.showing(window, extent, { row: 0, column: 0 }), { ...window, row: 0 });
+});

@@ -218,3 +218,21 @@ test("points are written into pixels, those that stand out on top", () => {
     "........",
   ]);
 });
+
+test("keys go to the nearest point that way, and stay where there is none", () => {
+  //     1
+  //   0   2    3
+  const points = pointsOf([
+    [0, 0],
+    [1, 1.5],
+    [2, 0.5],
+    [4, 0],
+  ]);
+  assert.equal(map.toward(points, 0, 1, 0), 2);
+  assert.equal(map.toward(points, 0, 0, 1), 1);
+  assert.equal(map.toward(points, 2, 1, 0), 3);
+  assert.equal(map.toward(points, 3, 1, 0), 3);
+  assert.equal(map.toward(points, 3, -1, 0), 2);
+  const grid = map.gridOf(points, map.boxOf(points));
+  assert.equal(map.nearestTo(points, grid, 3.5, 9, Infinity), 1);
+});

@@ -73,4 +73,9 @@ test("a warning without what requests and answers call things", () => {
   // What says nothing else stays, and so does a name in the text.
   assert.equal(plainText("Choose it with ?columns=."), "Choose it with ?columns=.");
   assert.equal(plainText("Set `seed` (`a` or b)."), "Set `seed` (`a` or b).");
+  assert.equal(
+    plainText('Ask for it by `preprocess: [{"step":"l2"}]`.'),
+    "Ask for it by the step “Bring rows to length 1”.",
+  );
+  assert.equal(plainText('`preprocess: [{"step": "other"}]`'), '`preprocess: [{"step": "other"}]`');
 });

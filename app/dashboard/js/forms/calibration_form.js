@@ -7,8 +7,8 @@ import { el, replace } from "../ui/dom.js";
 import { waiting } from "../ui/notices.js";
 import { schemas } from "./catalogue.js";
 import { usableDatasets } from "./datasets.js";
-import { columnsFor, refusalOf } from "./fitted_rows.js";
-import { showProblem } from "./form_problem.js";
+import { columnsFor, isOfClasses, refusalOf } from "./fitted_rows.js";
+import { focusWrong, showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 import { schemaForm } from "./schema_form.js";
 import { LABELLED, labelledRows, labelsOf, newRows } from "./suggested_rows.js";
@@ -76,7 +76,9 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
       onchange: () => suggestLabels(),
     },
   );
+  const isNamed = isOfClasses(method);
   const suggestLabels = () => {
+    if (!isNamed) return;
     const { labels, ...chosen } = inputs.chosen();
     const known = inputs.datasets();
     const rows = known.find(({ id }) => Object.values(chosen).includes(id));
@@ -84,7 +86,7 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
     if (found) inputs.suggest("labels", found.id, found.why);
   };
   const newest = newRows(datasets, { roles: model.inputs, fitted, refusal });
-  const labelled = labelledRows(newest, datasets);
+  const labelled = isNamed ? labelledRows(newest, datasets) : null;
   if (labelled) {
     inputs.suggest(model.inputs[0], labelled.id, LABELLED);
     inputs.suggest("labels", labelled.labels.id, labelled.labels.why);
@@ -102,7 +104,10 @@ export async function calibrationForm(method, model, { tree, signal, onmade }) {
     const { inputs: chosen, errors } = inputs.read();
     const { values, errors: wrong } = terms.read();
     replace(results);
-    if (Object.keys({ ...errors, ...wrong }).length) return;
+    if (Object.keys({ ...errors, ...wrong }).length) {
+      focusWrong(inputs.element, terms.element);
+      return;
+    }
     const { labels, ...given } = chosen;
     go.disabled = true;
     replace(results, waiting("Calibrating…"));

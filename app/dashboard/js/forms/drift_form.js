@@ -9,7 +9,7 @@ import { percent } from "../ui/format.js";
 import { waiting } from "../ui/notices.js";
 import { usableDatasets } from "./datasets.js";
 import { columnsFor, refusalOf } from "./fitted_rows.js";
-import { showProblem } from "./form_problem.js";
+import { focusWrong, showProblem } from "./form_problem.js";
 import { inputsForm, rolesOf } from "./inputs_form.js";
 import { BEFORE_NEWEST, NEWEST, newRows } from "./suggested_rows.js";
 
@@ -60,7 +60,10 @@ export async function driftForm(method, model, { tree, signal, onmade }) {
   const run = async () => {
     const samples = [reference.read(), batch.read()];
     replace(results);
-    if (samples.some(({ errors }) => Object.keys(errors).length)) return;
+    if (samples.some(({ errors }) => Object.keys(errors).length)) {
+      focusWrong(reference.element, batch.element);
+      return;
+    }
     const [before, after] = samples.map(({ inputs: { labels, ...inputs } }) => ({
       inputs,
       ...(labels === undefined ? {} : { labels }),
@@ -71,6 +74,7 @@ export async function driftForm(method, model, { tree, signal, onmade }) {
         "labels",
         "Labels of one sample alone are chosen: choose them for both, or none.",
       );
+      focusWrong(bare.element);
       return;
     }
     go.disabled = true;

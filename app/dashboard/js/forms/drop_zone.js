@@ -260,6 +260,12 @@ class FileCard {
   /** @param {File} file */
   async #begin(file) {
     this.#entitle(file);
+    if (!file.size) {
+      const problem = { title: "The file is empty", detail: "It has 0 bytes, so there is nothing to read. Choose the file that has the data." }; // prettier-ignore
+      const box = problemBox(problem, { level: "h3" });
+      replace(this.body, box, el("div", { class: "row" }, this.#removeButton("small")));
+      return;
+    }
     const guess = await guessFile(file);
     this.element.dataset.use = guess.use;
     if (guess.media === UNKNOWN) {

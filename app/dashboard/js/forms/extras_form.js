@@ -5,6 +5,7 @@ import { asCheckbox, button, codeText, field, select } from "../ui/controls.js";
 import { el, replace } from "../ui/dom.js";
 import { methods, schemas } from "./catalogue.js";
 import { schemaForm } from "./schema_form.js";
+import { STEPS } from "../ui/step_titles.js";
 
 /** @import { Method, ObjectSchema, PreprocessStep, Schema } from "../net/answers.js" */
 /** @import { FieldRow } from "../ui/controls.js" */
@@ -25,17 +26,6 @@ import { schemaForm } from "./schema_form.js";
  * @typedef {Awaited<ReturnType<typeof extrasForm>>} ExtrasForm
  */
 
-/** @type {Record<string, string>} */
-const STEPS = {
-  words: "Count the words of documents",
-  missing: "Fill empty values",
-  tfidf: "Weigh terms (tf-idf)",
-  standardize: "Standardise columns",
-  l2: "Bring rows to length 1",
-  pca: "Principal components",
-  svd: "Truncated SVD",
-  fft: "Frequencies of series",
-};
 const MOST_STEPS = 8;
 
 /**

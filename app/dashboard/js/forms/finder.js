@@ -16,28 +16,31 @@ const MOST = 50;
 const MOST_PAGES = 20;
 
 /**
- * All of the service that have each word in their name, tags or method, the newest first, 50 at most.
+ * All of the service that have each word in their name, tags or method, the newest first, `most` at most.
+ * `onpart` gets what is found so far where the search goes on.
  *
  * @template Item
  * @param {string} path
  * @param {string} words
  * @param {AbortSignal} [signal]
+ * @param {{ most?: number, onpart?: (items: Item[]) => unknown }} [options]
  * @returns {Promise<Item[]>}
  */
-export async function found(path, words, signal) {
+export async function found(path, words, signal, { most = MOST, onpart } = {}) {
   /** @type {Item[]} */
   const items = [];
   let cursor = "";
-  for (let at = 0; at < MOST_PAGES && items.length < MOST; at += 1) {
-    const query = new URLSearchParams({ q: words.slice(0, 200), limit: `${MOST}` });
+  for (let at = 0; at < MOST_PAGES && items.length < most; at += 1) {
+    const query = new URLSearchParams({ q: words.slice(0, 200), limit: `${most}` });
     if (cursor) query.set("cursor", cursor);
     /** @type {Page<Item>} */
     const page = await get(`${path}?${query}`, { signal, quiet: true });
     items.push(...page.items);
     if (!page.next_cursor) break;
     cursor = page.next_cursor;
+    if (items.length) onpart?.(items.slice(0, most));
   }
-  return items.slice(0, MOST);
+  return items.slice(0, most);
 }
 
 /**
@@ -71,7 +74,7 @@ export function finder({ path, label, noun, onfound, signal }) {
     try {
       const either = signal ? AbortSignal.any([signal, own.signal]) : own.signal;
       /** @type {Item[]} */
-      const items = await found(path, words, either);
+      const items = await found(path, words, either, { onpart: onfound });
       const more = onfound(items);
       const number = items.length < MOST ? plural(items.length, noun) : `The newest ${MOST}`;
       replace(status, `${number} found${more ? `, ${more}` : ""}`);

@@ -77,3 +77,11 @@ export function columnsFor(fitted, dataset, role) {
 
 const TRAINED =
   "The model was fitted to these rows. Choose rows that it has not seen: its answers to rows that it has learned are too good.";
+
+/**
+ * Whether the leaves of a method's trees are classes of the data rather than groups that it finds.
+ *
+ * @param {Pick<import("../net/answers.js").Method, "classifies" | "inputs">} method
+ */
+export const isOfClasses = ({ classifies, inputs }) =>
+  classifies || "logits" in inputs || "labels" in inputs;

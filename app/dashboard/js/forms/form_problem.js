@@ -22,3 +22,11 @@ export function showProblem(error, results, { inputs, params }) {
   replace(results, !row && problemBox(problem, { level: "h3" }));
   focusFirst(row, "select, input");
 }
+
+/**
+ * Go to the first field of forms that were read as wrong; whether there is one.
+ *
+ * @param {...(HTMLElement | undefined)} forms
+ */
+export const focusWrong = (...forms) =>
+  forms.some((form) => form && focusFirst(form, ".is-wrong :is(select, input, textarea)"));

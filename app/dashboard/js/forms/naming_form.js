@@ -5,7 +5,7 @@ import { field, select } from "../ui/controls.js";
 import { el, replace } from "../ui/dom.js";
 import { waiting } from "../ui/notices.js";
 import { usableDatasets } from "./datasets.js";
-import { showProblem } from "./form_problem.js";
+import { focusWrong, showProblem } from "./form_problem.js";
 import { inputsForm } from "./inputs_form.js";
 import { BY, rolesOf } from "./naming_terms.js";
 
@@ -34,7 +34,10 @@ export async function namingForm({ tree, signal, k }) {
   const run = async () => {
     const { inputs: given, errors } = inputs.read();
     replace(results);
-    if (Object.keys(errors).length) return null;
+    if (Object.keys(errors).length) {
+      focusWrong(inputs.element);
+      return null;
+    }
     const terms = phrased.checked ? { by: "model", evidence: chosen() } : { by: chosen() };
     replace(results, waiting("Naming…"));
     try {

@@ -6,6 +6,8 @@ const UNDRAWN =
   // eslint-disable-next-line no-control-regex, no-misleading-character-class -- it looks for them
   /^[\s\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]+$/u;
 const MOST_CODES = 3;
+const JOINED = /([\p{L}\p{N}])_+(?=[\p{L}\p{N}])/gu;
+const SLUG = /^\p{L}{2,}(?:-\p{L}{2,}){2,}$/u;
 
 /**
  * The name, or list of names; where nothing of one would be drawn, its code points: "U+200B". "" stays "".
@@ -25,4 +27,18 @@ function seenName(name) {
     .slice(0, MOST_CODES)
     .map((letter) => `U+${(letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`); // prettier-ignore
   return codes.join(" ") + (letters.length > MOST_CODES ? " …" : "");
+}
+
+/**
+ * A name as readers write it: underscores between letters are spaces, and so are the hyphens of a
+ * slug, which are two or more among words in lower case.
+ *
+ * @param {string} name one line
+ */
+export function readable(name) {
+  const text = name.includes("_") ? name.replace(JOINED, "$1 ") : name;
+  if (!text.includes("-") || text !== text.toLowerCase()) return text;
+  const plain = (/** @type {string} */ part) =>
+    SLUG.test(part) ? part.replaceAll("-", " ") : part;
+  return text.split(", ").map(plain).join(", ");
 }

@@ -3,7 +3,7 @@
 import { methodOf } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { columnsFor, refusalOf } from "../forms/fitted_rows.js";
-import { showProblem } from "../forms/form_problem.js";
+import { focusWrong, showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { isLabelled } from "../forms/roles.js";
 import { evaluate, evaluationsOf } from "../net/classifier_evaluations.js";
@@ -96,7 +96,10 @@ function evaluationForm(method, model, { datasets, fitted, signal }) {
   const run = async () => {
     const { inputs: chosen, errors } = inputs.read();
     replace(results);
-    if (Object.keys(errors).length) return;
+    if (Object.keys(errors).length) {
+      focusWrong(inputs.element);
+      return;
+    }
     go.disabled = true;
     replace(results, waiting("Evaluating…"));
     try {

@@ -3,7 +3,7 @@
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { csvOf } from "../ui/csv.js";
-import { bdi, el } from "../ui/dom.js";
+import { bdiName, el } from "../ui/dom.js";
 import { saveBlob } from "../ui/downloads.js";
 import { count, plural } from "../ui/format.js";
 import { table } from "../ui/tables.js";
@@ -60,11 +60,11 @@ const legend = (names) =>
     { class: "quiet" },
     el("strong", {}, "A"),
     " is ",
-    bdi(names.own),
+    bdiName(names.own),
     ", ",
     el("strong", {}, "B"),
     " is ",
-    bdi(names.other),
+    bdiName(names.other),
     "; A − B above 0: A is higher.",
   );
 
@@ -469,9 +469,9 @@ export function confusionSection(confusions, { tree, job, names }) {
  */
 const nodeLink = (label, node, { tree, job }) =>
   node === null
-    ? bdi(label)
+    ? bdiName(label)
     : el(
         "a",
         { href: router.href(`/trees/${tree}`, { color: job, node: String(node) }) },
-        bdi(label),
+        bdiName(label),
       );

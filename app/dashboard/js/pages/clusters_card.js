@@ -6,7 +6,7 @@ import { get } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { csvOf } from "../ui/csv.js";
-import { bdi, el, replace, svg } from "../ui/dom.js";
+import { bdi, bdiName, el, replace, svg } from "../ui/dom.js";
 import { download, fileName, saveBlob } from "../ui/downloads.js";
 import { count, number, plural } from "../ui/format.js";
 import { problemBox } from "../ui/notices.js";
@@ -279,7 +279,7 @@ function columnsOf({ tree, nodes, terms, values }) {
    * @returns {Child}
    */
   const nameOf = (node) =>
-    node?.name ? bdi(node.name) : node?.parent === null ? "root" : `node ${node?.id}`;
+    node?.name ? bdiName(node.name) : node?.parent === null ? "root" : `node ${node?.id}`;
   /** @type {Column<TreeNode>[]} */
   const columns = [
     {

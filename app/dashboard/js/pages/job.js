@@ -7,32 +7,26 @@ import { changedParams, shownParams } from "../forms/schema.js";
 import { ENDED, follow, started } from "../net/jobs.js";
 import { log, note } from "../net/log.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
-import { get } from "../net/requests.js";
+import { get, send } from "../net/requests.js";
 import { sleep } from "../net/timers.js";
 import { button } from "../ui/controls.js";
-import { toast } from "../ui/dialogs.js";
+import { toast, toastError } from "../ui/dialogs.js";
 import { bdi, el, replace } from "../ui/dom.js";
-import { ago, between, moment, seconds } from "../ui/format.js";
+import { ago, between, capitalized, moment, seconds } from "../ui/format.js";
 import { problemBox, warningCount } from "../ui/notices.js";
 import { progressPanel, statusChip } from "../ui/progress.js";
+import { STEPS } from "../ui/step_titles.js";
 import { confirmDeletion } from "./deletion.js";
 import { jobResult } from "./job_result.js";
+import { isPassing, KINDS, pausedText, triesText } from "./job_words.js";
 import { addressParams } from "./run_address.js";
 
 /** @import { Job, Method } from "../net/answers.js" */
 /** @import { Mounted, PageContext } from "../router.js" */
 /** @import { Child } from "../ui/dom.js" */
 
-/** @type {Record<string, string>} */
-const KINDS = {
-  fit: "Run",
-  predict: "Prediction",
-  evaluate: "Evaluation",
-  compare: "Comparison",
-  heatmap: "Heatmap",
-  map: "Map",
-  import: "Import",
-};
+/** How often a queued job is looked at again, to see whether it is paused. */
+const LOOK_MS = 10_000;
 
 /**
  * @param {HTMLElement} root
@@ -55,9 +49,14 @@ export async function mount(root, { id, params }) {
   };
   const drawEnd = () => {
     drawHead();
-    replace(body, jobResult(job, params, signal), remedy(job, method), requestCard(job, method));
+    replace(
+      body,
+      jobResult(job, params, signal),
+      nextSteps(job, method),
+      requestCard(job, method, signal),
+    );
   };
-  const drawGone = () => replace(body, goneNotice(), requestCard(job, method));
+  const drawGone = () => replace(body, goneNotice(), requestCard(job, method, signal));
 
   const watch = async () => {
     const panel = progressPanel(id, {
@@ -68,18 +67,29 @@ export async function mount(root, { id, params }) {
     });
     const lines = el("ol", { class: "log" });
     const logged = el("details", { class: "more", hidden: true }, el("summary", {}, "Log"), lines);
-    panel.show(job);
-    replace(body, panel, logged, requestCard(job, method));
+    const show = () => panel.show({ ...job, waitsFor: pausedText(job) });
+    const lookAgain = async () => {
+      while (job.status === "queued" && !signal.aborted && body.contains(panel)) {
+        await sleep(LOOK_MS, signal);
+        /** @type {Job} */
+        const newer = await get(`/v1/jobs/${id}`, { signal, quiet: true });
+        if (job.status !== "queued" || newer.status !== "queued") return;
+        job = newer;
+        show();
+      }
+    };
+    show();
+    replace(body, panel, logged, requestCard(job, method, signal));
+    lookAgain().catch(() => {}); // The events say what the service does.
     try {
       job = await follow(id, {
         signal,
         onprogress: (status, progress) => {
           if (!body.contains(panel)) return;
-          panel.show({ status, progress });
-          if (status !== job.status) {
-            job = { ...job, status };
-            drawHead();
-          }
+          const isOther = status !== job.status;
+          job = { ...job, status, progress };
+          show();
+          if (isOther) drawHead();
         },
         onlog: (line) => {
           logged.hidden = false;
@@ -91,7 +101,7 @@ export async function mount(root, { id, params }) {
       if (hasStatus(error, 404)) drawGone();
       else {
         const box = problemBox(problemOf(error), { retry: watch });
-        replace(body, box, requestCard(job, method));
+        replace(body, box, requestCard(job, method, signal));
       }
       return;
     }
@@ -152,7 +162,7 @@ function title(job, method) {
       "p",
       { class: "eyebrow" },
       el("a", { href: router.href("/jobs") }, "Jobs"),
-      ` / ${KINDS[job.kind] ?? job.kind}`,
+      ` / ${capitalized(KINDS[job.kind] ?? job.kind)}`,
     ),
     el("h1", {}, bdi(job.name ?? methodTitle), " ", statusChip(job.status)),
     el(
@@ -168,12 +178,7 @@ function title(job, method) {
       job.attempt > 1 && `, attempt ${job.attempt}`,
       ".",
     ),
-    job.retry &&
-      el(
-        "p",
-        { class: "quiet", title: moment(job.retry.at) },
-        `Attempt ${job.retry.attempt} was given up: ${job.retry.error?.detail}`,
-      ),
+    job.retry && el("p", { class: "quiet", title: moment(job.retry.at) }, bdi(triesText(job))),
   );
 }
 
@@ -192,7 +197,9 @@ function tools(job, method) {
   return el(
     "div",
     { class: "row" },
+    // Beside the reason where there is one.
     job.kind === "fit" &&
+      !hasNoResult(job) &&
       el(
         "a",
         { class: "button", href: router.href("/", againParams(job, method)) },
@@ -254,14 +261,36 @@ function noteRequest(job, method) {
 }
 
 /**
+ * The inputs that this page sent with the job's request.
+ *
+ * @param {Job} job
+ * @returns {Record<string, any>}
+ */
+function sentInputs({ id }) {
+  const call = log.find(({ answer, path }) => path === "/v1/jobs" && answer?.id === id);
+  return /** @type {{ inputs?: object } | undefined} */ (call?.body)?.inputs ?? {};
+}
+
+/**
+ * The roles whose values came within a request that this page does not know.
+ *
+ * @param {Job} job
+ */
+const lostInputs = (job) => {
+  const sent = sentInputs(job);
+  return Object.keys(job.inputs).filter((role) => job.inputs[role] === "inline" && !sent[role]);
+};
+
+/**
  * The start page's parameters for another run with these settings.
  *
  * @param {Job} job
  * @param {Method | undefined} method
  */
 function againParams(job, method) {
+  const sent = sentInputs(job);
   const inputs = Object.fromEntries(
-    Object.entries(job.inputs).filter(([, value]) => value !== "inline"),
+    Object.entries({ ...job.inputs, ...sent }).filter(([, value]) => value !== "inline"),
   );
   const params = changedParams(method?.params, job.params);
   return addressParams({
@@ -273,28 +302,82 @@ function againParams(job, method) {
   });
 }
 
+/** @param {Job} job */
+const hasNoResult = ({ status }) => status === "failed" || status === "cancelled";
+
 /**
- * A link to the same run with rows scaled to length 1, if it failed because they are not.
+ * What can be done about a job that left no result; the likeliest first.
  *
  * @param {Job} job
  * @param {Method | undefined} method
  */
-function remedy(job, method) {
-  if (job.kind !== "fit" || !job.error?.type?.endsWith("/not-unit")) return null;
-  const preprocess = [...job.preprocess, { step: "l2" }];
-  return el(
-    "p",
-    {},
+function nextSteps(job, method) {
+  const { status, kind, error } = job;
+  if (!hasNoResult(job)) return null;
+  const isFit = kind === "fit";
+  const isNotUnit = isFit && error?.type?.endsWith("/not-unit");
+  const isSameFirst = status === "failed" && isPassing(job);
+  const trees = Object.values(job.inputs).flat().filter((value) => value.startsWith("tr_")); // prettier-ignore
+  const changed = (/** @type {string} */ label, /** @type {Job} */ own, isFirst = false) =>
     el(
       "a",
-      {
-        class: "button primary",
-        href: router.href("/", againParams({ ...job, preprocess }, method)),
-      },
-      "Bring the rows to length 1 and run again",
-    ),
+      { class: `button ${isFirst ? "primary" : ""}`.trim(), href: router.href("/", againParams(own, method)) }, // prettier-ignore
+      label,
+    );
+  const steps = [
+    isNotUnit &&
+      changed(
+        "Bring the rows to length 1 and run again",
+        { ...job, preprocess: [...job.preprocess, { step: "l2" }] },
+        true,
+      ),
+    isFit && !isNotUnit && changed("Change and run again", job, !isSameFirst),
+    status === "failed" && isPassing(job) && tryAgain(job),
+    trees.map((tree) => el("a", { class: "button", href: router.href(`/trees/${tree}`) }, "Back to the tree")), // prettier-ignore
+  ].flat();
+  if (isSameFirst && isFit) steps.reverse();
+  const lost = isFit ? lostInputs(job) : [];
+  return el(
+    "section",
+    { class: "stack", "aria-label": "What to do next" },
+    el("div", { class: "row" }, steps),
+    lost.length > 0 && el("p", { class: "quiet" }, lostText(lost, isSameFirst)),
   );
 }
+
+/**
+ * A button that submits the same request once more and opens the new job.
+ *
+ * @param {Job} job
+ */
+const tryAgain = (job) => {
+  const go = button("Run the same again", {
+    kind: "primary",
+    onclick: async () => {
+      go.disabled = true;
+      try {
+        /** @type {Job} */
+        const next = await send("POST", `/v1/jobs/${job.id}/retry`);
+        if (job.kind === "fit") started.add(next.id);
+        router.navigate(`/jobs/${next.id}`);
+      } catch (error) {
+        go.disabled = false;
+        if (!aborted(error)) toastError(error);
+      }
+    },
+  });
+  return go;
+};
+
+/**
+ * @param {string[]} roles
+ * @param {boolean} isRepeatable
+ */
+const lostText = (roles, isRepeatable) =>
+  `${capitalized(roles.map((role) => roleTitle(role).toLowerCase()).join(", "))} came within the request ` +
+  `and must be given again where the run is changed${
+    isRepeatable ? "; the same run again has them." : "."
+  }`;
 
 // --- the request ---------------------------------------------------------------------------------
 
@@ -306,14 +389,20 @@ const PLACES = [
 ];
 
 /**
- * An input of a job, as a link where it is a thing of the service.
+ * An input of a job, as a link where it is a thing of the service, by its name once that has come.
  *
  * @param {string} value
+ * @param {AbortSignal} signal
  */
-function reference(value) {
+function reference(value, signal) {
   const place = PLACES.find(([prefix]) => value.startsWith(prefix));
   if (!place) return bdi(value === "inline" ? "given in the request" : value);
-  return el("a", { href: router.href(`${place[1]}/${value}`), class: "mono" }, value);
+  const link = el("a", { href: router.href(`${place[1]}/${value}`), title: value }, value);
+  get(`/v1${place[1]}/${value}`, { signal, quiet: true }).then(
+    ({ name }) => name && replace(link, bdi(name)),
+    (error) => hasStatus(error, 404) && link.replaceWith(bdi(`${value}, which is gone`)),
+  );
+  return link;
 }
 
 /**
@@ -325,8 +414,9 @@ const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
 /**
  * @param {Job} job
  * @param {Method | undefined} method
+ * @param {AbortSignal} signal
  */
-function requestCard(job, method) {
+function requestCard(job, method, signal) {
   return el(
     "section",
     { class: "card", "aria-labelledby": "request-title" },
@@ -342,7 +432,7 @@ function requestCard(job, method) {
       Object.entries(job.inputs).map(([role, value]) =>
         fact(
           roleTitle(role),
-          [value].flat().map((item, at) => [at > 0 && ", ", reference(item)]),
+          [value].flat().map((item, at) => [at > 0 && ", ", reference(item, signal)]),
         ),
       ),
       fact("Parameters", bdi(shownParams(job.params))),
@@ -357,16 +447,30 @@ function requestCard(job, method) {
         "Times",
         `submitted ${moment(job.created_at)}, started ${moment(job.started_at)}, ended ${moment(job.finished_at)}`,
       ),
+      job.retry_of && fact("Repeats", reference(job.retry_of, signal)),
+      job.given_up.length > 0 && fact("Given up", triesList(job)),
       fact("Id", el("span", { class: "mono" }, job.id)),
     ),
   );
 }
 
 /** @param {Job} job */
+const triesList = ({ given_up: tries }) =>
+  el(
+    "ol",
+    {},
+    tries.map(({ attempt, at, error }) =>
+      el("li", {}, `Attempt ${attempt}, ${moment(at)}: `, bdi(error?.detail ?? "")),
+    ),
+  );
+
+/** @param {Job} job */
 const preprocessText = ({ preprocess }) =>
   preprocess
     .map(({ step, ...params }) =>
-      Object.keys(params).length ? `${step} (${shownParams(params)})` : step,
+      [STEPS[step] ?? step, Object.keys(params).length > 0 && `(${shownParams(params)})`]
+        .filter(Boolean)
+        .join(" "),
     )
     .join(", then ");
 

@@ -1,14 +1,15 @@
 // The columns that lists of jobs have in common.
 
-import { el } from "../ui/dom.js";
+import { bdi, el } from "../ui/dom.js";
 import { between, seconds } from "../ui/format.js";
 import { statusChip } from "../ui/progress.js";
+import { reasonText } from "./job_words.js";
 
 /** @import { Job } from "../net/answers.js" */
 /** @import { Column } from "../ui/tables.js" */
 
 /**
- * The status, with the progress of a running job.
+ * The status, with the progress of a running job and the reason of a failed one.
  *
  * @type {Column<Job>}
  */
@@ -21,6 +22,8 @@ export const statusColumn = {
       statusChip(job.status),
       job.status === "running" &&
         el("span", { class: "quiet" }, `${Math.round(100 * job.progress.fraction)} %`),
+      job.status === "queued" && job.paused && el("span", { class: "quiet" }, "paused"),
+      job.status === "failed" && el("span", { class: "quiet reason" }, bdi(reasonText(job))),
     ),
 };
 

@@ -6,6 +6,7 @@ import * as router from "../router.js";
 import { bdi, el } from "../ui/dom.js";
 import { capitalized } from "../ui/format.js";
 import { comparisonId, durationColumn, statusColumn } from "./job_columns.js";
+import { KINDS } from "./job_words.js";
 import { createdColumn, listPage } from "./list_page.js";
 
 /** @import { Job, Method } from "../net/answers.js" */
@@ -13,20 +14,6 @@ import { createdColumn, listPage } from "./list_page.js";
 /** @import { Option } from "../ui/controls.js" */
 /** @import { ListOptions } from "./list_page.js" */
 
-/** @type {Record<string, string>} */
-const KINDS = {
-  predict: "prediction",
-  transform: "transformation",
-  evaluate: "evaluation",
-  compare: "comparison",
-  consensus: "consensus",
-  calibrate: "calibration",
-  drift: "drift",
-  heatmap: "heatmap",
-  map: "map",
-  name: "naming",
-  import: "import",
-};
 const STATUSES = ["queued", "running", "succeeded", "failed", "cancelled"];
 
 /**
@@ -41,7 +28,8 @@ export async function mount(root, { params }) {
   const titleOf = ({ method }) => titles.get(method) ?? method;
   /** @param {Job} job */
   const nameOf = (job) =>
-    job.name ?? (job.kind in KINDS ? capitalized(KINDS[job.kind]) : titleOf(job));
+    job.name ??
+    (job.kind !== "fit" && job.kind in KINDS ? capitalized(KINDS[job.kind]) : titleOf(job));
   /** @type {ListOptions<Job>} */
   const options = {
     params,

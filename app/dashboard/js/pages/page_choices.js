@@ -1,9 +1,12 @@
 // What an open page offers: its tabs, buttons, links and fields, by the names that a reader of screens gives
-// them. What lies in a tab or a fold that is closed is opened first.
+// them, and the entries of its menus. What lies in a tab or a fold that is closed is opened first.
+
+import { entriesOf } from "../ui/menus.js";
 
 /** @typedef {{ label: string, about: string, go: () => unknown }} Choice */
 
-const CONTROLS = "button, a.button, summary, select, input:not([type='file']), textarea";
+const PICTURES = "[role='tree'], [role='application']";
+const CONTROLS = `button, a.button, summary, select, input:not([type='file']), textarea, ${PICTURES}`;
 /** Entries of lists, which are found by their names, and parts of a control. */
 const WITHIN = "table, ul, ol, [role='listbox'], [role='menu'], .find, .tree-legend, .sheet-handle";
 const MOST = 300;
@@ -25,6 +28,11 @@ export function choicesOf(root) {
     if (!label) continue;
     const about = control.getAttribute("role") === "tab" ? "Tab" : placeOf(control);
     choices.set(`${about} ${label}`, { label, about, go: () => reach(control) });
+    for (const { label: entry, onselect, href, disabled } of entriesOf.get(control)?.() ?? []) {
+      if (disabled) continue;
+      const go = () => (href ? location.assign(href) : onselect?.());
+      choices.set(`${label} ${entry}`, { label: entry, about: label, go });
+    }
   }
   return [...choices.values()];
 }
@@ -47,7 +55,9 @@ function nameOf(control) {
   const isField = localName !== "button" && localName !== "summary" && localName !== "a";
   const named = isField ? (label ?? control.closest("label")) : control;
   const given = control.getAttribute("aria-label") ?? (named ? wordsOf(named) : "");
-  return given.replace(/\s+/g, " ").trim().slice(0, LONGEST);
+  // A picture is called by the first of its sentences.
+  const own = control.matches(PICTURES) ? given.split(". ")[0] : given;
+  return own.replace(/\s+/g, " ").trim().slice(0, LONGEST);
 }
 
 /**

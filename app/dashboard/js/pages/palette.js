@@ -7,13 +7,14 @@ import { get } from "../net/requests.js";
 import * as router from "../router.js";
 import { dialog } from "../ui/dialogs.js";
 import { bdi, el, replace, unique } from "../ui/dom.js";
-import { plural } from "../ui/format.js";
+import { ago, capitalized, plural } from "../ui/format.js";
+import { KINDS } from "./job_words.js";
 import { choicesOf } from "./page_choices.js";
 
 /** @import { Hit, Page } from "../net/answers.js" */
 /** @import { Choice } from "./page_choices.js" */
 
-/** @typedef {{ id: string, name: string | null }} Named */
+/** @typedef {{ id: string, name: string | null, kind?: string, created_at: string }} Named */
 
 const WAIT_MS = 140;
 const MOST_LOCAL = 12;
@@ -26,6 +27,8 @@ const LISTS = [
   ["/v1/comparisons", "/comparisons", "Comparison"],
 ];
 const LONGEST = 80;
+/** What the palette, and the button that opens it, are called. */
+const TITLE = "Go to";
 
 let isOpen = false;
 
@@ -33,15 +36,19 @@ let isOpen = false;
  * Open the palette.
  *
  * @param {HTMLElement} main of the page
+ * @param {HTMLElement} top the bar above it
  * @param {[path: string, label: string][]} places pages
  */
-export function openPalette(main, places) {
+export function openPalette(main, top, places) {
   if (isOpen) return;
   isOpen = true;
   const ends = new AbortController();
   const id = unique("palette");
   const own = [
     ...choicesOf(main),
+    ...choicesOf(top)
+      .filter(({ label }) => label !== TITLE)
+      .map((choice) => ({ ...choice, about: "Everywhere" })),
     ...places.map(([path, label]) => ({ label, about: "Page", go: () => router.navigate(path) })),
     { label: "API documentation", about: "Page", go: () => location.assign("docs") },
   ];
@@ -55,7 +62,7 @@ export function openPalette(main, places) {
   const field = el("input", {
     type: "text",
     role: "combobox",
-    "aria-label": "Go to",
+    "aria-label": TITLE,
     "aria-expanded": "true",
     "aria-autocomplete": "list",
     "aria-controls": `${id}-list`,
@@ -67,7 +74,7 @@ export function openPalette(main, places) {
   const list = el("div", { class: "palette-list", id: `${id}-list`, role: "listbox", "aria-label": "Places" }); // prettier-ignore
   const status = el("p", { class: "quiet", role: "status" });
   const { element, close, closed } = dialog({
-    title: "Go to",
+    title: TITLE,
     body: el("div", { class: "stack tight palette" }, field, list, status),
     onsubmit: () => (choose(at), false),
   });
@@ -101,6 +108,10 @@ export function openPalette(main, places) {
    * @param {string} text
    */
   const draw = (choices, text) => {
+    // What the arrows chose stays chosen where others come before it.
+    const { label: chosen, about: of } = (at > 0 && shown[at]) || {};
+    const next = choices.findIndex(({ label, about }) => label === chosen && about === of);
+    if (next > 0) at = next;
     shown = choices;
     replace(
       list,
@@ -136,15 +147,25 @@ export function openPalette(main, places) {
     /** @type {Choice[][]} In the order of the sources, which answer when they can. */
     const lists = [];
     let failure = "";
-    const sources = [nodesOf(words, signal), ...LISTS.map((one) => itemsOf(one, words, signal))];
+    /**
+     * @param {number} k
+     * @param {Choice[]} some
+     */
+    const take = (k, some) => {
+      lists[k] = some;
+      if (!signal.aborted) draw([...here, ...lists.flatMap((part) => part ?? [])], "Searching…");
+    };
+    const sources = [
+      nodesOf(words, signal),
+      ...LISTS.map((one, k) => itemsOf(one, words, signal, (some) => take(k + 1, some))),
+    ];
     await Promise.all(
       sources.map(async (source, k) => {
         try {
-          lists[k] = await source;
+          take(k, await source);
         } catch (error) {
           if (!aborted(error)) failure = messageOf(error);
         }
-        if (!signal.aborted) draw([...here, ...lists.flatMap((some) => some ?? [])], "Searching…");
       }),
     );
     if (signal.aborted) return;
@@ -194,16 +215,19 @@ export function ranked(choices, text) {
  * @param {string[]} list of LISTS
  * @param {string} words
  * @param {AbortSignal} signal
+ * @param {(choices: Choice[]) => unknown} onpart
  * @returns {Promise<Choice[]>}
  */
-async function itemsOf([path, page, about], words, signal) {
-  /** @type {Named[]} */
-  const items = await found(path, words, signal);
-  return items.slice(0, MOST_FOUND).map(({ id, name }) => ({
-    label: name ?? id,
-    about,
-    go: () => router.navigate(`${page}/${id}`),
-  }));
+async function itemsOf([path, page, about], words, signal, onpart) {
+  /** @param {Named[]} items */
+  const choices = (items) =>
+    items.map(({ id, name, kind = "", created_at: created }) => ({
+      label: name ?? (kind in KINDS ? `${capitalized(KINDS[kind])}, ${ago(created)}` : id),
+      about,
+      go: () => router.navigate(`${page}/${id}`),
+    }));
+  const options = { most: MOST_FOUND, onpart: (/** @type {Named[]} */ items) => onpart(choices(items)) }; // prettier-ignore
+  return choices(await found(path, words, signal, options));
 }
 
 /**

@@ -4,7 +4,7 @@
 import { methodOf, schemas } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { columnsFor, refusalOf } from "../forms/fitted_rows.js";
-import { showProblem } from "../forms/form_problem.js";
+import { focusWrong, showProblem } from "../forms/form_problem.js";
 import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { readable } from "../forms/parameter_names.js";
 import { schemaForm } from "../forms/schema_form.js";
@@ -15,10 +15,11 @@ import { get, raw, send } from "../net/requests.js";
 import * as router from "../router.js";
 import { button } from "../ui/controls.js";
 import { csvOf, rowsOf } from "../ui/csv.js";
-import { bdi, el, replace } from "../ui/dom.js";
+import { bdi, bdiName, el, replace } from "../ui/dom.js";
 import { download, saveBlob } from "../ui/downloads.js";
-import { capitalized, count, number, plural } from "../ui/format.js";
+import { capitalized, count, number, plural, uncapitalized } from "../ui/format.js";
 import { problemBox, waiting } from "../ui/notices.js";
+import { STEPS } from "../ui/step_titles.js";
 import { table } from "../ui/tables.js";
 import { nodeNames } from "./clusters_card.js";
 
@@ -123,7 +124,10 @@ export async function predictionForm(method, model, { signal, calibration }) {
     const { inputs: chosen, errors } = inputs.read();
     const { values = {}, errors: wrong = {} } = options?.read() ?? {};
     replace(results);
-    if (Object.keys({ ...errors, ...wrong }).length) return;
+    if (Object.keys({ ...errors, ...wrong }).length) {
+      focusWrong(inputs.element, options?.element);
+      return;
+    }
     const isLong = Object.values(chosen)
       .map((id) => inputs.datasets().find((dataset) => dataset.id === id)?.shape?.[0] ?? Infinity)
       .some((rows) => rows > AT_ONCE);
@@ -134,7 +138,7 @@ export async function predictionForm(method, model, { signal, calibration }) {
       const answer = await send(
         "POST",
         `/v1/models/${model.id}/predictions`,
-        { inputs: chosen, ...values, ...(calibration ? { calibration: calibration() } : {}) },
+        { inputs: chosen, ...values, ...(calibration?.() ? { calibration: calibration() } : {}) },
         { headers: { Prefer: `wait=${isLong ? 0 : 20}` }, signal },
       );
       if ("items" in answer) replace(results, await inlineResults(answer.items, model, signal));
@@ -155,7 +159,7 @@ export async function predictionForm(method, model, { signal, calibration }) {
         "p",
         { class: "quiet" },
         "They are prepared as the fitted rows were: ",
-        model.preprocess.map(({ step }) => step).join(", then "),
+        model.preprocess.map(({ step }) => uncapitalized(STEPS[step] ?? step)).join(", then "),
         ".",
       ),
     inputs.element,
@@ -368,7 +372,7 @@ function labelColumns(rows, { nameOf, link }) {
       if (!labels.length) return "none";
       return labels.length === 1
         ? link(leaf, labels[0])
-        : labels.map((text, at) => [at > 0 && ", ", bdi(text)]);
+        : labels.map((text, at) => [at > 0 && ", ", bdiName(text)]);
     },
   };
   if (rows.every(({ leaf, node }) => leaf === node)) return [given];

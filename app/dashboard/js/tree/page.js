@@ -2,6 +2,7 @@
 
 import { calibrationForm } from "../forms/calibration_form.js";
 import { methodOf, methodTitles } from "../forms/catalogue.js";
+import { isOfClasses } from "../forms/fitted_rows.js";
 import { driftForm } from "../forms/drift_form.js";
 import { labelFile } from "../forms/file_input.js";
 import { itemsForm } from "../forms/items_form.js";
@@ -418,7 +419,7 @@ function build(root, view, stage) {
     form: ofModel(calibrationForm),
     placing: (calibration) =>
       ofModel((method, model) => predictionForm(method, model, { signal, calibration }))(() => {}),
-    onknown: (promise) => answer.tell({ promise, isCalibrated: true }),
+    onknown: (promise, isCalibrated) => answer.tell({ promise, isCalibrated }),
   });
   const drift = driftPanel(view, {
     onchoose: bringUp,
@@ -440,7 +441,7 @@ function build(root, view, stage) {
       const confuses = method.outputs.includes("confusions");
       await Promise.all([
         confuses && confusions.start(),
-        trust.start({ predicts: method.predicts, confuses }),
+        trust.start({ predicts: method.predicts, confuses, ofClasses: isOfClasses(method) }),
         method.predicts && drift.start(),
       ]);
       if (!method.classifies) return;

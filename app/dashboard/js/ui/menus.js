@@ -17,6 +17,9 @@ import { append, el, replace, unique } from "./dom.js";
  * }} MenuItem
  */
 
+/** @type {WeakMap<Element, () => MenuItem[]>} The entries of a menu by the button that opens it. */
+export const entriesOf = new WeakMap();
+
 /**
  * A button that opens a menu. `items` may be a function that is called each time it opens.
  *
@@ -43,6 +46,8 @@ export function menu(label, items, { kind = "", iconName, ...attributes } = {}) 
     onclick: () => (isOpen ? shut() : open()),
     ...attributes,
   });
+  const current = () => (typeof items === "function" ? items() : items);
+  entriesOf.set(opener, current);
   /** @returns {HTMLElement[]} */
   const enabled = () =>
     [...list.querySelectorAll('[role="menuitem"]:not([aria-disabled="true"])').values()].filter(
@@ -58,7 +63,7 @@ export function menu(label, items, { kind = "", iconName, ...attributes } = {}) 
     if (!(event.target instanceof Node && list.contains(event.target))) shut(false);
   };
   const open = () => {
-    replace(list, (typeof items === "function" ? items() : items).map(entry));
+    replace(list, current().map(entry));
     isOpen = true;
     list.showPopover();
     putBeside(list, opener.getBoundingClientRect());

@@ -3,6 +3,7 @@
 import { button } from "./controls.js";
 import { placeOf } from "../net/problem.js";
 import { bdi, el } from "./dom.js";
+import { STEPS } from "./step_titles.js";
 
 /** @import { ProblemDetails } from "../net/problem.js" */
 
@@ -21,13 +22,13 @@ export function problemBox(problem, { retry, level = "h2" } = {}) {
     "section",
     { class: `notice ${problem.away ? "calm" : "bad"}`, role: "alert" },
     el(level, { class: "notice-title" }, bdi(problem.title ?? "Something went wrong")),
-    problem.detail && el("p", {}, bdi(problem.detail)),
+    problem.detail && el("p", {}, bdi(plainText(problem.detail))),
     details.length > 0 &&
       el(
         "ul",
         {},
         details.map((error) =>
-          el("li", {}, el("code", {}, placeOf(error).join(".")), " ", bdi(error.detail)),
+          el("li", {}, el("code", {}, placeOf(error).join(".")), " ", bdi(plainText(error.detail))),
         ),
       ),
     requestId && el("p", { class: "quiet" }, "Request ", el("code", {}, requestId)),
@@ -57,13 +58,19 @@ export const warningBox = (texts) =>
 const CODE_ASIDE = / \(`[^`()]+`(?:(?:, | and )`[^`()]+`)*\)/g;
 /** What to send instead, by parameters of requests. */
 const BY_REQUEST = /(?:^| )[^.?]*\?(?:columns|id_column|label_column|text_column)=.*$/;
+/** A step that prepares features, as requests have it. */
+const STEP = /`preprocess: \[\{"step": ?"(\w+)"\}\]`/g;
 
 /**
- * A warning of the service without the names of what its requests and answers have.
+ * A text of the service without the names of what its requests and answers have.
  *
  * @param {string} text
  */
-export const plainText = (text) => text.replace(BY_REQUEST, "").replace(CODE_ASIDE, "") || text;
+export const plainText = (text) =>
+  text
+    .replace(STEP, (own, step) => (Object.hasOwn(STEPS, step) ? `the step “${STEPS[step]}”` : own))
+    .replace(BY_REQUEST, "")
+    .replace(CODE_ASIDE, "") || text;
 
 /**
  * "1 warning", "3 warnings".

@@ -86,12 +86,14 @@ export function progressPanel(jobId, { oncancelled }) {
     spoken,
     failure,
   );
-  /** @param {{ status: JobStatus, progress: Progress }} job */
-  const show = ({ status, progress }) => {
+  /** @param {{ status: JobStatus, progress: Progress, waitsFor?: string }} job `waitsFor`: why it is queued */
+  const show = ({ status, progress, waitsFor = "" }) => {
     const whole = Math.round(100 * Math.min(1, Math.max(0, progress.fraction)));
     const isQueued = status === "queued";
     const word = isQueued
-      ? "Waiting for a worker"
+      ? waitsFor
+        ? "Paused"
+        : "Waiting for a worker"
       : status === "cancelling"
         ? "Being cancelled"
         : progress.stage || "Starting";
@@ -100,13 +102,13 @@ export function progressPanel(jobId, { oncancelled }) {
     bar.setAttribute("aria-valuenow", String(whole));
     bar.setAttribute("aria-valuetext", `${whole} %, ${word}`);
     replace(stage, bdi(word));
-    replace(message, bdi(progress.message));
+    replace(message, bdi((isQueued && waitsFor) || progress.message));
     replace(percent, isQueued ? "" : `${whole} %`);
     replace(left, status === "running" ? timeLeft(progress.eta_s) : "");
     cancel.disabled = status === "cancelling";
     if (word !== lastStage) {
       lastStage = word;
-      replace(spoken, bdi(word));
+      replace(spoken, bdi(isQueued && waitsFor ? waitsFor : word));
     }
   };
   return Object.assign(element, { show });

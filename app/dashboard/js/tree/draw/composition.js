@@ -3,6 +3,7 @@
 import { INNER } from "../model/scene.js";
 import { home } from "./camera.js";
 import { errorLinks } from "./error_links.js";
+import { crossing } from "./crossing_names.js";
 import { branches, cutLine, dots, ring } from "./dendrogram.js";
 import { cells } from "./icicle.js";
 import { Ground, noMemory } from "./label_places.js";
@@ -33,6 +34,8 @@ const TALL = 1.12;
 const LATER = 64;
 /** With fewer labels of tips in view, inner nodes have the names of what is below them. */
 const FEW = 15;
+/** Names of nodes in view and of branches that cross it, where branches need theirs. */
+const SOME = 30;
 /** Widths of the arcs of folded tips, px, with labels beyond them and without. */
 const THIN_ARC = 1.75;
 const WIDE_ARC = 5;
@@ -206,10 +209,23 @@ export function compose({
     const busy = new Ground(frame.width, frame.height);
     const own = { theme, clusters: cut?.clusters, busy, all: written < FEW, numbered: !merged };
     inner(picture, store, scene, place, tint, own);
+    // Labels at the ground count where the ground is in view.
+    const named = picture.layers.texts.filter((text) => isInside(text, frame)).length;
+    if (named < FEW) {
+      crossing(picture, store, scene, place, tint, { theme, busy, most: SOME - named });
+    }
   }
   if (scene.n === 1) alone(picture, store, scene, place, theme);
   return picture;
 }
+
+/**
+ * @param {object} item
+ * @param {{ width: number, height: number }} frame
+ */
+const isInside = (item, { width, height }) =>
+  "x" in item && Number(item.x) >= 0 && Number(item.x) <= width &&
+  "y" in item && Number(item.y) >= 0 && Number(item.y) <= height; // prettier-ignore
 
 /**
  * The distance of neighbouring tips, px, among visible ones.

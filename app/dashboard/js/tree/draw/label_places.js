@@ -14,8 +14,6 @@ const STICKS = 0.85;
 /** A name that is shown keeps its place against names of up to this many times its rank. */
 const KEPT = 1.5;
 
-const JOINED = /([\p{L}\p{N}])_+(?=[\p{L}\p{N}])/gu;
-const SLUG = /^\p{L}{2,}(?:-\p{L}{2,}){2,}$/u;
 const COUNT = / \([\d,]+\)$/;
 const SHARE = / \(\d[\d.]*%\)$/;
 
@@ -28,20 +26,6 @@ const SHARE = / \(\d[\d.]*%\)$/;
 
 /** @returns {Memory} */
 export const noMemory = () => ({ open: new Set(), shown: new Set() });
-
-/**
- * A name as readers write it: underscores between letters are spaces, and so are the hyphens of a
- * slug, which are two or more among words in lower case.
- *
- * @param {string} name one line
- */
-export function readable(name) {
-  const text = name.includes("_") ? name.replace(JOINED, "$1 ") : name;
-  if (!text.includes("-") || text !== text.toLowerCase()) return text;
-  const plain = (/** @type {string} */ part) =>
-    SLUG.test(part) ? part.replaceAll("-", " ") : part;
-  return text.split(", ").map(plain).join(", ");
-}
 
 /**
  * A name that has room: a share in brackets at the end goes first, then the last parts of a list, then
@@ -194,6 +178,38 @@ export class Ground {
    * @param {number} h
    */
   take(x, y, w, h) {
+    if (!this.#isFree(x, y, w, h)) return false;
+    this.#fill(x, y, w, h);
+    return true;
+  }
+
+  /**
+   * Take what a text along a line needs, as `take`.
+   *
+   * @param {number} x0
+   * @param {number} y0
+   * @param {number} x1
+   * @param {number} y1
+   * @param {number} tall
+   */
+  takeAlong(x0, y0, x1, y1, tall) {
+    const steps = Math.max(1, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / (tall / 2)));
+    const corners = Array.from({ length: steps + 1 }, (_, at) => [
+      x0 + ((x1 - x0) * at) / steps - tall / 2,
+      y0 + ((y1 - y0) * at) / steps - tall / 2,
+    ]);
+    if (!corners.every(([x, y]) => this.#isFree(x, y, tall, tall))) return false;
+    for (const [x, y] of corners) this.#fill(x, y, tall, tall);
+    return true;
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
+  #isFree(x, y, w, h) {
     if (x < 0 || y < 0 || x + w > this.width || y + h > this.height) return false;
     const [x0, x1] = [Math.floor(x / CELL), Math.floor((x + w) / CELL)];
     const [y0, y1] = [Math.floor(y / CELL), Math.floor((y + h) / CELL)];
@@ -203,9 +219,20 @@ export class Ground {
         if (cells[row * columns + column]) return false;
       }
     }
-    for (let row = y0; row <= y1; row += 1) {
-      cells.fill(1, row * columns + x0, row * columns + x1 + 1);
-    }
     return true;
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} w
+   * @param {number} h
+   */
+  #fill(x, y, w, h) {
+    const [x0, x1] = [Math.floor(x / CELL), Math.floor((x + w) / CELL)];
+    const [y0, y1] = [Math.floor(y / CELL), Math.floor((y + h) / CELL)];
+    for (let row = y0; row <= y1; row += 1) {
+      this.cells.fill(1, row * this.columns + x0, row * this.columns + x1 + 1);
+    }
   }
 }

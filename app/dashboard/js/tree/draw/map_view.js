@@ -1,7 +1,7 @@
 // A map on its canvases: the points, and over them the outline, what is under the pointer, and the rim of
 // a disc. Drag pans, wheel and pinch zoom; in the mode of the lasso, or with Shift, a drag outlines points.
 
-import { boxOf, gridOf, nearestTo } from "../model/point_map.js";
+import { boxOf, gridOf, nearestTo, toward } from "../model/point_map.js";
 import { NONE } from "../model/store.js";
 import { onGestures } from "./gestures.js";
 import { noMemory } from "./label_places.js";
@@ -31,6 +31,8 @@ const ZOOMS = 5000;
 const STEP = 1.6;
 const CORNER_PX = 3;
 const REST_MS = 140;
+/** A point that keys choose keeps this distance to the edge. */
+const EDGE_PX = 24;
 
 export class MapView {
   element = document.createElement("div");
@@ -79,7 +81,9 @@ export class MapView {
     const { element, over, ground } = this;
     element.className = "map-stage";
     element.tabIndex = 0;
-    element.setAttribute("role", "img");
+    // The map takes the arrow keys, which a screen reader would otherwise keep.
+    element.setAttribute("role", "application");
+    element.setAttribute("aria-roledescription", "map");
     for (const canvas of [ground, over]) canvas.setAttribute("aria-hidden", "true");
     element.append(ground, over);
     const sizes = new ResizeObserver(() => this.#resized());
@@ -389,6 +393,7 @@ export class MapView {
     element.addEventListener("pointerup", finish, { signal });
     element.addEventListener("pointercancel", finish, { signal });
     element.addEventListener("keydown", (event) => this.#key(event), { signal });
+    element.addEventListener("blur", () => this.#point(NONE, 0, 0), { signal });
     return onGestures(element, {
       pan: (dx, dy) => {
         if (!isOutlining) {
@@ -420,20 +425,52 @@ export class MapView {
   #key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const step = this.width / 8;
+    /** @type {(dx: number, dy: number) => void} */
+    const go = (dx, dy) => (event.shiftKey ? this.pan(-dx * step, dy * step) : this.#walk(dx, dy));
     /** @type {Record<string, () => void>} */
     const actions = {
       "+": () => this.zoom(STEP),
       "=": () => this.zoom(STEP),
       "-": () => this.zoom(1 / STEP),
       0: () => this.whole(),
-      ArrowLeft: () => this.pan(step, 0),
-      ArrowRight: () => this.pan(-step, 0),
-      ArrowUp: () => this.pan(0, step),
-      ArrowDown: () => this.pan(0, -step),
+      ArrowLeft: () => go(-1, 0),
+      ArrowRight: () => go(1, 0),
+      ArrowUp: () => go(0, 1),
+      ArrowDown: () => go(0, -1),
+      Enter: () => this.pointed !== NONE && this.handlers.onchoose(this.pointed),
     };
+    if (event.key === "Escape" && this.pointed !== NONE) {
+      event.stopPropagation();
+      this.#point(NONE, 0, 0);
+    }
     const action = actions[event.key];
     if (!action) return;
     event.preventDefault();
     action();
+  }
+  /**
+   * Point to the next point that way, or first to the one nearest to the middle; it comes into view.
+   *
+   * @param {number} dx
+   * @param {number} dy
+   */
+  #walk(dx, dy) {
+    const { points, width, height } = this;
+    if (!points.n) return;
+    this.grid ??= gridOf(points, boxOf(points));
+    const middle = this.unit(width / 2, height / 2);
+    const place =
+      this.pointed === NONE
+        ? nearestTo(points, this.grid, ...middle, Infinity)
+        : toward(points, this.pointed, dx, dy);
+    if (place === NONE) return;
+    const unit = /** @type {Corner} */ ([points.xy[2 * place], points.xy[2 * place + 1]]);
+    let [x, y] = this.px(...unit);
+    const isOutside = x < EDGE_PX || y < EDGE_PX || x > width - EDGE_PX || y > height - EDGE_PX;
+    if (isOutside) {
+      this.pan(width / 2 - x, height / 2 - y);
+      [x, y] = this.px(...unit);
+    }
+    this.#point(place, x, y);
   }
 }

@@ -1,6 +1,6 @@
 // A matrix on a canvas, with trees on two of its sides. Both ways zoom together.
 
-import { moved, wholeOf, zoomed } from "../model/matrix.js";
+import { beside, moved, showing, wholeOf, zoomed } from "../model/matrix.js";
 import { contextOf } from "./stage.js";
 import { clip, drawnName, width as widthOf } from "./text.js";
 
@@ -70,7 +70,9 @@ export class MatrixView {
     this.onchoose = onchoose;
     this.element.className = "matrix-canvas";
     this.element.tabIndex = 0;
-    this.element.setAttribute("role", "img");
+    // The matrix takes the arrow keys, which a screen reader would otherwise keep.
+    this.element.setAttribute("role", "application");
+    this.element.setAttribute("aria-roledescription", "matrix");
     const sizes = new ResizeObserver(() => this.draw());
     sizes.observe(place);
     signal.addEventListener("abort", () => sizes.disconnect());
@@ -156,6 +158,7 @@ export class MatrixView {
       { passive: false },
     );
     element.addEventListener("keydown", (event) => this.#key(event));
+    element.addEventListener("blur", () => this.#point(null));
   }
 
   /** @param {KeyboardEvent} event */
@@ -163,21 +166,45 @@ export class MatrixView {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const { rows, columns } = this.frame.window;
     const [down, across] = [rows / 8, columns / 8];
+    /** @type {(rows: number, columns: number) => void} */
+    const go = (y, x) => (event.shiftKey ? this.#moveBy(y * down, x * across) : this.#walk(y, x));
     /** @type {Record<string, () => void>} */
     const actions = {
       "+": () => this.zoom(1 / STEP),
       "=": () => this.zoom(1 / STEP),
       "-": () => this.zoom(STEP),
       0: () => this.whole(),
-      ArrowLeft: () => this.#moveBy(0, -across),
-      ArrowRight: () => this.#moveBy(0, across),
-      ArrowUp: () => this.#moveBy(-down, 0),
-      ArrowDown: () => this.#moveBy(down, 0),
+      ArrowLeft: () => go(0, -1),
+      ArrowRight: () => go(0, 1),
+      ArrowUp: () => go(-1, 0),
+      ArrowDown: () => go(1, 0),
+      Enter: () => this.spot && this.onchoose(this.spot),
     };
+    if (event.key === "Escape" && this.spot) {
+      event.stopPropagation();
+      this.#point(null);
+    }
     const action = actions[event.key];
     if (!action) return;
     event.preventDefault();
     action();
+  }
+
+  /**
+   * Point to the next cell, which comes into view.
+   *
+   * @param {number} rows
+   * @param {number} columns
+   */
+  #walk(rows, columns) {
+    const extent = this.#extent;
+    if (!extent.rows || !extent.columns) return;
+    const next = beside(this.spot, this.frame.window, extent, { rows, columns });
+    this.#look(showing(this.frame.window, extent, next));
+    const { left, top, width, height, window } = this.frame;
+    const x = left + ((next.column + 0.5 - window.column) * width) / window.columns;
+    const y = top + ((next.row + 0.5 - window.row) * height) / window.rows;
+    this.#point({ ...next, x, y });
   }
 
   /**

@@ -1,8 +1,8 @@
 // Text from users in a drawing: one clean line, measured, shortened between graphemes, and isolated
 // in its direction.
 
-import { seen } from "../../net/names.js";
-import { readable, shortened } from "./label_places.js";
+import { readable, seen } from "../../net/names.js";
+import { shortened } from "./label_places.js";
 
 const LONGEST = 300;
 const KEPT = 8000;

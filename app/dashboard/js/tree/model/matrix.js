@@ -98,6 +98,37 @@ export const moved = (window, extent, { rows, columns }) =>
   within({ ...window, row: window.row + rows, column: window.column + columns }, extent);
 
 /**
+ * The cell beside another one, or the middle one of those that are shown; never outside the matrix.
+ *
+ * @param {{ row: number, column: number } | null} spot
+ * @param {Window} window
+ * @param {Extent} extent
+ * @param {{ rows: number, columns: number }} by
+ */
+export function beside(spot, window, extent, { rows, columns }) {
+  const row = spot ? spot.row + rows : Math.floor(window.row + window.rows / 2);
+  const column = spot ? spot.column + columns : Math.floor(window.column + window.columns / 2);
+  return {
+    row: Math.max(0, Math.min(extent.rows - 1, row)),
+    column: Math.max(0, Math.min(extent.columns - 1, column)),
+  };
+}
+
+/**
+ * The window moved as little as it takes to show a cell.
+ *
+ * @param {Window} window
+ * @param {Extent} extent
+ * @param {{ row: number, column: number }} spot
+ */
+export function showing(window, extent, { row, column }) {
+  /** @type {(first: number, shown: number, at: number) => number} */
+  const off = (first, shown, at) => Math.min(0, at - first) || Math.max(0, at + 1 - first - shown);
+  const by = { rows: off(window.row, window.rows, row), columns: off(window.column, window.columns, column) }; // prettier-ignore
+  return moved(window, extent, by);
+}
+
+/**
  * @param {Window} window
  * @param {Extent} extent
  * @returns {Window}

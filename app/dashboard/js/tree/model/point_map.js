@@ -114,6 +114,29 @@ export function nearestTo({ xy }, grid, x, y, reach) {
 }
 
 /**
+ * The nearest point to the right, left, above or below another one, within 45 degrees; the point itself where
+ * none lies there. O(N).
+ *
+ * @param {Points} points
+ * @param {number} place
+ * @param {number} dx 1, -1 or 0
+ * @param {number} dy upwards
+ */
+export function toward({ xy, n }, place, dx, dy) {
+  let [best, least] = [place, Infinity];
+  const [x, y] = [xy[2 * place], xy[2 * place + 1]];
+  for (let other = 0; other < n; other += 1) {
+    const [right, up] = [xy[2 * other] - x, xy[2 * other + 1] - y];
+    const along = dx * right + dy * up;
+    const aside = Math.abs(dx ? up : right);
+    if (along <= 0 || aside > along) continue;
+    const distance = along * along + aside * aside;
+    if (distance < least) [best, least] = [other, distance];
+  }
+  return best;
+}
+
+/**
  * Which points lie within a closed outline by the even-odd rule, as the service decides it; and how
  * many. O(n) for the points between its lowest and highest corner, and one step for each edge at their
  * height.

@@ -7,7 +7,7 @@ import {
   groupsSentence,
   trustSentence,
 } from "./answer_words.js";
-import { readable } from "../draw/label_places.js";
+import { readable } from "../../net/names.js";
 import { clusterNames, eachIsolated } from "../model/cluster_names.js";
 import { cutText } from "../model/cut.js";
 

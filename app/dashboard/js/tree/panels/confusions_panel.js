@@ -2,7 +2,7 @@
 
 import { aborted, problemOf } from "../../net/problem.js";
 import { button, field, optionElements } from "../../ui/controls.js";
-import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { bdiName, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, percent, plural } from "../../ui/format.js";
 import { menu, saveEntries } from "../../ui/menus.js";
@@ -52,7 +52,7 @@ export function confusionsPanel(view, { onchoose, onpairs = () => {} }) {
   const title = unique("confusions");
   const summary = el("p", { class: "quiet" });
   const cautions = el("ul", { class: "quiet" });
-  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const tip = el("div", { class: "matrix-tip", role: "status", hidden: true });
   const place = el("div", { class: "matrix-place" });
   const legend = el("div", { class: "heatmap-legend" });
   const list = el("div");
@@ -281,10 +281,10 @@ function summaryText({ source, n_rows: nRows, right, rest, pairs, n_pairs: nPair
 function pairTable({ pairs }, onchoose) {
   /** @type {Column<ConfusedPair>[]} */
   const columns = [
-    { label: "Class", head: true, cell: ({ node, name }) => bdi(name ?? `${node}`) },
+    { label: "Class", head: true, cell: ({ node, name }) => bdiName(name ?? `${node}`) },
     {
       label: "Taken for",
-      cell: ({ taken_for: other, taken_for_name: name }) => bdi(name ?? `${other}`),
+      cell: ({ taken_for: other, taken_for_name: name }) => bdiName(name ?? `${other}`),
     },
     {
       label: "Share",
@@ -313,7 +313,7 @@ function pairTable({ pairs }, onchoose) {
  */
 function spotText(one, other, pair, { source, pairs, n_pairs: nPairs }) {
   /** @param {ConfusedClass} either */
-  const nameOf = ({ name, node }) => bdi(name ?? `node ${node}`);
+  const nameOf = ({ name, node }) => bdiName(name ?? `node ${node}`);
   const rows = source === "labels" ? "rows" : "probability";
   if (one === other) {
     return [
@@ -332,4 +332,5 @@ function spotText(one, other, pair, { source, pairs, n_pairs: nPairs }) {
 const ALT =
   "A matrix of the classes in the order of the tree: each row is a class, each column what it is " +
   "taken for, the darker the more. The pairs that cost most are in the table; save the rest to read " +
-  "it. Plus and minus zoom, arrows move, 0 shows all.";
+  "it. Arrows go from cell to cell, with Shift they move the picture, Enter shows the node where the two " +
+  "meet; plus and minus zoom, 0 shows all.";

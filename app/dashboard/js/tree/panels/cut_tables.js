@@ -4,12 +4,11 @@ import { aborted, problemOf } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";
 import { csvOf } from "../../ui/csv.js";
 import { dialog } from "../../ui/dialogs.js";
-import { bdi, el, replace } from "../../ui/dom.js";
+import { bdi, bdiName, el, replace } from "../../ui/dom.js";
 import { saveBlob } from "../../ui/downloads.js";
 import { count, number, percent, plural } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
-import { readable } from "../draw/label_places.js";
 import { clusterNames, clusterNumbers } from "../model/cluster_names.js";
 import { clusterRows, namesUnder } from "../model/cut_rows.js";
 
@@ -160,7 +159,7 @@ function clusterColumns({ clusters }, under, total) {
       head: true,
       sort: ({ name, node }) => name ?? `node ${node}`,
       cell: ({ name, node }) =>
-        name ? bdi(readable(name), { class: "cluster-name", title: name }) : `Node ${node}`,
+        name ? bdiName(name, { class: "cluster-name", title: name }) : `Node ${node}`,
     },
     { label: "Node", numeric: true, sort: ({ node }) => node, cell: ({ node }) => String(node) },
     {
@@ -209,7 +208,7 @@ const leafColumns = (noun) => [
     label: noun === "class" ? "Class" : "Leaf",
     head: true,
     sort: ({ leaf_name: name }) => name,
-    cell: ({ leaf_name: name }) => bdi(name ?? ""),
+    cell: ({ leaf_name: name }) => bdiName(name ?? ""),
   },
   {
     label: "Points",
@@ -221,6 +220,6 @@ const leafColumns = (noun) => [
     label: "Cluster",
     sort: ({ name, cluster }) => name ?? String(cluster),
     cell: ({ name, cluster, node }) =>
-      cluster === -1 ? "noise" : name ? bdi(name) : `Node ${node}`,
+      cluster === -1 ? "noise" : name ? bdiName(name) : `Node ${node}`,
   },
 ];

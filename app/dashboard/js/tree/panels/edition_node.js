@@ -3,7 +3,7 @@
 
 import { aborted, hasStatus, messageOf } from "../../net/problem.js";
 import { button, field, relabel } from "../../ui/controls.js";
-import { bdi, el, replace } from "../../ui/dom.js";
+import { bdiName, el, replace } from "../../ui/dom.js";
 import { plural } from "../../ui/format.js";
 import * as model from "../model/edition.js";
 
@@ -104,7 +104,7 @@ export function editionNode(view, { change }) {
       replace(
         list,
         chosen.map((each) =>
-          el("li", {}, each.name ? bdi(each.name) : `Node ${each.id}`, " ", remover(each.id)),
+          el("li", {}, each.name ? bdiName(each.name) : `Node ${each.id}`, " ", remover(each.id)),
         ),
       );
       few.hidden = true;
@@ -113,7 +113,10 @@ export function editionNode(view, { change }) {
     if (!details) return;
     const { id, parent, children, collapsed } = details;
     const marks = model.marksOf(details);
-    replace(heading, details.name ? bdi(details.name) : parent === null ? "Root" : `Node ${id}`);
+    replace(
+      heading,
+      details.name ? bdiName(details.name) : parent === null ? "Root" : `Node ${id}`,
+    );
     fill(id, marks);
     const at = siblings.indexOf(id);
     up.disabled = at <= 0;

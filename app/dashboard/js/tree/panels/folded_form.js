@@ -26,6 +26,8 @@ export function foldedForm(summary, form, ondone) {
   const done = (result) => {
     element.open = false;
     ondone(result);
+    // The button that made it is folded away.
+    element.querySelector("summary")?.focus({ preventScroll: true });
   };
   const fill = async () => {
     if (!element.open || place.childElementCount) return;

@@ -4,7 +4,7 @@ import { axesOf, heatmapOf, tileOf } from "../../net/heatmaps.js";
 import { seen } from "../../net/names.js";
 import { aborted, problemOf } from "../../net/problem.js";
 import { button, field, optionElements, select } from "../../ui/controls.js";
-import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { bdiName, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { number, plural } from "../../ui/format.js";
 import { menu } from "../../ui/menus.js";
@@ -58,7 +58,7 @@ export function heatmapPanel(view, { onchoose }) {
   const cautions = el("div");
   const facts = el("p", { class: "quiet" });
   const legend = el("div", { class: "heatmap-legend" });
-  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const tip = el("div", { class: "matrix-tip", role: "status", hidden: true });
   const place = el("div", { class: "matrix-place" });
 
   /** @param {Spot | null} spot */
@@ -305,14 +305,14 @@ function subjectOf(view, { rows, columns }, tiles) {
 function spotText({ row: place, column }, { rows, columns }, tiles) {
   const row = rowAt(tiles, place);
   /** @param {number} at */
-  const rowName = (at) => bdi(rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`);
+  const rowName = (at) => bdiName(rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`);
   const known = tiles.at(row, column);
   const isAverage = known && known.rows * known.columns > 1;
   const average = known && [known.rows > 1 && plural(known.rows, "row"), known.columns > 1 && plural(known.columns, "column")].filter(Boolean).join(" and "); // prettier-ignore
   const own = known?.value;
   const value = own === null ? "no value" : own === undefined ? "…" : `${isAverage ? "about " : ""}${number(own)}`; // prettier-ignore
   return [
-    el("strong", {}, rowName(row), columns ? ": " : " and ", columns ? bdi(columns.name[column]) : rowName(column)), // prettier-ignore
+    el("strong", {}, rowName(row), columns ? ": " : " and ", columns ? bdiName(columns.name[column]) : rowName(column)), // prettier-ignore
     el("span", {}, value, isAverage && own !== null ? `, the average of ${average}` : ""),
     el("span", {}, plural(rows.size[row], "point")),
     columns &&
@@ -381,5 +381,5 @@ function factsText({ what, n_rows: nRows, n_columns: nColumns }, ordered) {
 /** @param {HeatmapResult} result */
 const altText = (result) =>
   `A matrix of ${plural(result.n_rows, "row")} in the order of the tree and ` +
-  `${plural(result.n_columns, "column")}: ${scaleText(result)}. Plus and minus zoom, arrows move, 0 ` +
-  "shows all.";
+  `${plural(result.n_columns, "column")}: ${scaleText(result)}. Arrows go from cell to cell, with ` +
+  "Shift they move the picture, Enter shows the node; plus and minus zoom, 0 shows all.";

@@ -5,7 +5,7 @@ import { button } from "../../ui/controls.js";
 import { bdi, el, replace } from "../../ui/dom.js";
 import { count, plural } from "../../ui/format.js";
 import { legendEntries } from "../draw/colouring.js";
-import { readable } from "../draw/label_places.js";
+import { readable } from "../../net/names.js";
 
 /** @import { TreeView } from "../draw/view.js" */
 

@@ -5,7 +5,7 @@ import { ENDED, follow } from "../../net/jobs.js";
 import { aborted, Problem, problemOf } from "../../net/problem.js";
 import { waitsFor } from "../../net/waiting.js";
 import { button, optionElements } from "../../ui/controls.js";
-import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { bdi, bdiName, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural } from "../../ui/format.js";
 import { menu, saveEntries } from "../../ui/menus.js";
@@ -76,7 +76,7 @@ export function mapPanel(view, { onchoose, only = null }) {
   const trouble = el("div", { class: "map-trouble" });
   const cautions = el("div");
   const fits = el("div", { class: "map-fits", role: "status" });
-  const tip = el("div", { class: "matrix-tip", hidden: true });
+  const tip = el("div", { class: "matrix-tip", role: "status", hidden: true });
   const note = itemNote(view);
   /** @type {ReturnType<typeof mapThumbnails> | null} */
   let thumbnails = null;
@@ -325,7 +325,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     const row = el("span", {}, "…");
     replace(
       tip,
-      el("strong", {}, name ? bdi(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
+      el("strong", {}, name ? bdiName(name) : slot === NONE ? "A point" : `Node ${store.id[slot]}`),
       !isLeaf && slot !== NONE && el("span", {}, `one of ${plural(store.size[slot], "point")}`),
       !only && row,
       note.element,
@@ -339,7 +339,7 @@ export function mapPanel(view, { onchoose, only = null }) {
         const point = await source.place(at, AbortSignal.any([own.signal, signal]));
         const isKnown = isLeaf || point.name === null;
         note.tell({ node: point.leaf, row: point.row });
-        replace(row, `Row ${count(point.row)}`, !isKnown && [", ", bdi(point.name ?? "")]);
+        replace(row, `Row ${count(point.row)}`, !isKnown && [", ", bdiName(point.name ?? "")]);
       } catch (error) {
         if (!aborted(error)) replace(row, bdi(problemOf(error).title ?? ""));
       }
@@ -436,8 +436,8 @@ export function mapPanel(view, { onchoose, only = null }) {
 /** @param {PointMap} map */
 const altText = ({ result }) =>
   `A map of ${plural(result?.n_points ?? 0, "point")} in the colours of the tree. The points of the ` +
-  "chosen node stand out; the table of its points has them as text. Plus and minus zoom, arrows move, " +
-  "0 shows all.";
+  "chosen node stand out; the table of its points has them as text. Arrows go from point to " +
+  "point, with Shift they move the map, Enter shows the node; plus and minus zoom, 0 shows all.";
 
 /**
  * @param {PointMap} map
@@ -476,7 +476,7 @@ function fitsOf({ n_points: n, items }, view, onchoose, onclear) {
       el(
         "button",
         { type: "button", class: "linklike", onclick: () => onchoose(fit.node, fit.path) },
-        bdi(fit.name ?? `Node ${fit.node}`),
+        bdiName(fit.name ?? `Node ${fit.node}`),
       ),
       ` ${plural(fit.size, "point")}: purity ${percent(fit.purity)}, recall ${percent(fit.recall)}`,
     );

@@ -1,7 +1,7 @@
 // The leaves that stand in another group of the other tree: from where to where.
 
 import { button } from "../../ui/controls.js";
-import { bdi, el, replace } from "../../ui/dom.js";
+import { bdi, bdiName, el, replace } from "../../ui/dom.js";
 import { count, percent, plural } from "../../ui/format.js";
 import { table } from "../../ui/tables.js";
 
@@ -54,7 +54,7 @@ export function movedLeaves({ view, csv }) {
                   view.root.scrollIntoView({ block: "nearest" });
                 },
               },
-              bdi(moved.name),
+              bdiName(moved.name),
             ),
         },
         { label: "From, on the left", cell: (moved) => groupWords(moved.from) },
@@ -117,7 +117,7 @@ export function groupWords(group) {
   if (!group) return "none";
   const { name, names, n_names: all } = group;
   const more = all > names.length ? ` and ${count(all - names.length)} more` : "";
-  return [name && [el("strong", {}, bdi(name)), ": "], bdi(names.join(", ")), more];
+  return [name && [el("strong", {}, bdiName(name)), ": "], bdi(names.join(", ")), more];
 }
 
 /**

@@ -3,7 +3,7 @@
 import { aborted, hasStatus, problemOf } from "../../net/problem.js";
 import { get } from "../../net/requests.js";
 import * as router from "../../router.js";
-import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { bdiName, el, replace, unique } from "../../ui/dom.js";
 import { count, number, plural, treeTitle } from "../../ui/format.js";
 import { problemBox } from "../../ui/notices.js";
 import { table } from "../../ui/tables.js";
@@ -147,7 +147,7 @@ function content(heading, head, earlier, labels, moved) {
       {},
       el("strong", {}, movedText(moved)),
       ` (${number(share)} %) since `,
-      bdi(name),
+      bdiName(name),
       isCut && `, cut into ${plural(moved.before.length, "cluster")}`,
       ". Old and new clusters are paired by their largest overlaps, in bold; points outside of a ",
       "pair have moved.",
@@ -165,7 +165,7 @@ export function crossTable(moved) {
   /** @typedef {{ cluster: { name: string, size: number }, at: number }} Line */
   /** @type {Column<Line>[]} */
   const columns = [
-    { label: "Before", head: true, cell: ({ cluster }) => bdi(cluster.name) },
+    { label: "Before", head: true, cell: ({ cluster }) => bdiName(cluster.name) },
     ...after.map(({ name }, column) => ({
       label: name,
       numeric: true,

@@ -1,6 +1,6 @@
 // What a classifier does on the rows of one node: how right it is, and what it confuses the node with.
 
-import { bdi, el } from "../../ui/dom.js";
+import { bdiName, el } from "../../ui/dom.js";
 import { count, plural } from "../../ui/format.js";
 import { shownErrors } from "../draw/colouring.js";
 import { ratesText } from "../model/errors.js";
@@ -59,11 +59,11 @@ function list(title, confusions, of, onchoose) {
           "li",
           {},
           node === null
-            ? bdi(label ?? "no wrong label")
+            ? bdiName(label ?? "no wrong label")
             : el(
                 "button",
                 { type: "button", class: "linklike", onclick: () => onchoose(node) },
-                bdi(label ?? `node ${node}`),
+                bdiName(label ?? `node ${node}`),
               ),
           el(
             "span",

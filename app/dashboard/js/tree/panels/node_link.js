@@ -1,6 +1,6 @@
 // A node in a list: its name leads to it.
 
-import { bdi, el } from "../../ui/dom.js";
+import { bdiName, el } from "../../ui/dom.js";
 
 /** @typedef {(node: number) => unknown} Choose shows a node in the picture */
 
@@ -15,5 +15,5 @@ export const nodeLink = (node, name, onchoose) =>
   el(
     "button",
     { type: "button", class: "linklike", onclick: () => onchoose(node) },
-    bdi(name ?? `node ${node}`),
+    bdiName(name ?? `node ${node}`),
   );

@@ -2,7 +2,7 @@
 
 import { aborted, problemOf } from "../../net/problem.js";
 import { button, select } from "../../ui/controls.js";
-import { bdi, el, replace } from "../../ui/dom.js";
+import { bdi, bdiName, el, replace } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number } from "../../ui/format.js";
 import { problemBox, waiting } from "../../ui/notices.js";
@@ -151,7 +151,7 @@ function columnsOf(rows, columns) {
   if (!rows.every((row) => isCalledAsRow(row, first?.name))) {
     shown.push({
       label: "Leaf",
-      cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdi(drawnName(name))),
+      cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdiName(drawnName(name))),
     });
   }
   if (rows.some(({ distance }) => distance !== null)) {

@@ -3,7 +3,7 @@
 import { connection } from "../../net/connection.js";
 import { aborted, hasStatus, isAway, problemOf } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";
-import { bdi, el, replace, unique } from "../../ui/dom.js";
+import { bdi, bdiName, el, replace, unique } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count, number, plural, shortened } from "../../ui/format.js";
 import { fetchedImage } from "../../ui/images.js";
@@ -207,7 +207,7 @@ export function nodePanel(
         "h3",
         { class: "node-name" },
         nameOf(node)
-          ? bdi(node.name ?? "")
+          ? bdiName(node.name ?? "")
           : node.parent === null
             ? "Root"
             : titleWithout(view.calledOf(node.id), node.id),
@@ -314,7 +314,7 @@ export function nodePanel(
         onpointerleave: () => view.mark(null),
       },
       nameOf(target)
-        ? bdi(target.name ?? "")
+        ? bdiName(target.name ?? "")
         : target.id === 0
           ? "root"
           : bdi(
@@ -359,7 +359,7 @@ export function nodePanel(
           el(
             "li",
             {},
-            bdi(share.label ?? "no label", { class: "node-bar-name" }),
+            bdiName(share.label ?? "no label", { class: "node-bar-name" }),
             el(
               "span",
               { class: "node-bar" },

@@ -2,7 +2,7 @@
 
 import { aborted, problemOf } from "../../net/problem.js";
 import { button } from "../../ui/controls.js";
-import { bdi, el, replace } from "../../ui/dom.js";
+import { bdiName, el, replace } from "../../ui/dom.js";
 import { download } from "../../ui/downloads.js";
 import { count } from "../../ui/format.js";
 import { problemBox } from "../../ui/notices.js";
@@ -90,13 +90,13 @@ function pointColumns(rows, labels, choosing) {
   if (rows.some((member) => member.name !== null)) {
     columns.push({
       label: "Leaf",
-      cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdi(name)),
+      cell: ({ name, leaf }) => (name === null ? `node ${leaf}` : bdiName(name)),
     });
   }
   if (labels) {
     columns.push({
       label: "Label",
-      cell: ({ label }) => (label === null || label === undefined ? "–" : bdi(label)),
+      cell: ({ label }) => (label === null || label === undefined ? "–" : bdiName(label)),
     });
   }
   columns.push({

@@ -1,7 +1,7 @@
 // The values of any kind that a method reports for a node: numbers, texts, lists of them, weighted
 // names.
 
-import { bdi, el } from "../../ui/dom.js";
+import { bdi, bdiName, el } from "../../ui/dom.js";
 import { count, number, plural } from "../../ui/format.js";
 import { table } from "../../ui/tables.js";
 
@@ -133,7 +133,7 @@ function featureTable(items) {
   return table({
     caption: "Features, the most distinctive first",
     columns: [
-      { label: "Feature", head: true, cell: (item) => bdi(String(nameIn(item))) },
+      { label: "Feature", head: true, cell: (item) => bdiName(String(nameIn(item))) },
       ...keys.flatMap((key) => featureColumns(key, items[0][key])),
     ],
     rows: items,
@@ -194,7 +194,7 @@ function bars(pairs) {
       el(
         "li",
         {},
-        bdi(String(name), { class: "node-bar-name" }),
+        bdiName(String(name), { class: "node-bar-name" }),
         el(
           "span",
           { class: "node-bar" },

@@ -1,6 +1,6 @@
 // A note about the node under the pointer, which follows it.
 
-import { bdi, el, replace } from "../../ui/dom.js";
+import { bdi, bdiName, el, replace } from "../../ui/dom.js";
 import { number, plural } from "../../ui/format.js";
 import { categoryText, NOISE_TEXT } from "../draw/colouring.js";
 import { leavesText } from "../model/cluster_names.js";
@@ -36,7 +36,7 @@ export function tooltip(view, stage) {
         : `Node ${id[row]}`;
     replace(
       element,
-      el("strong", {}, name ? bdi(name.slice(0, LONGEST)) : otherwise),
+      el("strong", {}, name ? bdiName(name.slice(0, LONGEST)) : otherwise),
       el(
         "span",
         {},
@@ -45,7 +45,7 @@ export function tooltip(view, stage) {
           : `${plural(leaves[row], "leaf", "leaves")}, ${plural(size[row], "point")}`,
         !isRest && `, height ${number(height[row])}`,
       ),
-      below && below !== name && el("span", {}, bdi(below.slice(0, LONGEST))),
+      below && below !== name && el("span", {}, bdiName(below.slice(0, LONGEST))),
       category &&
         category !== below &&
         category !== name &&

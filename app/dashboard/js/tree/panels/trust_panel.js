@@ -36,8 +36,9 @@ const FILES = [
  *   onchoose: (node: number) => unknown,
  *   form: (done: (calibration: Calibration) => unknown) => Promise<HTMLElement>,
  *   placing: (calibration: () => string) => Promise<HTMLElement>,
- *   onknown?: (promise: string | null) => unknown,
- * }} handlers `onchoose`: a node to be shown; `onknown`: what the shown calibration promises; `form` makes
+ *   onknown?: (promise: string | null, isOfClasses: boolean) => unknown,
+ * }} handlers `onchoose`: a node to be shown; `onknown`: what the shown calibration promises, and
+ *   whether leaves are classes; `form` makes
  *   that of a new calibration; `placing` that of new rows to be placed as the chosen one promises
  */
 export function trustPanel(view, { onchoose, form, placing, onknown = () => {} }) {
@@ -61,9 +62,12 @@ export function trustPanel(view, { onchoose, form, placing, onknown = () => {} }
     () => {},
   );
   let isLoaded = false;
+  let isOfClasses = true;
   const unfold = () => {
-    place.hidden = !known.length;
-    if (isLoaded && view.look.tab === "trust") (known.length ? place : making).openOnce();
+    // Rows are placed as a calibration promises; in groups that are no classes, without one.
+    const isPlacing = known.length > 0 || !isOfClasses;
+    place.hidden = !isPlacing;
+    if (isLoaded && view.look.tab === "trust") (isPlacing ? place : making).openOnce();
   };
   view.on("look", unfold);
   const current = () => known.find(({ id }) => id === chosen.value);
@@ -102,9 +106,9 @@ export function trustPanel(view, { onchoose, form, placing, onknown = () => {} }
     chosenRow.hidden = known.length < 2;
     save.hidden = known.length === 0;
     const result = current()?.result;
-    onknown(result ? promiseText(result) : null);
+    onknown(result ? promiseText(result) : null, isOfClasses);
     if (known.length) return show();
-    replace(body, el("p", { class: "quiet" }, NONE));
+    replace(body, el("p", { class: "quiet" }, isOfClasses ? NONE : NO_CLASSES));
     return null;
   };
   const merge = async () => {
@@ -136,8 +140,9 @@ export function trustPanel(view, { onchoose, form, placing, onknown = () => {} }
     merging.hidden = false;
   };
 
-  /** @param {{ predicts: boolean, confuses: boolean }} method what the tree's method can do */
-  const start = async ({ predicts, confuses }) => {
+  /** @param {{ predicts: boolean, confuses: boolean, ofClasses: boolean }} method what the tree's method can do */
+  const start = async ({ predicts, confuses, ofClasses }) => {
+    isOfClasses = ofClasses;
     element.hidden = !predicts && !confuses;
     making.hidden = !predicts;
     place.hidden = true;
@@ -210,6 +215,10 @@ function contents({ result, warnings }, { curve, suspects, pairs }, onchoose) {
 const suspectText = (n, nRows) =>
   `${percent(n / nRows)} of the rows: another class is as probable as in the rows labelled so. The likeliest errors come first.`;
 
+const NO_CLASSES =
+  "The leaves of this tree are groups that the method found, not classes. New rows can be placed in them, " +
+  "and colours by labels show how the groups agree with these. A calibration needs labels that are numbers " +
+  "or names of leaves.";
 const NONE =
   "Nothing is known yet of how far its answers can be trusted. Rows that the model has not seen, with " +
   "their classes, tell.";

@@ -1,7 +1,7 @@
 // The lists of a calibration: labels that look wrong, pairs that need more data; and what merging gains.
 
 import { lineChart } from "../../ui/charts.js";
-import { bdi } from "../../ui/dom.js";
+import { bdiName } from "../../ui/dom.js";
 import { number, percent } from "../../ui/format.js";
 import { table } from "../../ui/tables.js";
 import { nodeLink as link } from "./node_link.js";
@@ -22,8 +22,8 @@ export function suspectTable(suspects, onchoose) {
   /** @type {Column<Suspect>[]} */
   const columns = [
     { label: "Row", head: true, cell: ({ row }) => number(row), sort: ({ row }) => row }, // prettier-ignore
-    { label: "Labelled", cell: ({ label, label_name: name }) => bdi(name ?? `node ${label}`) },
-    { label: "Likely", cell: ({ likely, likely_name: name }) => bdi(name ?? `node ${likely}`) },
+    { label: "Labelled", cell: ({ label, label_name: name }) => bdiName(name ?? `node ${label}`) },
+    { label: "Likely", cell: ({ likely, likely_name: name }) => bdiName(name ?? `node ${likely}`) },
     {
       label: "Probabilities",
       numeric: true,

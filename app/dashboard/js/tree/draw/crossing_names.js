@@ -1,0 +1,123 @@
+// Names on branches that cross the view where hardly a node and no ground is in it: whoever has zoomed in
+// between the two sees what leads where.
+
+import { FOLDED, INNER, REST, UNSEEN } from "../model/scene.js";
+import { NONE } from "../model/store.js";
+import { nameOf } from "./name_runs.js";
+import { seen } from "./place.js";
+import { drawnName, fitted, width } from "./text.js";
+
+/** @import { Drawn } from "../model/scene.js" */
+/** @import { Store } from "../model/store.js" */
+/** @import { Ground } from "./label_places.js" */
+/** @import { Theme } from "./palettes.js" */
+/** @import { Picture } from "./picture.js" */
+/** @import { Place } from "./place.js" */
+/** @import { Tint } from "./tint.js" */
+
+/** Distance from the edge of the picture, and the least and most length of a name, px. */
+const EDGE = 10;
+const LEAST = 44;
+const LONGEST = 220;
+const FEWEST_LETTERS = 9;
+/** Branches that are tried for a place, most leaves first. */
+const TRIED = 400;
+
+/**
+ * Write up to `most` of them; returns how many.
+ *
+ * @param {Picture} picture
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {Place} place
+ * @param {Tint} tint
+ * @param {{ theme: Theme, busy: Ground, most: number, size?: number }} options
+ */
+export function crossing(picture, store, scene, place, tint, { theme, busy, most, size = 11 }) {
+  const { n, kind, left, right, end, u, v, parent, leaves } = scene;
+  const { v0, v1 } = place.window;
+  const rows = [];
+  /** @param {number} row What is folded is drawn down to the ground. */
+  const foot = (row) => (kind[row] === FOLDED || kind[row] === UNSEEN ? 1 : v[row]);
+  /** @param {[x: number, y: number]} at A node in view has its name as a node. */
+  const isInside = ([x, y]) => x >= 0 && y >= 0 && x <= picture.width && y <= picture.height;
+  for (let row = 1; row < n;) {
+    // A subtree that begins below the view, or lies beside it, has no branch in it.
+    if (!seen(place.window, left[row], right[row]) || v[parent[row]] > v1) {
+      row = end[row];
+      continue;
+    }
+    if (foot(row) >= v0 && kind[row] !== REST && !isInside(place.at(u[row], foot(row)))) rows.push(row); // prettier-ignore
+    row += 1;
+  }
+  rows.sort((a, b) => leaves[b] - leaves[a] || a - b);
+  let written = 0;
+  let tried = 0;
+  for (const row of rows) {
+    if (written >= most || tried >= TRIED) break;
+    const from = place.at(u[row], Math.max(v[parent[row]], v0));
+    const to = place.at(u[row], Math.min(foot(row), v1));
+    const part = clipped(from, to, picture, EDGE);
+    if (!part) continue;
+    tried += 1;
+    const name = branchName(store, scene, row);
+    if (!name) continue;
+    const [[ax, ay], [bx, by]] = part;
+    const length = Math.hypot(bx - ax, by - ay);
+    const text = length < LEAST ? "" : fitted(name, size, Math.min(LONGEST, length), theme.family);
+    const w = text ? width(text, size, theme.family) : 0;
+    // The first letters of a name alone say little.
+    if (!text || (text !== name && text.length < FEWEST_LETTERS)) continue;
+    const [x, y] = [(ax + bx) / 2, (ay + by) / 2];
+    const turn = Math.atan2(by - ay, bx - ax);
+    const isFlipped = Math.cos(turn) < -1e-9;
+    const upright = isFlipped ? turn + Math.PI : turn;
+    const [dx, dy] = [(Math.cos(upright) * w) / 2, (Math.sin(upright) * w) / 2];
+    if (!busy.takeAlong(x - dx, y - dy, x + dx, y + dy, 1.3 * size)) continue;
+    const colour = tint.text[tint.branch[row]];
+    const style = { size, colour, turn: upright, halo: theme.paper, whole: name };
+    picture.text("texts", x - dx, y - dy, text, style);
+    written += 1;
+  }
+  return written;
+}
+
+/**
+ * @param {Store} store
+ * @param {Drawn} scene
+ * @param {number} row
+ */
+function branchName(store, scene, row) {
+  if (scene.slot[row] === NONE) return "";
+  return scene.kind[row] === INNER && store.name[scene.slot[row]]
+    ? drawnName(store.name[scene.slot[row]] ?? "")
+    : nameOf(store, scene, row);
+}
+
+/**
+ * The part of a line within a picture, `edge` px from its sides; null if there is none.
+ *
+ * @param {[x: number, y: number]} from
+ * @param {[x: number, y: number]} to
+ * @param {{ width: number, height: number }} picture
+ * @param {number} edge
+ * @returns {[[x: number, y: number], [x: number, y: number]] | null}
+ */
+export function clipped([ax, ay], [bx, by], picture, edge) {
+  let [start, stop] = [0, 1];
+  const [dx, dy] = [bx - ax, by - ay];
+  /** @type {[at: number, step: number, length: number][]} */
+  const sides = [[ax, dx, picture.width], [ay, dy, picture.height]]; // prettier-ignore
+  for (const [at, step, length] of sides) {
+    const [low, high] = [edge, length - edge];
+    if (Math.abs(step) < 1e-9) {
+      if (at < low || at > high) return null;
+      continue;
+    }
+    const [one, other] = [(low - at) / step, (high - at) / step];
+    start = Math.max(start, Math.min(one, other));
+    stop = Math.min(stop, Math.max(one, other));
+  }
+  if (start >= stop) return null;
+  return [[ax + start * dx, ay + start * dy], [ax + stop * dx, ay + stop * dy]]; // prettier-ignore
+}
