@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +14,7 @@ from models.errors import UsageError
 from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
+from tests.workers.waiting_kit import until
 from workers.assembly import Assembly, assemble
 from workers.errors import Damaged, StoreUnavailable, problem
 from workers.model import new_id, sibling
@@ -248,6 +249,29 @@ def test_an_abandoned_rebuild_is_taken_over(assembly: Assembly, settings: Worker
     assembly.ledger.submit(request())
     assembly.redis.flushall()
     assembly.redis.set(f"{settings.key_prefix}rebuilding", "dead", px=300)
+    assert assembly.ledger.rebuild() == 1
+
+
+def test_a_rebuild_that_goes_on_is_not_taken_over(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long a job takes to restore."""
+    assembly.ledger.submit(request())
+    assembly.redis.flushall()
+    restore = assembly.ledger._rebuild.restore_job
+    monkeypatch.setattr("workers.jobs.rebuild.HOLD_S", 1.0)
+
+    def restore_late(tenant: str, job_id: str) -> bool:
+        left = [cast("int", assembly.redis.pttl(f"{settings.key_prefix}rebuilding"))]
+
+        def renewed() -> bool:
+            left.append(cast("int", assembly.redis.pttl(f"{settings.key_prefix}rebuilding")))
+            return left[-1] > left[-2] > 0
+
+        until(renewed)
+        return restore(tenant, job_id)
+
+    monkeypatch.setattr(assembly.ledger._rebuild, "restore_job", restore_late)
     assert assembly.ledger.rebuild() == 1
 
 

@@ -547,7 +547,7 @@ class Records:
         held = bool(self._scripts("hold", token, _ms(hold_s)))
         with suppress(StoreFull), translated():
             if held and course:
-                self.client.set(f"{self.prefix}rebuild_course", course, px=_ms(hold_s))
+                self.client.set(f"{self.prefix}rebuild_course", course, ex=60)
         return held
 
     def rebuild_course(self) -> str:
