@@ -79,6 +79,17 @@ test("no label of a circle leaves its window, however many leaves and however lo
   }
 }); // prettier-ignore
 
+test("a circle of few leaves leaves room for their whole names, above and below too", () => {
+  const name = (pair, leaf) => `high Mg ${pair}, low Na ${leaf}`;
+  const { texts, frame } = drawn(pairs(4, name), { width: 1000, height: 640 });
+  const shown = texts.map(({ text }) => text).filter((text) => text.startsWith("high"));
+  const all = [0, 1, 2, 3].flatMap((pair) => [name(pair, 0), name(pair, 1)]);
+  assert.deepEqual(shown.sort(), all);
+  assert.ok(frame.radius > 120, `${frame.radius}`);
+  const short = drawn(pairs(4, (pair, leaf) => `${pair}${leaf}`), { width: 1000, height: 640 });
+  assert.ok(short.frame.radius > 270, `${short.frame.radius}`);
+}); // prettier-ignore
+
 test("a circle of 200 leaves fills its window and names every leaf", () => {
   const { frame, texts, scene } = drawn(
     pairs(100, (pair, leaf) => `leaf ${pair} ${leaf}`),

@@ -27,6 +27,8 @@ const GAP = 4;
 /** The most that labels above and below a circle take, as a share of its side; beside it is more room. */
 const POLE = 0.125;
 const SIDE = 0.19;
+/** The same of a circle with few tips, whose names matter more than its size. */
+const WHOLE = 0.27;
 const WIDER = 1.2;
 /** Letters along the radii of a circle may be this much taller than their distance on the ground. */
 const TALL = 1.12;
@@ -96,7 +98,8 @@ export function frameFor(
 function circleFor(store, scene, { width, height, theme, strip, named }) {
   const bend = crowded(scene) ? 0.75 : 1;
   // A window that is hardly wider than high has no more room beside the circle than above it.
-  const pole = (width > WIDER * height ? POLE : SIDE) * Math.min(width, height);
+  const share = width > WIDER * height ? POLE : SIDE;
+  const pole = (scene.tips <= FEW ? WHOLE : share) * Math.min(width, height);
   let room = 0;
   /** @param {number} reserved */
   const fitted = (reserved) => {
