@@ -114,7 +114,8 @@ function circleFor(store, scene, { width, height, theme, strip, named }) {
     const options = { size, merged, most: pole, family: theme.family };
     room = Math.min(pole, roomFor(store, scene, { ...options, across }));
   }
-  return { ...fitted(room), strip, room, most: Math.min(240, 0.3 * width) };
+  const most = scene.tips <= FEW ? Math.min(360, 0.36 * width) : Math.min(240, 0.3 * width);
+  return { ...fitted(room), strip, room, most };
 }
 
 /**
