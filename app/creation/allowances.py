@@ -68,7 +68,9 @@ class Allowance:
     """The room of one upload; an asynchronous context manager, whose end gives it back.
 
     datasets : how many it makes. stated : its length, None if it is not known. lenient : it repeats
-    an earlier request, which has been admitted. Entering it and `grow` raise OverLimit.
+    an earlier request, which has been admitted. made : the id of the dataset that it makes, if it
+    is one: its room is given back in the moment in which the dataset is counted. Entering it and
+    `grow` raise OverLimit.
     """
 
     def __init__(
@@ -79,13 +81,14 @@ class Allowance:
         datasets: int,
         stated: int | None,
         lenient: bool = False,
+        made: str | None = None,
     ) -> None:
         self._usage = service.usage
         self._caller = caller
         self._limits = "" if lenient else limits_of(service, caller)
         self._datasets = datasets
         self._stated = stated
-        self._token = secrets.token_hex(8)
+        self._token = made or secrets.token_hex(8)
         self._reserved = 0
         self._renewed = 0.0
 

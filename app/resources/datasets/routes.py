@@ -176,6 +176,7 @@ async def create_dataset(
         datasets=1,
         stated=content_length(request),
         lenient=await once.begun(),
+        made=dataset_id,
     )
     async with allowance:
         dedupe = duplicates.wanted(prefer)

@@ -204,7 +204,7 @@ async def _create(
     )
     stored = StatementsBody(tree=record.id, statements=body.statements)
     kept = stored.model_dump_json(exclude_none=True).encode()
-    async with Allowance(service, caller, datasets=1, stated=len(content)):
+    async with Allowance(service, caller, datasets=1, stated=len(content), made=dataset_id):
         try:
             await datasets.receive(tenant, dataset_id, chunks())
             await threads.run_sync(datasets.keep_statements, tenant, dataset_id, kept)

@@ -151,6 +151,20 @@ def test_uploads_at_once_keep_the_quota(
     assert not stated or codes.count(201) == 3
 
 
+def test_room_is_given_back_in_the_moment_in_which_a_dataset_counts(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counted and reserved at once, it would keep another upload out that has room."""
+    api = start(quota_bytes="100")
+    monkeypatch.setattr(api.service.usage, "release", lambda *_: None)
+    sent = api.client.post(
+        "/v1/datasets", content=b"[[1,2],[3,4]]", headers={"Content-Type": "application/json"}
+    )
+    assert sent.status_code == 201
+    assert api.service.redis.hgetall(f"{api.settings.key_prefix}reserved:local") == {}
+    assert usage(api)["tenant"]["bytes"]["used"] == 13
+
+
 def test_a_key_has_limits_and_a_use_of_its_own(start: Start) -> None:
     env, line = new_key("acme")
     first = start(api_keys=line)
