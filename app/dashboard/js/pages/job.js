@@ -335,11 +335,10 @@ function nextSteps(job, method) {
         { ...job, preprocess: [...job.preprocess, { step: "l2" }] },
         true,
       ),
+    isSameFirst && tryAgain(job),
     isFit && !isNotUnit && changed("Change and run again", job, !isSameFirst),
-    status === "failed" && isPassing(job) && tryAgain(job),
-    trees.map((tree) => el("a", { class: "button", href: router.href(`/trees/${tree}`) }, "Back to the tree")), // prettier-ignore
+    [...new Set(trees)].map((tree) => el("a", { class: "button", href: router.href(`/trees/${tree}`) }, "Back to the tree")), // prettier-ignore
   ].flat();
-  if (isSameFirst && isFit) steps.reverse();
   const lost = isFit ? lostInputs(job) : [];
   return el(
     "section",
@@ -363,7 +362,8 @@ const tryAgain = (job) => {
         /** @type {Job} */
         const next = await send("POST", `/v1/jobs/${job.id}/retry`);
         if (job.kind === "fit") started.add(next.id);
-        router.navigate(`/jobs/${next.id}`);
+        // Who has left the page meanwhile stays where they are.
+        if (go.isConnected) router.navigate(`/jobs/${next.id}`);
       } catch (error) {
         go.disabled = false;
         if (!aborted(error)) toastError(error);
