@@ -46,7 +46,7 @@ export function readable(name) {
 }
 
 /**
- * Whether a name is of use only as it is written: that of a file, or an address.
+ * Whether a name is of use only in its exact spelling: that of a file, or an address.
  *
  * @param {string} name
  */
