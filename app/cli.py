@@ -176,8 +176,15 @@ def _name_unknown() -> None:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from app.http.early import Early
+    from app.http.processes import unbound
 
-    with closing(Early(arguments.host, arguments.api_processes, arguments.workers)) as early:
+    try:
+        listener = unbound(arguments.host)
+    except OSError as error:
+        # As where the system has no IPv6.
+        print(f"Cannot listen on {arguments.host}: {error.strerror}.", file=sys.stderr)
+        return 2
+    with closing(Early(listener, arguments.api_processes, arguments.workers)) as early:
         from pydantic import ValidationError
 
         from app.settings import Settings

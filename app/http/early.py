@@ -7,9 +7,10 @@ before the service starts concerns them: they hold no credentials and serve noth
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Mapping
 
-from app.http.processes import ApiProcesses, WorkerProcesses, unbound
+from app.http.processes import ApiProcesses, WorkerProcesses
 from workers.child import confinement
 from workers.child.compiling import keeps_as_usual
 from workers.stores import privacy
@@ -20,14 +21,14 @@ _OPTIONS = ("--queues", "cpu,gpu")
 class Early:
     """The processes of a service, of which none serves yet. Call from the main thread.
 
-    listener : a socket that does not listen yet. environment : gives the environment of those that
-    will serve; set it before.
+    listener : a socket that does not listen yet (`unbound`). environment : gives the environment of
+    those that will serve; set it before.
     """
 
-    def __init__(self, host: str, n_apis: int, n_workers: int) -> None:
+    def __init__(self, listener: socket.socket, n_apis: int, n_workers: int) -> None:
         confinement.close_memory()
         privacy.begin()
-        self.listener = unbound(host)
+        self.listener = listener
         self.environment: Callable[[], Mapping[str, str]] = lambda: os.environ
         self.n_workers = n_workers
         self.workers: WorkerProcesses | None = None

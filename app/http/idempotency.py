@@ -64,9 +64,9 @@ class Reservations:
         self.prefix = prefix
         self.keep_s = keep_s
         self.lives = lives
-        # By place: what is to be there in place of the reservation (None: nothing), and until when
-        # that is sent.
-        self._owed: dict[str, tuple[str, str | None, float]] = {}
+        # By place and reservation: what is to be there in its place (None: nothing), and until when
+        # that is sent. Requests that repeat a key during an outage each owe their own.
+        self._owed: dict[tuple[str, str], tuple[str | None, float]] = {}
         self._any = asyncio.Event()
 
     def once(self, tenant: str, route: str, key: str | None) -> Once:
@@ -107,26 +107,30 @@ class Reservations:
 
     def owe(self, place: str, reservation: str, value: str | None) -> None:
         """Have `send_owed` do what `settle` could not."""
-        self._owed[place] = (reservation, value, time.monotonic() + OWED_S)
+        self._owed[place, reservation] = (value, time.monotonic() + OWED_S)
         self._any.set()
+
+    def settled(self, place: str, reservation: str) -> None:
+        """Send nothing older for it again."""
+        self._owed.pop((place, reservation), None)
 
     async def send_owed(self) -> None:
         """Settle what Redis did not answer, as long as the process lives: until then repeats of a
         request that is over are refused."""
         while True:
             await self._any.wait()
-            for place, owed in list(self._owed.items()):
-                reservation, value, until = owed
+            for at, owed in list(self._owed.items()):
+                value, until = owed
                 try:
                     if time.monotonic() < until:
-                        await call(self.settle, place, reservation, value)
+                        await call(self.settle, *at, value)
                 except TransientError:
                     await asyncio.sleep(AGAIN_S)
                     continue
                 except Exception:
                     _log.exception("an idempotency key is not free before its time")
-                if self._owed.get(place) == owed:
-                    del self._owed[place]
+                if self._owed.get(at) == owed:
+                    del self._owed[at]
             if not self._owed:
                 self._any.clear()
 
@@ -249,6 +253,8 @@ class Once:
             await call(self._process.settle, self._place, self._reservation, value)
         except TransientError:
             self._process.owe(self._place, self._reservation, value)
+        else:
+            self._process.settled(self._place, self._reservation)
 
 
 async def call(function: Callable[..., Any], *args: Any) -> Any:

@@ -80,7 +80,12 @@ class Lives:
     def _clear(self) -> None:
         """Empty the files of processes that have ended, and remove those emptied long ago."""
         for path in self._folder.iterdir():
-            with suppress(OSError), path.open("r+b") as file:
+            if not _NAME.fullmatch(path.name):
+                continue
+            with (
+                suppress(OSError),
+                os.fdopen(os.open(path, os.O_RDWR | os.O_NOFOLLOW), "wb") as file,
+            ):
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 state = os.fstat(file.fileno())
                 if state.st_size:

@@ -85,7 +85,7 @@ class TreeParts:
         edition: Edition | str | None = None,
         limit: int = 50,
     ) -> list[dict[str, Any]]:
-        """Nodes whose name contains a text, in any case; exact matches first.
+        """Nodes whose name contains a text, in any case, a space also for `_`; exact ones first.
 
         by : "meaning" for the nodes that are nearest in meaning, with `score` and the `text` that
         is near, where the service has an embedder. items : an attachment of the tree, whose texts

@@ -89,10 +89,12 @@ def search(tree: Tree, text: str, limit: int = 50) -> list[NodeMatch]:
 
 
 def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
-    """Nodes whose name contains `text`, ignoring case.
+    """Nodes whose name contains `text`, ignoring case. A space also finds an underscore, which
+    pictures draw as one.
 
-    Exact matches come first, then names that begin with it, then the others; each group by
-    decreasing size, then by row. At most `limit`. O(characters of all names).
+    Exact matches come first, then names that are the same but for that, then names that begin with
+    it, then the others; each group by decreasing size, then by row. At most `limit`. O(characters
+    of all names).
 
     Raises UsageError for an empty text or a limit below 1.
     """
@@ -114,8 +116,14 @@ def find(tree: Tree, text: str, limit: int = 50) -> list[int]:
         if name is None:
             continue
         folded = name.casefold()
-        if query in folded:
-            rank = 0 if folded.strip() == query else 1 if folded.startswith(query) else 2
-            hits.append((rank, -int(tree.size[node]), node))
+        spaced = folded.replace("_", " ") if " " in query else folded
+        if query in folded or query in spaced:
+            ranks = (
+                folded.strip() == query,
+                spaced.strip() == query,
+                folded.startswith(query) or spaced.startswith(query),
+                True,
+            )
+            hits.append((ranks.index(True), -int(tree.size[node]), node))
     hits.sort()
     return [node for _, _, node in hits[:limit]]

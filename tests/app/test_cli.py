@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,16 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     message = capsys.readouterr().err
     assert "Traceback" not in message
     return message
+
+
+def test_an_address_of_a_family_that_the_system_lacks_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def absent(_: str) -> None:
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr("app.http.processes.unbound", absent)
+    assert "Cannot listen on ::1: Address family" in refused(capsys, "serve", "--host", "::1")
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,27 @@ def test_a_failed_job_shows_its_problem(open_page: Open, api: Api, blobs: dict[s
     assert job["error"]["request_id"] in alert
 
 
+def test_what_the_service_failed_at_is_first_offered_again(
+    open_page: Open, api: Api, blobs: dict[str, Any]
+) -> None:
+    failed = api.run("kmeans", {"features": blobs["features"]}, params={"n_clusters": 500})
+    other = api.run("kmeans", {"features": blobs["features"]}, params={"n_clusters": 2})
+    # Given in place of a fault of the service.
+    failed["error"] = {**failed["error"], "status": 500, "type": "/problems/internal"}
+    failed["inputs"]["hierarchy"] = other["result"]["tree"]
+    page = open_page("/jobs")
+    path = f"/v1/jobs/{failed['id']}"
+    page.route(f"**{path}", lambda route: route.fulfill(json=failed))
+    page.route(f"**{path}/retry", lambda route: route.fulfill(status=202, json=other))
+    page.goto(f"{page.url.partition('#')[0]}#/jobs/{failed['id']}")
+    steps = page.get_by_role("region", name="What to do next").locator(".button, button")
+    steps.first.wait_for()
+    names = ["Run the same again", "Change and run again", "Back to the tree"]
+    assert steps.all_inner_texts() == names
+    steps.first.click()
+    page.wait_for_url(re.compile(other["id"]))
+
+
 def test_why_a_job_was_tried_again(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:

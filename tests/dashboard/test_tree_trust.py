@@ -171,3 +171,27 @@ def test_nodes_are_coloured_by_their_support(look: Open, api: Api) -> None:
     page.wait_for_url("**color=support**")
     page = look(f"/trees/{job['result']['tree']}?color=support")
     page.get_by_role("button", name="95–100 %").wait_for()
+
+
+def test_a_form_that_ends_takes_the_focus_from_nobody(look: Open) -> None:
+    """A calibration may take a minute, in which its user types elsewhere."""
+    page = look("/jobs")
+    found = page.evaluate(
+        """async () => {
+          const {foldedForm} = await import("/dashboard/js/tree/panels/folded_form.js");
+          const [go, other] = ["button", "input"].map((name) => document.createElement(name));
+          let end;
+          const form = foldedForm("New", async (done) => ((end = done), go), () => {});
+          document.body.append(form, other);
+          form.open = true;
+          while (!go.isConnected) await new Promise(requestAnimationFrame);
+          other.focus();
+          end();
+          const elsewhere = document.activeElement.localName;
+          form.open = true;
+          go.focus();
+          end();
+          return [elsewhere, document.activeElement.localName];
+        }"""
+    )
+    assert found == ["input", "summary"]

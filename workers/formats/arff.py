@@ -219,7 +219,7 @@ class _File:
             )
         return (
             f"Attribute {own} of the ARFF file, the last, is numeric and among the features; if it "
-            f"is the class, upload the file with ?member={self._class.name}.",
+            "is the class, name it by ?member= of the upload.",
         )
 
     def labels(self) -> LabelRows:

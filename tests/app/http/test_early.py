@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from app.http.early import Early
-from app.http.processes import listen_at
+from app.http.processes import listen_at, unbound
 from workers.prefork.keeper import Prefork
 
 
@@ -17,7 +17,7 @@ from workers.prefork.keeper import Prefork
 def early(monkeypatch: pytest.MonkeyPatch) -> Early:
     monkeypatch.setattr("app.http.early.confinement.close_memory", lambda: None)
     monkeypatch.setattr("app.http.early.privacy.begin", lambda: None)
-    return Early("127.0.0.1", 1, 2)
+    return Early(unbound("127.0.0.1"), 1, 2)
 
 
 def test_what_was_started_ends_where_the_service_does_not_start(early: Early) -> None:

@@ -362,6 +362,62 @@ def test_what_redis_did_not_answer_is_sent_again(
     assert (again.headers.get("idempotent-replayed") == "true") == (moment == "answer")
 
 
+def test_each_request_of_a_key_frees_what_it_reserved(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first reserved without an answer; Redis was gone when the second came."""
+    process = one_of(api, "another")
+    redis = process.redis
+    set_value, n_sets = redis.set, 0
+
+    def lose(*args: Any, **options: Any) -> None:
+        nonlocal n_sets
+        n_sets += 1
+        if n_sets == 1:
+            set_value(*args, **options)
+        raise ConnectionError("lost")
+
+    async def run() -> int:
+        for new_id in ("id", "id2"):
+            with pytest.raises(StoreUnavailable):
+                await run_once(process, new_id, made_here)
+        monkeypatch.undo()
+        async with anyio.create_task_group() as group:
+            group.start_soon(process.send_owed)
+            while process._owed:
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+        return (await run_once(process, "id3", made_here)).status_code
+
+    monkeypatch.setattr(redis, "set", lose)
+    assert anyio.run(run) == 201
+
+
+def test_what_was_settled_later_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the resource is made was not stored, the response afterwards was."""
+    process = one_of(api, "another")
+    set_value = process.redis.set
+    once = process.once("local", "POST /x", "k")
+
+    def lost(*_: object, **__: object) -> None:
+        raise ConnectionError("lost")
+
+    async def make() -> Response:
+        monkeypatch.setattr(process.redis, "set", lost)
+        await once.made()
+        monkeypatch.setattr(process.redis, "set", set_value)
+        return await made_here()
+
+    async def nothing(_: str) -> Response | None:
+        return None
+
+    async def run() -> None:
+        await once.answer("id", b"body", make, nothing)
+
+    anyio.run(run)
+    assert not process._owed
+
+
 def test_a_reservation_whose_answer_was_lost_is_its_own(api: Api) -> None:
     process = api.service.reservations
     assert process.reserve("place", "mine") is None

@@ -90,6 +90,18 @@ def test_files_of_the_dead_are_removed_later(
     own.close()
 
 
+def test_what_is_no_life_is_left_alone(tmp_path: Path) -> None:
+    """A link leads to what somebody else keeps."""
+    folder = tmp_path / "lives"
+    folder.mkdir()
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"1")
+    (folder / "notes.txt").write_bytes(b"1")
+    (folder / f"{boot_mark()}.{'1' * 32}").symlink_to(kept)
+    Lives(folder).close()
+    assert kept.read_bytes() == (folder / "notes.txt").read_bytes() == b"1"
+
+
 def test_without_a_folder_a_process_has_no_name(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     own = Lives(tmp_path / "file")

@@ -38,4 +38,6 @@ test("what the service failed at may succeed another time, a wrong input not", (
   assert.equal(words.isPassing({ error: { status: 500 } }), true);
   assert.equal(words.isPassing({ error: { status: 422 } }), false);
   assert.equal(words.isPassing({ error: null }), false);
+  const type = "/v1/problems/damaged";
+  assert.equal(words.isPassing({ error: { status: 500, type } }), false);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { readable, seen } from "../../../app/dashboard/js/net/names.js";
+import { isExact, readable, seen } from "../../../app/dashboard/js/net/names.js";
 import {
   Ground,
   groups,
@@ -34,6 +34,26 @@ test("names are readable, parts of them go before letters", () => {
   for (const [name, room, wanted] of CASES.shortened) {
     assert.equal(shortened(name, room, width, clip), wanted);
   }
+});
+
+test("names of files and addresses are exact", () => {
+  const exact = [
+    "img_0012.jpg",
+    "scans/a_b.tif",
+    "ada_l@example.org",
+    "http://x_y/a",
+    "table_1.h5ad",
+  ];
+  assert.deepEqual(exact.filter(isExact), exact);
+  const plain = [
+    "sepal_length",
+    "Felis_s. catus",
+    "animals/big_cats",
+    "v1.2_a",
+    "E._coli",
+    "a_b, c.csv",
+  ];
+  assert.deepEqual(plain.filter(isExact), []);
 });
 
 test("names that draw nothing have their code points", () => {

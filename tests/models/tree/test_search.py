@@ -37,6 +37,14 @@ def test_names_may_be_missing_or_foreign() -> None:
     assert [hit["node"] for hit in search(tree, "🌷")] == [2]
 
 
+def test_a_space_finds_an_underscore_which_is_drawn_as_one() -> None:
+    #   0 -- 1 big_cats_of_prey, 2 big_cats, 3 Big cats, 4 the_big_cats
+    names = [None, "big_cats_of_prey", "big_cats", "Big cats", "the_big_cats"]
+    tree = tree_of([-1, 0, 0, 0, 0], names)
+    assert [hit["node"] for hit in search(tree, "big cats")] == [3, 2, 1, 4]
+    assert [hit["node"] for hit in search(tree, "big_cats")] == [2, 1, 4]
+
+
 @pytest.mark.parametrize(("text", "limit"), [("  ", 5), ("rose", 0)])
 def test_bad_requests_are_refused(text: str, limit: int) -> None:
     with pytest.raises(UsageError) as error:

@@ -113,6 +113,9 @@ def test_what_is_no_feature_is_in_the_notes(tmp_path: Path) -> None:
     named = put(tmp_path / "y", with_rows(*rows, attributes=attributes.replace("last", "Class")))
     assert load(named, None, "features").tolist() == [[1, 0], [2.5, 1]]
     assert "'Class' of the ARFF file is taken as the class" in arff.notes(named, None)[1]
+    long = tmp_path / "long.arff"
+    long.write_text(f"@relation r\n@attribute x real\n@attribute {'y' * 9000} real\n@data\n1,2\n")
+    assert all(len(note) < 300 for note in arff.notes(long, None))
     sparse = put(tmp_path / "z", with_rows("{0 a,1 3,5 2}", "{}", attributes=attributes))
     features = load(sparse, None, "features")
     assert isinstance(features, sp.csr_array)

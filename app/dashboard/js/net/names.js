@@ -7,6 +7,8 @@ const UNDRAWN =
   /^[\s\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]+$/u;
 const MOST_CODES = 3;
 const JOINED = /([\p{L}\p{N}])_+(?=[\p{L}\p{N}])/gu;
+/** An address, an e-mail or the name of a file. */
+const EXACT = /:\/\/|@|^\S+\.\p{L}[\p{L}\p{N}]{1,4}$/u;
 const SLUG = /^\p{L}{2,}(?:-\p{L}{2,}){2,}$/u;
 
 /**
@@ -42,3 +44,10 @@ export function readable(name) {
     SLUG.test(part) ? part.replaceAll("-", " ") : part;
   return text.split(", ").map(plain).join(", ");
 }
+
+/**
+ * Whether a name is of use only in its exact spelling: that of a file, or an address.
+ *
+ * @param {string} name
+ */
+export const isExact = (name) => EXACT.test(name);

@@ -69,11 +69,13 @@ export async function mount(root, { id, params }) {
     const logged = el("details", { class: "more", hidden: true }, el("summary", {}, "Log"), lines);
     const show = () => panel.show({ ...job, waitsFor: pausedText(job) });
     const lookAgain = async () => {
-      while (job.status === "queued" && !signal.aborted && body.contains(panel)) {
+      while (body.contains(panel)) {
         await sleep(LOOK_MS, signal);
+        // It is queued again where an attempt is given up.
+        if (job.status !== "queued") continue;
         /** @type {Job} */
         const newer = await get(`/v1/jobs/${id}`, { signal, quiet: true });
-        if (job.status !== "queued" || newer.status !== "queued") return;
+        if (job.status !== "queued" || newer.status !== "queued") continue;
         job = newer;
         show();
       }
@@ -87,7 +89,9 @@ export async function mount(root, { id, params }) {
         onprogress: (status, progress) => {
           if (!body.contains(panel)) return;
           const isOther = status !== job.status;
-          job = { ...job, status, progress };
+          // Whether a job is paused that is queued again is seen when it is looked at.
+          const paused = status === "queued" ? job.paused : null;
+          job = { ...job, status, progress, paused };
           show();
           if (isOther) drawHead();
         },
@@ -331,11 +335,10 @@ function nextSteps(job, method) {
         { ...job, preprocess: [...job.preprocess, { step: "l2" }] },
         true,
       ),
+    isSameFirst && tryAgain(job),
     isFit && !isNotUnit && changed("Change and run again", job, !isSameFirst),
-    status === "failed" && isPassing(job) && tryAgain(job),
-    trees.map((tree) => el("a", { class: "button", href: router.href(`/trees/${tree}`) }, "Back to the tree")), // prettier-ignore
+    [...new Set(trees)].map((tree) => el("a", { class: "button", href: router.href(`/trees/${tree}`) }, "Back to the tree")), // prettier-ignore
   ].flat();
-  if (isSameFirst && isFit) steps.reverse();
   const lost = isFit ? lostInputs(job) : [];
   return el(
     "section",
@@ -359,7 +362,8 @@ const tryAgain = (job) => {
         /** @type {Job} */
         const next = await send("POST", `/v1/jobs/${job.id}/retry`);
         if (job.kind === "fit") started.add(next.id);
-        router.navigate(`/jobs/${next.id}`);
+        // Who has left the page meanwhile stays where they are.
+        if (go.isConnected) router.navigate(`/jobs/${next.id}`);
       } catch (error) {
         go.disabled = false;
         if (!aborted(error)) toastError(error);

@@ -23,11 +23,13 @@ export const KINDS = {
 const MOST_LETTERS = 90;
 
 /**
- * Whether the service failed rather than what it was given, so that the same may succeed another time.
+ * Whether the service failed rather than what it was given, so that the same may succeed another time; what
+ * is damaged in the store stays so.
  *
  * @param {Pick<Job, "error">} job
  */
-export const isPassing = ({ error }) => (error?.status ?? 0) >= 500;
+export const isPassing = ({ error }) =>
+  (error?.status ?? 0) >= 500 && !error?.type?.endsWith("/damaged");
 
 /** @type {Record<string, (name: string) => string>} */
 const PAUSED = {

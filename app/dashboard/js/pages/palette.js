@@ -8,6 +8,7 @@ import * as router from "../router.js";
 import { dialog } from "../ui/dialogs.js";
 import { bdi, el, replace, unique } from "../ui/dom.js";
 import { ago, capitalized, plural } from "../ui/format.js";
+import { placeAgain, ranked } from "./choice_order.js";
 import { KINDS } from "./job_words.js";
 import { choicesOf } from "./page_choices.js";
 
@@ -109,9 +110,7 @@ export function openPalette(main, top, places) {
    */
   const draw = (choices, text) => {
     // What the arrows chose stays chosen where others come before it.
-    const { label: chosen, about: of } = (at > 0 && shown[at]) || {};
-    const next = choices.findIndex(({ label, about }) => label === chosen && about === of);
-    if (next > 0) at = next;
+    if (at > 0) at = placeAgain(shown, at, choices);
     shown = choices;
     replace(
       list,
@@ -185,30 +184,6 @@ export function openPalette(main, top, places) {
   element.classList.add("palette-dialog");
   field.focus();
   search();
-}
-
-/**
- * The choices that have each word in their texts; those that begin with the words come first.
- *
- * @param {Choice[]} choices
- * @param {string} text
- */
-export function ranked(choices, text) {
-  const whole = text.toLowerCase();
-  const words = whole.split(/\s+/).filter(Boolean);
-  /** @param {Choice} choice */
-  const rank = ({ label }) => {
-    const name = label.toLowerCase();
-    return name.startsWith(whole) ? 0 : words.every((word) => name.includes(word)) ? 1 : 2;
-  };
-  return choices
-    .filter(({ label, about }) => {
-      const all = `${label} ${about}`.toLowerCase();
-      return words.every((word) => all.includes(word));
-    })
-    .map((choice, k) => ({ choice, k, rank: rank(choice) }))
-    .sort((a, b) => a.rank - b.rank || a.k - b.k)
-    .map(({ choice }) => choice);
 }
 
 /**

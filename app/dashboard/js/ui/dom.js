@@ -1,7 +1,7 @@
 // The page's building blocks. Everything is made of elements and text nodes: nothing that a user
 // or the service writes is ever read as markup.
 
-import { readable, seen } from "../net/names.js";
+import { isExact, readable, seen } from "../net/names.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const AS_PROPERTY = new Set(["value", "checked", "selected", "indeterminate", "textContent"]);
@@ -180,12 +180,13 @@ export const bdi = (text, attributes = {}) =>
 
 /**
  * A name of data, a class or a node as readers write it; the name itself is its title where that differs.
+ * Names of files and addresses stay as they are.
  *
  * @param {string} name
  * @param {Attributes<HTMLElement>} [attributes]
  */
 export function bdiName(name, attributes = {}) {
-  const text = readable(name);
+  const text = isExact(name) ? name : readable(name);
   return bdi(text, text === name ? attributes : { title: name, ...attributes });
 }
 

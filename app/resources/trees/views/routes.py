@@ -212,7 +212,7 @@ async def search_tree(
     names: NamesOf = None,
     edition: EditionOf = None,
 ) -> Response:
-    """Nodes whose name contains `q` in any case; exact matches first.
+    """Nodes whose name contains `q` in any case, a space also for `_`; exact matches first.
 
     By meaning: nodes whose name, or the text of an item under them, is nearest to `q`, with their
     `score`, the cosine of the vectors that the operator's embedder gives. It gets `q` and, at the

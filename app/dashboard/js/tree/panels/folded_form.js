@@ -24,10 +24,12 @@ export function foldedForm(summary, form, ondone) {
   );
   /** @param {Result} result */
   const done = (result) => {
+    // The button that made it is folded away; who has gone on to something else stays there.
+    const at = document.activeElement;
+    const isHere = !at || at === document.body || element.contains(at);
     element.open = false;
     ondone(result);
-    // The button that made it is folded away.
-    element.querySelector("summary")?.focus({ preventScroll: true });
+    if (isHere) element.querySelector("summary")?.focus({ preventScroll: true });
   };
   const fill = async () => {
     if (!element.open || place.childElementCount) return;
