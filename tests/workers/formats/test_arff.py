@@ -96,7 +96,7 @@ def test_the_class_may_be_chosen(tmp_path: Path) -> None:
     assert arff.inspect(path, None).shape == (2, 2)
 
 
-def test_what_is_no_feature_is_said(tmp_path: Path) -> None:
+def test_what_is_no_feature_is_warned_of(tmp_path: Path) -> None:
     """A last attribute of numbers may be a feature like the others; texts and dates are none."""
     attributes = (
         "@attribute who string\n@attribute x real\n@attribute at date 'yyyy-MM-dd'\n"
