@@ -136,7 +136,7 @@ def test_a_classifier_of_several_labels_is_refused() -> None:
 
 
 def test_probabilities_that_may_not_be_overwritten_are_copied() -> None:
-    """As those of a method in another package may be."""
+    """A method in another package may give such ones."""
     given = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
     given.flags.writeable = False
     read = class_rows._of_probabilities(np.arange(2), given).read(0, 2)
