@@ -84,6 +84,7 @@ def class_scores(
 
 def _of_probabilities(node: Int, probability: Float) -> ClassScores:
     """Their logarithms, which overwrite `probability`: it is read several times."""
+    probability = np.require(probability, np.float64, ["W"])
     for rows in row_blocks(probability.shape[0], probability.shape[1], BLOCK):
         with np.errstate(divide="ignore"):
             probability[rows] = finite(np.log(probability[rows]))

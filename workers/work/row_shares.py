@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -116,13 +116,14 @@ def refuse_early(values: Mapping[str, Value], of_share: OfShare, cut: Sequence[S
         return
     parts = _parts_of(values)
     near = [part for part in parts if not (isinstance(part, Rows) and part.far)]
-    first, *others = cut
-    if len(near) < len(parts) and others:
+    if len(near) < len(parts) and len(cut) > 1:
         begun_s = time.monotonic()
-        _refuse_first(_parts_of(rows_of(values, first)), of_share)
+        _refuse_first(_parts_of(rows_of(values, cut[0])), of_share)
         downloaded_s = time.monotonic() - begun_s
-        if _tried_s(first, of_share) > READINGS * downloaded_s:
-            near = parts
+        # What is wrong with these rows together, `in_shares` finds again.
+        with suppress(UsageError):
+            if _tried_s(cut[0], of_share) > READINGS * downloaded_s:
+                near = parts
     _refuse_first(near, of_share)
 
 
@@ -135,10 +136,12 @@ def _parts_of(values: Mapping[str, Value]) -> list[Any]:
     ]
 
 
-def _refuse_first(parts: Sequence[Any], of_share: OfShare) -> None:
+def _refuse_first(parts: Sequence[Any], of_share: OfShare) -> bool:
+    """Whether there is a row with such a value, which is not refused."""
     odd = [row for part in parts if (row := first_odd_row(part)) is not None]
     if odd:
         _refuse_alone(of_share, min(odd))
+    return bool(odd)
 
 
 def _refuse_alone(of_share: OfShare, row: int) -> None:
@@ -162,7 +165,8 @@ class _RefusedRow(Exception):
 def else_together(values: Mapping[str, Value], of_share: OfShare) -> Iterator[None]:
     """Errors of shares within (`in_shares`) end nothing, since they count rows from their first:
     the caller then takes all rows together. But a row that is refused for a value that is NaN or
-    infinite ends the work at once: the first one, whichever share came first.
+    infinite ends the work at once: the first one, whichever share came first. Where a row before it
+    has such a value and is not refused, all rows together show which is the first.
 
     Raises UsageError with the row's number among all.
     """
@@ -170,8 +174,8 @@ def else_together(values: Mapping[str, Value], of_share: OfShare) -> Iterator[No
         yield
     except _RefusedRow as refused:
         before = (0, int(refused.error.where["row"]))
-        _refuse_first(_parts_of(rows_of(values, before)), of_share)
-        raise refused.error from refused
+        if not _refuse_first(_parts_of(rows_of(values, before)), of_share):
+            raise refused.error from refused
     except UsageError:
         return
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.arrays import Float
+from models.calibration import class_rows
 from models.calibration.class_rows import class_scores
 from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.errors import UsageError
@@ -132,3 +133,12 @@ def test_a_classifier_of_several_labels_is_refused() -> None:
     with pytest.raises(UsageError, match="several labels") as error:
         class_scores(used, fitted.model, fitted.tree, Data({"features": points}))
     assert error.value.code == "cannot-predict"
+
+
+def test_probabilities_that_may_not_be_overwritten_are_copied() -> None:
+    """A method in another package may give such ones."""
+    given = np.array([[0.25, 0.75], [1.0, 0.0]], dtype=np.float32)
+    given.flags.writeable = False
+    read = class_rows._of_probabilities(np.arange(2), given).read(0, 2)
+    np.testing.assert_allclose(np.exp(read), given)
+    assert np.isfinite(read).all()

@@ -113,3 +113,31 @@ def test_the_first_of_refused_rows_is_named_whichever_share_comes_first(
     assert caught.value.where["row"] == 23
     assert (20, 30) not in done
     assert (60, 70) not in done
+
+
+def test_the_first_refused_row_is_named_where_rows_before_it_are_filled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """NaN is filled and infinity refused: what a share takes is tried by the last rows of the first
+    one, of which one is refused, but so is one in its middle, which all rows together name."""
+    monkeypatch.setattr(row_shares, "TRIED_ROWS", 2)
+    values = np.ones((35, 2))
+    values[0, 0], values[4, 1], values[9, 0] = np.nan, np.inf, np.inf
+    filled = np.where(np.isnan(values), 0.0, values)
+    of_share = sums(FarRows(filled), [])
+    given = {"features": FarRows(values)}
+    with else_together(given, of_share):
+        list(in_shares(shares(35, 0), of_share, Division(silent)))
+        raise AssertionError("a row is refused")
+    with pytest.raises(UsageError, match="at row 4,"):
+        of_share((0, 35))
+
+
+@pytest.mark.parametrize("n_rows", [35, 0])
+def test_far_rows_with_another_error_are_left_to_the_shares(n_rows: int) -> None:
+    """As of warnings, which number all rows; and no rows have no share."""
+
+    def of_share(share: Share) -> Arrays:
+        raise UsageError("There are warnings of these rows.", code="unusable-input")
+
+    refuse_early({"features": FarRows(np.ones((n_rows, 2)))}, of_share, shares(n_rows, 0))

@@ -10,7 +10,10 @@ its nearest labelled rows lead to and that has children with as many levels.
 `Resemblance` tells how large and how wide nodes of each level are, as known ones show. The
 logarithms of a node's size and of its rows' variance are normal, with a mean and a deviation for
 each number of levels below it; deviations borrow from a half. Sizes are in rows of known nodes
-whether labelled or not.
+whether labelled or not. Rows of classes that the user gave count as such: known leaves then look
+larger, and new ones are larger and fewer. Where half of the hidden leaves are given as classes,
+.53 of the others are found among emoji instead of .56, .14 in both among nouns, and .51 and .50 of
+the new nodes match a hidden one instead of .43 and .38 (8 draws of `bench.taxonomy`'s sets).
 
 `labelled_near` tells how labelled the surroundings of rows are, and `votes` near to which known
 nodes rows lie. A row in a known leaf has about as many labelled rows among its nearest as a
