@@ -24,7 +24,7 @@ def test_jobs_are_filtered(open_page: Open, api: Api, blobs: dict[str, Any]) -> 
     failed = api.run("kmeans", {"features": blobs["features"]}, params={"n_clusters": 61})
     assert failed["status"] == "failed"
     page = open_page("/jobs")
-    page.get_by_role("link", name="Three blobs").first.wait_for()
+    until(page, lambda: rows(page) != [])
     search = page.get_by_role("searchbox", name="Search")
     search.fill("three BLOBS")
     until(page, lambda: set(rows(page)) == {"Three blobs"})

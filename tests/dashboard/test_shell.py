@@ -155,7 +155,7 @@ def test_the_theme_is_kept(open_page: Open) -> None:
 
 
 def test_back_and_forward(open_page: Open, blobs: dict[str, Any]) -> None:
-    page = open_page("/jobs")
+    page = open_page("/jobs?q=Three+blobs")
     page.get_by_role("link", name="Three blobs").first.click()
     page.get_by_role("link", name="Open the tree").wait_for()
     page.wait_for_function("() => document.title === 'Three blobs · Umbel'")
