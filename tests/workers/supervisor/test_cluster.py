@@ -62,12 +62,20 @@ class Cluster:
             for member in self.members
             if member.poll() is None
             for child in psutil.Process(member.pid).children()
-            if "workers.supervisor.member" in " ".join(child.cmdline())
+            if "workers.supervisor.member" in _command(child)
         ]
 
     def close(self) -> None:
         for process in (*self.members, self.scheduler):
             processes.stop(process, 5.0)
+
+
+def _command(process: psutil.Process) -> str:
+    """The command of a process; "" of one that has ended."""
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""
 
 
 @pytest.fixture(scope="module")
