@@ -253,7 +253,6 @@ async def _lifespan(
         await to_thread.run_sync(try_to_ship, writer)
         await rates.close()
         await to_thread.run_sync(sender.stop, _SENDING_S)
-        service.reservations.lives.close()
         service.meaning.close()
         await to_thread.run_sync(parts.redis.close)
         await to_thread.run_sync(traces.end, _SENDING_S)

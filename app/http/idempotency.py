@@ -35,11 +35,8 @@ PENDING_S = SUBMISSION_S
 """A reservation without a response for this long belongs to a process that died, whether or not
 that can be seen."""
 
-OWED_S = PENDING_S - 10.0
-"""For so long what Redis did not answer is sent again; afterwards a repeat may have taken over."""
-
 AGAIN_S = 0.25
-"""How long to wait before that."""
+"""How long to wait before what Redis did not answer is sent again."""
 
 LARGEST_ANSWER = WHOLE_BYTES
 """A longer response is not stored; a repeat is answered from the resource itself."""
@@ -64,9 +61,9 @@ class Reservations:
         self.prefix = prefix
         self.keep_s = keep_s
         self.lives = lives
-        # By place and reservation: what is to be there in its place (None: nothing), and until when
-        # that is sent. Requests that repeat a key during an outage each owe their own.
-        self._owed: dict[tuple[str, str], tuple[str | None, float]] = {}
+        # By place and id of the resource: what is to be there instead of its reservation, None:
+        # nothing. Requests that repeat a key during an outage each owe their own.
+        self._owed: dict[tuple[str, str], str | None] = {}
         self._any = asyncio.Event()
 
     def once(self, tenant: str, route: str, key: str | None) -> Once:
@@ -74,7 +71,7 @@ class Reservations:
         return Once(self, tenant, route, key)
 
     def reserve(self, place: str, reservation: str) -> str | None:
-        """Reserve; what was reserved before, or None. Blocks, as `settle` and `replace` do."""
+        """Reserve; what was reserved before, or None. Blocks, as the next two do."""
         if self.redis.set(place, reservation, nx=True, ex=self.keep_s):
             return None
         # It may have expired between the two calls: then the second attempt reserves it.
@@ -84,52 +81,55 @@ class Reservations:
         # Its own, if the call was repeated since its answer was lost.
         return None if earlier == reservation else earlier
 
-    def replace(self, place: str, earlier: str, reservation: str) -> bool:
+    def take_over(self, place: str, earlier: str, reservation: str) -> bool:
         """Reserve what a dead process had reserved; False if another request was faster."""
+        return self._replace(place, lambda current: current == earlier, reservation)
+
+    def settle(self, place: str, own_id: str, value: str | None) -> None:
+        """Put a value, if None nothing, in the place of the reservation for this resource; nothing
+        happens where another request has it by now."""
+        self._replace(place, lambda current: json.loads(current)["id"] == own_id, value)
+
+    def _replace(self, place: str, fits: Callable[[str], bool], value: str | None) -> bool:
         with self.redis.pipeline() as pipe:
             cast(Any, pipe).watch(place)
-            if pipe.get(place) not in (None, earlier):
+            current = cast("str | None", pipe.get(place))
+            if current is not None and not fits(current):
                 return False
             pipe.multi()
-            pipe.set(place, reservation, ex=self.keep_s)
+            if value is None:
+                pipe.delete(place)
+            else:
+                pipe.set(place, value, ex=self.keep_s)
             try:
                 pipe.execute()
             except WatchError:
-                return self.redis.get(place) == reservation
+                return self.redis.get(place) == value
         return True
 
-    def settle(self, place: str, reservation: str, value: str | None) -> None:
-        """Put a value in the place of a reservation, or, if None, forget that."""
-        if value is not None:
-            self.redis.set(place, value, ex=self.keep_s)
-        elif self.redis.get(place) == reservation:
-            self.redis.delete(place)
-
-    def owe(self, place: str, reservation: str, value: str | None) -> None:
+    def owe(self, place: str, own_id: str, value: str | None) -> None:
         """Have `send_owed` do what `settle` could not."""
-        self._owed[place, reservation] = (value, time.monotonic() + OWED_S)
+        self._owed[place, own_id] = value
         self._any.set()
 
-    def settled(self, place: str, reservation: str) -> None:
+    def settled(self, place: str, own_id: str) -> None:
         """Send nothing older for it again."""
-        self._owed.pop((place, reservation), None)
+        self._owed.pop((place, own_id), None)
 
     async def send_owed(self) -> None:
         """Settle what Redis did not answer, as long as the process lives: until then repeats of a
         request that is over are refused."""
         while True:
             await self._any.wait()
-            for at, owed in list(self._owed.items()):
-                value, until = owed
+            for at, value in list(self._owed.items()):
                 try:
-                    if time.monotonic() < until:
-                        await call(self.settle, *at, value)
+                    await call(self.settle, *at, value)
                 except TransientError:
                     await asyncio.sleep(AGAIN_S)
                     continue
                 except Exception:
                     _log.exception("an idempotency key is not free before its time")
-                if self._owed.get(at) == owed:
+                if self._owed.get(at, "") == value:
                     del self._owed[at]
             if not self._owed:
                 self._any.clear()
@@ -149,7 +149,7 @@ class Once:
         self.scope = None if key is None else f"{route}\n{key}"
         digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
         self._place = f"{process.prefix}once:{tenant}:{digest}"
-        self._reservation = ""
+        self._id = self._reservation = ""
 
     async def begun(self) -> bool:
         """Whether an earlier request had this key; False without one."""
@@ -178,6 +178,7 @@ class Once:
         if self.key is None:
             return await make()
         digest = hashlib.sha256(fingerprint).hexdigest()
+        self._id = new_id
         self._reservation = reservation = json.dumps(
             {
                 "id": new_id,
@@ -210,7 +211,7 @@ class Once:
                 repeated.headers["Idempotent-Replayed"] = "true"
                 return repeated
             if not abandoned or not await self._reserved(
-                self._process.replace, earlier, reservation
+                self._process.take_over, earlier, reservation
             ):
                 raise Refused(
                     "conflict",
@@ -245,16 +246,16 @@ class Once:
             return await call(reserve, self._place, *args)
         except TransientError:
             # It may have been reserved nevertheless.
-            self._process.owe(self._place, self._reservation, None)
+            self._process.owe(self._place, self._id, None)
             raise
 
     async def _settle(self, value: str | None) -> None:
         try:
-            await call(self._process.settle, self._place, self._reservation, value)
+            await call(self._process.settle, self._place, self._id, value)
         except TransientError:
-            self._process.owe(self._place, self._reservation, value)
+            self._process.owe(self._place, self._id, value)
         else:
-            self._process.settled(self._place, self._reservation)
+            self._process.settled(self._place, self._id)
 
 
 async def call(function: Callable[..., Any], *args: Any) -> Any:

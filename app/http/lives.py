@@ -13,9 +13,10 @@ import os
 import re
 import secrets
 import time
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
 from workers.stores.objects.temporary import boot_mark
 
@@ -39,7 +40,7 @@ class Lives:
         self._folder = folder
         self._mark = boot_mark()
         self.name = ""
-        self._file: IO[bytes] | None = None
+        self._close: Callable[[], object] = lambda: None
         try:
             folder.mkdir(0o700, parents=True, exist_ok=True)
             self._clear()
@@ -65,16 +66,18 @@ class Lives:
         return True
 
     def close(self) -> None:
-        """Called when this process answers nothing more."""
-        if self._file is not None:
-            self._file.close()
+        """Let others take this process for dead. It needs no call: the kernel closes the file at
+        the end of the process, and not before the last of its threads is gone."""
+        self._close()
 
     def _begin(self) -> None:
         name = f"{self._mark}.{secrets.token_hex(16)}"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY
-        self._file = os.fdopen(os.open(self._folder / name, flags, 0o600), "wb", buffering=0)
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-        self._file.write(b"1")
+        descriptor = os.open(self._folder / name, flags, 0o600)
+        self._close = finalizer = weakref.finalize(self, os.close, descriptor)
+        finalizer.atexit = False
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        os.write(descriptor, b"1")
         self.name = name
 
     def _clear(self) -> None:

@@ -305,8 +305,8 @@ class _File:
             rows.column.extend(index)
         else:
             cells = [cells[at] for at in self._places]
-            if self._bounds.gaps:
-                cells = ["nan" if _is_missing(cell) else cell for cell in cells]
+        if self._bounds.gaps:
+            cells = ["nan" if _is_missing(cell) else cell for cell in cells]
         try:
             rows.value.extend(map(float, cells))
         except (ValueError, TypeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -328,9 +329,9 @@ def test_what_redis_did_not_answer_is_sent_again(
 
     async def make() -> Response:
         if moment == "refuse":
-            monkeypatch.setattr(redis, "get", lost)
+            monkeypatch.setattr(redis, "pipeline", lost)
             raise StoreUnavailable("away")
-        monkeypatch.setattr(redis, "set", lost)
+        monkeypatch.setattr(redis, "pipeline", lost)
         return await made_here()
 
     async def run() -> Response:
@@ -396,16 +397,16 @@ def test_each_request_of_a_key_frees_what_it_reserved(
 def test_what_was_settled_later_stays(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """That the resource is made was not stored, the response afterwards was."""
     process = one_of(api, "another")
-    set_value = process.redis.set
+    pipeline = process.redis.pipeline
     once = process.once("local", "POST /x", "k")
 
     def lost(*_: object, **__: object) -> None:
         raise ConnectionError("lost")
 
     async def make() -> Response:
-        monkeypatch.setattr(process.redis, "set", lost)
+        monkeypatch.setattr(process.redis, "pipeline", lost)
         await once.made()
-        monkeypatch.setattr(process.redis, "set", set_value)
+        monkeypatch.setattr(process.redis, "pipeline", pipeline)
         return await made_here()
 
     async def nothing(_: str) -> Response | None:
@@ -423,9 +424,20 @@ def test_a_reservation_whose_answer_was_lost_is_its_own(api: Api) -> None:
     assert process.reserve("place", "mine") is None
     assert process.reserve("place", "mine") is None
     assert process.reserve("place", "another's") == "mine"
-    assert process.replace("place", "mine", "another's")
-    assert not process.replace("place", "mine", "a third's")
+    assert process.take_over("place", "mine", "another's")
+    assert not process.take_over("place", "mine", "a third's")
     assert api.service.redis.get("place") == "another's"
+
+
+def test_what_another_request_has_taken_over_stays(api: Api) -> None:
+    """The first one, which took so long that it counted as dead, settles at last."""
+    process = api.service.reservations
+    first, second, made = (json.dumps({"id": own}) for own in ("1", "2", "1 made"))
+    process.reserve("held", first)
+    assert process.take_over("held", first, second)
+    for value in (None, made):
+        process.settle("held", "1", value)
+        assert api.service.redis.get("held") == second
 
 
 def test_a_key_whose_process_was_killed_is_free_at_once(api: Api) -> None:

@@ -220,7 +220,7 @@ def test_errors_locate_wrong_rows(
 )
 def test_errors_locate_wrong_sparse_rows(row: str, says: str, tmp_path: Path) -> None:
     path = put(tmp_path / "x", with_rows("{1 a}", row))
-    error = refused(load, path, None, "features")
+    error = refused(arff.read, path, None, "matrix")
     assert error.where["line"] == 6
     assert says in error.detail
 

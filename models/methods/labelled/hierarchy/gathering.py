@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from models.arrays import Array, Float, Int, row_blocks
-from models.methods.labelled.hierarchy.new_nodes import NewNode
+from models.methods.labelled.hierarchy.new_nodes import NewNode, kept
 
 MOST_PASSES = 20
 VALUES = 1 << 20
@@ -48,7 +48,7 @@ def gathered(
         if new_nodes[number].above < 0:
             above = -1 - new_nodes[number].above
             held[above] = np.union1d(held[above], held[number])
-    return _kept(new_nodes, held)
+    return kept([replace(node, rows=own) for node, own in zip(new_nodes, held, strict=True)])
 
 
 def _nearest(points: Array, row_leaf: Int, start: Sequence[Int]) -> list[Int]:
@@ -87,23 +87,3 @@ def _means(points: Array, leaf: Int, n_leaves: int) -> tuple[Int, Float]:
     count = np.bincount(leaf[rows], minlength=n_leaves)
     there = np.flatnonzero(count)
     return there, np.asarray(sums[there] / count[there, None], dtype=np.float64)
-
-
-def _kept(new_nodes: Sequence[NewNode], held: Sequence[Int]) -> list[NewNode]:
-    """Without nodes that hold no rows or another one alone, which is them."""
-    n_below = np.zeros(len(new_nodes), dtype=np.int64)
-    for number, node in enumerate(new_nodes):
-        if node.above < 0 and held[number].size:
-            n_below[-1 - node.above] += 1
-    kept: list[NewNode] = []
-    number_of: list[int] = []
-    for number, node in enumerate(new_nodes):
-        inside = node.above < 0
-        if inside and n_below[-1 - node.above] == 1:
-            number_of.append(number_of[-1 - node.above])
-            continue
-        number_of.append(len(kept))
-        if held[number].size:
-            above = -1 - number_of[-1 - node.above] if inside else node.above
-            kept.append(replace(node, rows=held[number], above=above))
-    return kept

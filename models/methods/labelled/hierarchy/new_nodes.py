@@ -32,8 +32,8 @@ leaves borrow their variance from others of as many levels.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -309,6 +309,29 @@ class NewNode:
     above: int
 
 
+def kept(new_nodes: Sequence[NewNode], least_size: int = 1) -> list[NewNode]:
+    """Without nodes of fewer rows, and without those that are the only one left below a new node:
+    it is them. Parents stay before children. O(nodes)."""
+    n_below = np.zeros(len(new_nodes), dtype=np.int64)
+    for node in new_nodes:
+        if node.above < 0 and node.rows.size >= least_size:
+            n_below[-1 - node.above] += 1
+    left: list[NewNode] = []
+    # For each node, its number among those that are left.
+    number_of: list[int] = []
+    for node in new_nodes:
+        inside = node.above < 0
+        if inside and n_below[-1 - node.above] == 1:
+            number_of.append(number_of[-1 - node.above])
+            continue
+        number_of.append(len(left))
+        if node.rows.size >= least_size:
+            left.append(
+                replace(node, above=-1 - number_of[-1 - node.above] if inside else node.above)
+            )
+    return left
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     ward: int
@@ -438,27 +461,9 @@ class NewNodes:
         return at
 
     def _kept(self, places: list[_Place]) -> list[NewNode]:
-        """Without new nodes that too few rows are left to, and without those that are the only one
-        below a new node: it is them."""
-        taken = self._taken(places)
-        is_kept = [rows.size >= self._least_size for rows in taken]
-        n_below = np.zeros(len(places), dtype=np.int64)
-        for number, own in enumerate(places):
-            if own.above < 0 and is_kept[number]:
-                n_below[-1 - own.above] += 1
-        new_nodes: list[NewNode] = []
-        # For each place, its number among the new nodes.
-        number_of: list[int] = []
-        for number, own in enumerate(places):
-            inside = own.above < 0
-            if inside and n_below[-1 - own.above] == 1:
-                number_of.append(number_of[-1 - own.above])
-                continue
-            number_of.append(len(new_nodes))
-            if is_kept[number]:
-                above = -1 - number_of[-1 - own.above] if inside else own.above
-                new_nodes.append(NewNode(self._rows[taken[number]], above))
-        return new_nodes
+        taken = [self._rows[rows] for rows in self._taken(places)]
+        new_nodes = [NewNode(rows, own.above) for rows, own in zip(taken, places, strict=True)]
+        return kept(new_nodes, self._least_size)
 
     def _taken(self, places: list[_Place]) -> list[Int]:
         """The rows of each place, without the rows of new nodes that were claimed from below it."""
