@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cache, partial
@@ -255,6 +255,8 @@ class Simulation:
             "workers.stores.removals.time": clock,
             "workers.jobs.rebuild.datetime": _Calendar(world),
             "workers.jobs.rebuild.ThreadPoolExecutor": _OneThread,
+            # A thread of the real clock would call in the middle of a schedule.
+            "workers.jobs.rebuild.Rebuild._held": lambda *_: nullcontext(),
             "workers.jobs.inspections.new_id": new_id,
             "workers.jobs.repeats.new_id": new_id,
             "tests.simulation.actors_kit.new_id": new_id,
