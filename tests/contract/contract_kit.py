@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
 from models import registry
-from umbel.testing import COUNTS, ROLES, UNIT_ROWS, examples_of
+from umbel.testing import COUNTS, ROLES, UNIT_ROWS, Example, examples_of
 
 _labels = ROLES["labels"]
 METHODS = list(registry.built_in().values())
@@ -37,6 +37,15 @@ of some rows."""
 EXAMPLES = [
     example for method in METHODS for example in examples_of(method, **OWN.get(method.id, {}))
 ]
+
+
+def with_needs(examples: Iterable[Example]) -> list[Any]:
+    """Each as a parameter whose test is skipped where a package of its method is missing."""
+    return [
+        pytest.param(each, id=str(each), marks=pytest.mark.needs(*each.method.needs))
+        for each in examples
+    ]
+
 
 every_method = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.id)
 

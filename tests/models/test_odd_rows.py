@@ -27,6 +27,7 @@ from models.running.progress import silent
 from models.tree.build import from_merges
 from models.tree.cut import cut
 from models.tree.tree import Tree
+from tests.contract.contract_kit import with_needs
 from tests.models.scales_kit import BRIEF, GROUP, PARAMS, ROWS, SLOW, TAKEN
 from umbel.testing.examples import Example
 
@@ -53,7 +54,7 @@ def fit(example: Example, rows: Array) -> Any:
     return example.fit(data, **params)
 
 
-@pytest.mark.parametrize("example", FLAT, ids=str)
+@pytest.mark.parametrize("example", with_needs(FLAT))
 def test_a_method_answers_warns_or_refuses(example: Example) -> None:
     with pytest.raises(UsageError, match="squares of values below") as caught:
         fit(example, ROWS * 2.0**-1060)

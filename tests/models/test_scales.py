@@ -30,7 +30,7 @@ from models.registry import method
 from models.running.progress import silent
 from models.tree.tree import Tree
 from scripts import write_scales
-from tests.contract.contract_kit import EXAMPLES
+from tests.contract.contract_kit import EXAMPLES, with_needs
 from tests.models.scales_kit import (
     CLASSIFIERS,
     COUNTED,
@@ -70,7 +70,7 @@ def power(tree: Tree, expected: Tree, scale: float) -> float:
     return 0.0 if own == 0 else float(np.log2(high / own) / np.log2(scale))
 
 
-@pytest.mark.parametrize("example", TAKEN, ids=str)
+@pytest.mark.parametrize("example", with_needs(TAKEN))
 def test_a_method_answers_alike_or_refuses(example: Example) -> None:
     name, rows = example.method.id, rows_for(example)
     base, flat, leaf = fitted(example, rows)
@@ -101,7 +101,7 @@ def test_a_method_answers_alike_or_refuses(example: Example) -> None:
             assert abs(raised - round(raised)) < exact, (each, raised)
 
 
-@pytest.mark.parametrize("example", CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("example", with_needs(CLASSIFIERS))
 def test_a_classifier_is_right_or_says_why(example: Example) -> None:
     base = labelled(example, ROWS)
     assert not isinstance(base, UsageError)

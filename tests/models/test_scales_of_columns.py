@@ -16,7 +16,7 @@ from models.graphs.lengths import between as between_pairs
 from models.inputs.data import Data
 from models.numerics.distances import between
 from models.registry import method
-from tests.contract.contract_kit import EXAMPLES
+from tests.contract.contract_kit import EXAMPLES, with_needs
 from tests.models.scales_kit import (
     CLASSIFIERS,
     COUNTED,
@@ -34,7 +34,15 @@ STEPS = frozenset({"temi", "turtle"})
 """They learn by steps of a fixed size or by cosines, of which one column alone leaves two."""
 
 FLAT = [
-    pytest.param(kind, each, id=f"{kind}-{each}", marks=[pytest.mark.slow] * (name in SLOW | STEPS))
+    pytest.param(
+        kind,
+        each,
+        id=f"{kind}-{each}",
+        marks=[
+            pytest.mark.needs(*each.method.needs),
+            *[pytest.mark.slow] * (name in SLOW | STEPS),
+        ],
+    )
     for kind in ("wide", "narrow")
     for each in TAKEN
     # Training draws batches in the order of the rows' bits: other columns are as another seed.
@@ -71,7 +79,7 @@ def test_one_column_counts_by_its_width(kind: str, example: Example) -> None:
         assert adjusted_rand_score(found[2], expected[2]) > 0.99
 
 
-@pytest.mark.parametrize("example", CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("example", with_needs(CLASSIFIERS))
 def test_a_classifier_is_right_beside_a_wide_or_narrow_column_or_says_why(example: Example) -> None:
     base = labelled(example, ROWS)
     assert not isinstance(base, UsageError)
@@ -100,7 +108,7 @@ def unusable() -> dict[str, tuple[Array, set[str]]]:
     }
 
 
-@pytest.mark.parametrize("example", MEASURED, ids=str)
+@pytest.mark.parametrize("example", with_needs(MEASURED))
 def test_values_that_are_no_numbers_are_refused_by_column(example: Example) -> None:
     for name, (added, codes) in unusable().items():
         data: Any = example.data()
@@ -117,7 +125,8 @@ def test_values_that_are_no_numbers_are_refused_by_column(example: Example) -> N
 
 
 @pytest.mark.parametrize(
-    "example", [each for each in MEASURED if each.method.id not in STEPS | COUNTED], ids=str
+    "example",
+    with_needs(each for each in MEASURED if each.method.id not in STEPS | COUNTED),
 )
 def test_a_column_without_room_for_squares_is_refused_by_name(example: Example) -> None:
     """But for methods of directions, which refuse rows that are not of length one."""

@@ -430,10 +430,16 @@ def test_every_operation_has_a_call_or_a_reason() -> None:
     assert not CALLS.keys() & FORMS
 
 
+def _needs(operation: str) -> list[str]:
+    if operation.endswith("_pdf"):
+        return ["typst"]
+    return ["torch"] if operation == "list_tree_steps" else []
+
+
 @pytest.mark.parametrize(
     "operation",
     [
-        pytest.param(name, marks=pytest.mark.needs(*(["typst"] if name.endswith("_pdf") else [])))
+        pytest.param(name, marks=pytest.mark.needs(*_needs(name)))
         for name in sorted({*CALLS, *FORMS})
     ],
 )

@@ -69,7 +69,13 @@ def clades(folder: Path, rows: Sequence[int]) -> frozenset[frozenset[str]]:
     return frozenset(map(frozenset, under))
 
 
-@pytest.mark.parametrize("name", [*FEATURES, *LOGITS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.needs(*methods()[name].needs))
+        for name in [*FEATURES, *LOGITS]
+    ],
+)
 def test_orders_change_no_answer_and_ids_come_back(name: str, tmp_path: Path) -> None:
     used, jobs = methods()[name], JobsInFolder(tmp_path)
     params = dict(used.example)
