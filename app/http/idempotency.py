@@ -12,6 +12,7 @@ answer.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import logging
@@ -91,21 +92,24 @@ class Reservations:
         self._replace(place, lambda current: json.loads(current)["id"] == own_id, value)
 
     def _replace(self, place: str, fits: Callable[[str], bool], value: str | None) -> bool:
-        with self.redis.pipeline() as pipe:
-            cast(Any, pipe).watch(place)
-            current = cast("str | None", pipe.get(place))
-            if current is not None and not fits(current):
-                return False
-            pipe.multi()
-            if value is None:
-                pipe.delete(place)
-            else:
-                pipe.set(place, value, ex=self.keep_s)
-            try:
+        while True:
+            with self.redis.pipeline() as pipe, contextlib.suppress(WatchError):
+                cast(Any, pipe).watch(place)
+                current = cast("str | None", pipe.get(place))
+                # It was put by an earlier turn whose answer was lost.
+                if current == value:
+                    return True
+                if current is not None and not fits(current):
+                    return False
+                pipe.multi()
+                if value is None:
+                    pipe.delete(place)
+                else:
+                    pipe.set(place, value, ex=self.keep_s)
                 pipe.execute()
-            except WatchError:
-                return self.redis.get(place) == value
-        return True
+                return True
+            # Another request was faster, or the connection ended, which is all that redis-py says
+            # while it watches: the next turn sees which.
 
     def owe(self, place: str, own_id: str, value: str | None) -> None:
         """Have `send_owed` do what `settle` could not."""

@@ -62,6 +62,9 @@ class Parts:
         self.proxy = Proxy(self.redis_port)
         self.clock = folder / "clock"
         self._scratch = Path(tempfile.mkdtemp(prefix="umbel-chaos-"))
+        # Not in `folder`, whose disk is filled.
+        self._logs = self._scratch / "logs"
+        self._logs.mkdir()
         address = f"redis://:{self._password}@127.0.0.1"
         self.redis = redis.Redis.from_url(
             f"{address}:{self.redis_port}", decode_responses=True, socket_timeout=5.0
@@ -212,12 +215,12 @@ class Parts:
         return lines
 
     def log(self) -> str:
-        logs = sorted(self.folder.glob("*.log"))
+        logs = sorted(self._logs.glob("*.log"))
         return "\n".join(f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in logs)
 
     def lines_with(self, request_id: str) -> str:
         """What the logs say of a request, whole."""
-        texts = (log.read_text(errors="replace") for log in self.folder.glob("*.log"))
+        texts = (log.read_text(errors="replace") for log in self._logs.glob("*.log"))
         return "\n".join(line for text in texts for line in text.splitlines() if request_id in line)
 
     def _keep(self) -> None:
@@ -228,7 +231,7 @@ class Parts:
 
     def _start(self, name: str) -> None:
         env = {**self.env, "UMBEL_SCRATCH_DIR": str(self._scratch / name)}
-        with (self.folder / f"{name}.log").open("ab") as log:
+        with (self._logs / f"{name}.log").open("ab") as log:
             self.processes[name] = subprocess.Popen(
                 self.commands[name], stdout=log, stderr=log, env=env, cwd=self.folder
             )

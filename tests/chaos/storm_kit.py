@@ -223,7 +223,8 @@ class Storm:
                     own = answer.json().get("id")
                     return self._of_key(key) if own is None else sibling(own, "job")
                 if answer.status_code not in (409, 429, 503, 507):
-                    raise AssertionError(f"{answer.status_code} {answer.text}")
+                    log = self.parts.lines_with(answer.headers.get("X-Request-ID", "-"))
+                    raise AssertionError(f"{answer.status_code} {answer.text}\n{log}")
             time.sleep(0.05)
 
     def _of_key(self, key: str) -> str:

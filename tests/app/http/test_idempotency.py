@@ -9,7 +9,8 @@ from typing import Any
 
 import anyio
 import pytest
-from redis.exceptions import ConnectionError
+from redis.client import Pipeline
+from redis.exceptions import ConnectionError, WatchError
 from starlette.responses import Response
 
 from app.http.idempotency import Make, Reservations
@@ -438,6 +439,31 @@ def test_what_another_request_has_taken_over_stays(api: Api) -> None:
     for value in (None, made):
         process.settle("held", "1", value)
         assert api.service.redis.get("held") == second
+
+
+@pytest.mark.parametrize("step", ["get", "multi", "execute"])
+def test_a_connection_that_ends_while_a_key_is_settled_is_no_fault(
+    api: Api, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    process = one_of(api, "here")
+    process.reserve(step, json.dumps({"id": "job_1"}))
+    real, cut = getattr(Pipeline, step), []
+
+    def ending(pipe: Pipeline, *args: Any) -> Any:
+        """The connection ends before the command is sent, that of the transaction after it."""
+        if pipe.watching and not cut:
+            if step == "execute":
+                real(pipe, *args)
+            cut.append(step)
+            process.redis.client_kill_filter(_type="normal", skipme=True)
+            if step == "execute":
+                raise WatchError("A ConnectionError occurred while watching one or more keys")
+        return real(pipe, *args)
+
+    monkeypatch.setattr(Pipeline, step, ending)
+    process.settle(step, "job_1", json.dumps({"id": "job_1", "made": True}))
+    assert cut
+    assert json.loads(process.redis.get(step) or "")["made"]
 
 
 def test_a_key_whose_process_was_killed_is_free_at_once(api: Api) -> None:
