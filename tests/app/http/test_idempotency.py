@@ -447,7 +447,8 @@ def test_a_connection_that_ends_while_a_key_is_settled_is_no_fault(
 ) -> None:
     process = one_of(api, "here")
     process.reserve(step, json.dumps({"id": "job_1"}))
-    real, cut = getattr(Pipeline, step), []
+    real = getattr(Pipeline, step)
+    cut: list[str] = []
 
     def ending(pipe: Pipeline, *args: Any) -> Any:
         """The connection ends before the command is sent, that of the transaction after it."""
