@@ -34,7 +34,8 @@ program; Bécigneul and Ganea, "Riemannian Adaptive Optimization Methods" (2019)
 
 Cost: O(B (D + d)) a step for B triples of points with D features and leaves in d dimensions,
 independently of the number of points, and O(N d) for the leaves; each round adds the cost of
-`decoding` and `similarity`. A step's triples take O(B), their relaxed cost O(B d).
+`decoding` and `similarity`. A step's triples take O(B), their relaxed cost O(B d); triples and
+similarities of up to `MOST_AHEAD` steps are held.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ from models.method import Fitted, Model, Run
 from models.methods.hyperbolic.leaves.decoding import DecodedTree, Sphere, decode
 from models.methods.hyperbolic.leaves.parameters import LeafParams
 from models.methods.hyperbolic.leaves.similarity import (
+    APART,
     DasguptaCost,
     FeatureSimilarity,
     MatrixSimilarity,
     Similarity,
+    combined,
     facts_of,
-    pairwise_apart,
 )
 from models.running.progress import Progress, subprogress
 from models.tree.build import from_merges
@@ -88,40 +90,49 @@ def draw_triples(n_points: int, n_triples: int, start: int, generator: Generator
 
 
 def relaxed_cost(
-    directions: Tensor, triples: Tensor, similarity: Tensor, sphere: Sphere, temperature: float
+    directions: Tensor,
+    triples: Tensor,
+    similarity: Tensor,
+    sphere: Sphere,
+    temperature: float,
+    signs: Tensor,
 ) -> tuple[Tensor, Tensor]:
-    """The mean loss over the triples, and its gradient in the directions.
+    """The part of the loss that depends on the leaves, summed over the triples, and the gradient of
+    the mean loss in the directions.
 
     directions : (n_points, D) of length one, the leaves on `sphere` seen from the origin.
-    triples : (3, B) leaves i, j, k. similarity : (3, B) of ij, ik, jk.
+    triples : (3, B) leaves i, j, k. similarity : (3, B) of ij, ik, jk. signs : `APART`, float64.
 
     The gradient (n_points, D) is not projected onto the sphere. Sums are in the order of triples.
     """
     import torch
 
-    apart = pairwise_apart(directions[triples])
-    depth, slope = sphere.depths((apart * apart).sum(dim=-1) / 4)
-    share = (depth / temperature).softmax(dim=0)
-    free = (share * similarity).sum(dim=0)
+    apart = combined(signs, directions[triples])
+    twice, steep = sphere.twice_depths((apart * apart).sum(dim=-1))
+    share = (twice * (0.5 / temperature)).softmax(dim=0)
+    free = torch.dot(share.reshape(-1), similarity.reshape(-1))
     with torch.no_grad():
-        # share (similarity - free)
+        # share (similarity - its mean under share)
         against = torch._softmax_backward_data(similarity, share, 0, share.dtype)
+        pull = (against / steep)[..., None] * apart
+        of_leaf = combined(signs.T, pull).reshape(-1, directions.shape[1])
         # d(|u - v|^2 / 4) / du = (u - v) / 2
-        weight = -1.0 / (2 * triples.shape[1] * temperature)
-        pull = (against * slope * weight)[..., None] * apart
-        of_leaf = torch.empty_like(pull)
-        torch.add(pull[0], pull[1], out=of_leaf[0])
-        torch.sub(pull[2], pull[0], out=of_leaf[1])
-        torch.add(pull[1], pull[2], out=of_leaf[2]).neg_()
+        weight = -sphere.slope / (2 * triples.shape[1] * temperature)
         gradient = torch.zeros_like(directions)
-        gradient.index_add_(0, triples.reshape(-1), of_leaf.reshape(-1, directions.shape[1]))
-    return (similarity.sum(dim=0) - free).mean(), gradient
+        gradient.index_add_(0, triples.reshape(-1), of_leaf).mul_(weight)
+    return -free, gradient
 
 
 Curve = list[tuple[int, float]]
 
 MOST_TURN = 0.02
 """Largest angle of a step of length one, in radians."""
+
+MOST_AHEAD = 16
+"""The most steps whose triples are drawn, and their similarities computed, together."""
+
+AHEAD = 1 << 20
+"""The most values of points that are read for it."""
 
 _FIRST, _SECOND = 0.9, 0.99
 _LEAST = 1e-200
@@ -163,6 +174,7 @@ class LeafRun:
         self.directions = torch.from_numpy(start).to(params.device)
         self._mean = torch.zeros_like(self.directions)
         self._square = self.directions.new_zeros(n_points, 1)
+        self._signs = self.directions.new_tensor(APART)
         self.n_rounds = 0
 
     @property
@@ -178,24 +190,37 @@ class LeafRun:
         draws = np.random.default_rng([self._seed, self.number, self.n_rounds])
         generator = torch.Generator(params.device).manual_seed(int(draws.integers(2**63)))
         total = self.directions.new_zeros(())
-        for step in range(begin, end):
-            progress(step / params.max_iter, "moving leaves")
-            triples = draw_triples(
-                len(self.directions), self._batch_size, step * self._batch_size, generator
-            )
-            sphere = params.sphere(step)
-            value, gradient = relaxed_cost(
-                self.directions,
-                triples,
-                similarity.of(triples),
-                sphere,
-                params.temperature_at(step),
-            )
-            total += value
-            turn = min(MOST_TURN, params.learning_rate / math.sinh(sphere.radius))
-            self._step(gradient, step + 1, turn)
+        n_ahead = AHEAD // (self._batch_size * similarity.n_columns)
+        n_ahead = max(1, min(MOST_AHEAD, n_ahead))
+        for start in range(begin, end, n_ahead):
+            steps = range(start, min(start + n_ahead, end))
+            triples, similar = self._triples(steps, similarity, generator)
+            total += similar.sum()
+            for step, those, own in zip(steps, triples, similar, strict=True):
+                progress(step / params.max_iter, "moving leaves")
+                sphere = params.sphere(step)
+                value, gradient = relaxed_cost(
+                    self.directions, those, own, sphere, params.temperature_at(step), self._signs
+                )
+                total += value
+                turn = min(MOST_TURN, params.learning_rate / math.sinh(sphere.radius))
+                self._step(gradient, step + 1, turn)
         self.n_rounds += 1
-        return float(total) / (end - begin)
+        return float(total) / (self._batch_size * (end - begin))
+
+    def _triples(
+        self, steps: range, similarity: Similarity, generator: Generator
+    ) -> tuple[Tensor, Tensor]:
+        """The triples of some steps, and their similarities, (n_steps, 3, B) each."""
+        n_triples = self._batch_size
+        drawn = draw_triples(
+            len(self.directions), len(steps) * n_triples, steps[0] * n_triples, generator
+        )
+        triples, similar = (
+            each.view(3, len(steps), n_triples).transpose(0, 1).contiguous()
+            for each in (drawn, similarity.of(drawn))
+        )
+        return triples, similar
 
     def _step(self, gradient: Tensor, number: int, angle: float) -> None:
         """One step of Adam.
@@ -207,8 +232,9 @@ class LeafRun:
         squared = (gradient * gradient).sum(dim=1, keepdim=True)
         self._mean.lerp_(gradient, 1 - _FIRST)
         self._square.lerp_(squared, 1 - _SECOND)
-        root = (self._square / (1 - _SECOND**number)).sqrt_().add_(_LEAST)
-        leaves.addcdiv_(self._mean, root, value=-angle / (1 - _FIRST**number))
+        root = self._square.sqrt().add_(_LEAST)
+        length = angle * math.sqrt(1 - _SECOND**number) / (1 - _FIRST**number)
+        leaves.addcdiv_(self._mean, root, value=-length)
         leaves /= leaves.norm(dim=1, keepdim=True)
         along = (self._mean * leaves).sum(dim=1, keepdim=True)
         self._mean.addcmul_(along, leaves, value=-1.0)

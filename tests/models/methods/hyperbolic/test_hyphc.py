@@ -245,7 +245,7 @@ def test_without_steps_the_tree_is_that_of_the_start() -> None:
 
 
 def test_equal_points_are_taken() -> None:
-    fitted = fit(np.repeat(np.eye(4), 10, axis=0), max_iter=400)
+    fitted = fit(np.repeat(np.eye(4), 10, axis=0), max_iter=400, batch_size=1024)
     assert purity(fitted, np.repeat(np.arange(4), 10)) == 1.0
     same = fit(np.ones((12, 3)), affinity="rbf", max_iter=20)
     assert same.tree.n_leaves == 12

@@ -21,11 +21,10 @@ from models.methods.hyperbolic.leaves.fit import (
     BestLeaves,
     LeafRun,
     draw_triples,
-    relaxed_cost,
     train,
 )
 from models.methods.hyperbolic.leaves.parameters import LeafParams
-from models.methods.hyperbolic.leaves.similarity import DasguptaCost, FeatureSimilarity
+from models.methods.hyperbolic.leaves.similarity import APART, DasguptaCost, FeatureSimilarity
 from models.running.device import computing
 from models.running.progress import Alone, silent
 from tests.models.tensors_kit import assert_close
@@ -69,6 +68,21 @@ def literal(
         merged = sum(w * s for w, s in zip(weights, kept, strict=True)) / sum(weights)
         total += sum(kept) - merged
     return total / triples.shape[1]
+
+
+def relaxed_cost(
+    directions: torch.Tensor,
+    triples: torch.Tensor,
+    similarity: torch.Tensor,
+    sphere: Sphere,
+    temperature: float,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The mean loss, and its gradient."""
+    signs = directions.new_tensor(APART)
+    part, gradient = module.relaxed_cost(
+        directions, triples, similarity, sphere, temperature, signs
+    )
+    return (similarity.sum() + part) / triples.shape[1], gradient
 
 
 def some(n_points: int = 9, dimension: int = 2, n_triples: int = 25) -> tuple[torch.Tensor, ...]:
