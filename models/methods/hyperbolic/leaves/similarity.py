@@ -145,7 +145,7 @@ class FeatureSimilarity:
 
         # A processor is faster where what is computed stays in its cache.
         size = triples.shape[1] if triples.is_cuda else max(1, CACHED // self.n_columns)
-        blocks = torch.split(triples, size, dim=1)  # type: ignore[no-untyped-call]
+        blocks = torch.split(triples, size, dim=1)
         squares = torch.cat([self._squares(block) for block in blocks], dim=1)
         if self.affinity == "cosine":
             return squares.mul_(-0.25).add_(1)
