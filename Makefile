@@ -114,7 +114,7 @@ test-slow: dev  ## the slow ones
 chaos: dev  ## storms over the service of real processes for about ten minutes, and their table
 	$(BIN)/python -m tests.chaos
 
-# On one machine 10,000 jobs and 500 kills take hours.
+# On one quiet machine 10,000 jobs and 500 kills take an hour.
 storm: dev  ## one storm of JOBS jobs and about KILLS kills, and its table
 	$(BIN)/python -m tests.chaos --rolls 0 --s3-jobs 0 --seconds 1 --pause 0.3 --steady-clock --jobs $(JOBS) --kills $(KILLS)
 
