@@ -5,7 +5,7 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `server`, `connections`, `early`, `processes`, `prefork`, `heap`; `addresses`, `routing`, `late`.
 - `security`, `keyring`, `environment_keys`, `sharing`, `sign_in`: who may call; `rates`.
 - `reached`: what a limited key may name; `aliased`: aliases in the place of ids.
-- `observability`, `service_metrics`, `auditing`: request ids, log, metrics; who changed what.
+- `observability`, `metrics_folder`, `service_metrics`, `auditing`: ids, log, metrics, who did what.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`, `lives`: keys again.
 - `problems`, `problem_schemas`, `pointers`: RFC 9457 problems, their kinds, error handlers, places.
 - `bodies`, `queries`, `picture_queries`: bounded bodies, strict JSON, query parameters.
