@@ -1,8 +1,9 @@
 """Readers: how much of the event loop goes into bytes that take long to be parsed.
 
 A body in pieces of one byte, or a thousand requests at once, take the parser a hundred times as
-long as a body of their length, before anything checks whether their tenant has had its share. So a connection that sends such bytes holds them back and stands in a line, which is served
-for a part of the loop's time, by turns of tenants, or of addresses where nobody is known yet.
+long as a body of their length, before anything checks whether their tenant has had its share. So a
+connection that sends such bytes holds them back and stands in a line, which is served for a part of
+the loop's time, by turns of tenants, or of addresses where nobody is known yet.
 """
 
 from __future__ import annotations
