@@ -298,6 +298,7 @@ class Connection(HttpToolsProtocol):
             self._keep(b"")
             self._refuse("unavailable", "Too many clients send short pieces. Try again.")
             return
+        self._unset_keepalive_if_required()
         self.flow.hold()
         self._stand()
 
@@ -557,7 +558,7 @@ class Connection(HttpToolsProtocol):
     def close_if_idle(self, since: float) -> None:
         """Close the connection if no request has been read or answered since then."""
         reading = self._in_body or (self._header_since is not None and self._unparsed > 0)
-        if reading or self._responding or self._dropped is not None:
+        if reading or self._held or self._responding or self._dropped is not None:
             return
         if max(self._received_at, self._responded_at) <= since:
             self.transport.close()
