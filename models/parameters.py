@@ -41,11 +41,14 @@ def _number(value: object) -> object:
     return value
 
 
-Whole: TypeAlias = Annotated[int, BeforeValidator(_number)]
+NUMBER = BeforeValidator(_number)
+"""The same rule for one field, or the items of a list."""
+
+Whole: TypeAlias = Annotated[int, NUMBER]
 """An integer with the same rule, for the members of discriminated unions."""
 
 
-Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000), BeforeValidator(_number)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000), NUMBER]
 """From 1 to a million, for a field that may be null: bounds beside `| None` are no JSON Schema."""
 
 

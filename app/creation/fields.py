@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 from app.creation.annotation_schemas import NewDescription, NewTags
 from app.creation.expiry import ExpiresAtField
 from app.http.late import LateModel
+from models.parameters import NUMBER
 from workers.formats.inline import LongList
 from workers.model import RETRIED, Retrying
 from workers.webhooks.addresses import LONGEST, parse
@@ -154,8 +155,8 @@ class NewWork(LateModel):
     tags: NewTags = []
     webhook: Webhook = None
     expires_at: ExpiresAtField = None
-    attempts: _Attempts = Field(None, description=_ATTEMPTS, examples=[5])
-    backoff: _Backoff = Field(None, description=_BACKOFF, examples=[10])
+    attempts: Annotated[_Attempts, NUMBER] = Field(None, description=_ATTEMPTS, examples=[5])
+    backoff: Annotated[_Backoff, NUMBER] = Field(None, description=_BACKOFF, examples=[10])
     retry_on: _RetryOn = Field(None, description=_RETRY_ON, examples=[["worker-lost"]])
 
     @property

@@ -2,7 +2,8 @@
 
 The parser collects a header piece by piece on the event loop, so that its work grows with the
 square of the header's length: what a client may send before a request is checked is bounded here,
-before it is parsed. A connection that keeps the server waiting is closed; one past the bound is
+before it is parsed. What takes the parser long by its many small pieces waits for its turn
+(`app.http.readers`). A connection that keeps the server waiting is closed; one past the bound is
 answered with 503.
 """
 
@@ -15,20 +16,38 @@ import logging
 import secrets
 import sys
 import termios
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from uvicorn.config import Config
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from app.http.addresses import host_of
+from app.http.door import site_of
 from app.http.problems import KINDS, MEDIA_TYPE
+from app.http.readers import Readers
 from app.settings import Settings
 from workers.errors import problem
 
 SLICE = 16 << 10
-"""Bytes that are parsed between two checks, at most."""
+"""Bytes that are parsed between two checks, at most, ..."""
+
+FIRST_SLICE = 1 << 10
+"""... and at first, and after some with many small pieces."""
+
+PIECES = 100
+"""Pieces of bodies that are parsed in one go; where there are more the rest waits for its turn."""
+
+REQUEST_PIECES = 8
+"""As so many of them counts a request."""
+
+SMALL = 64
+"""Bytes: a connection whose pieces are shorter than this, and more than a few at once, ..."""
+FEW_PIECES = 32
+"""... waits for its turn from the beginning the next time."""
 
 SPARE = 64
 """Connections past the bound that stay open after their 503, so that clients that are still sending
@@ -94,6 +113,13 @@ class State(ServerState):
         self.draining = False
         """Whether every further response closes its connection."""
         self._reported_at = -REPORT_S
+        self._readers: Readers | None = None
+
+    def readers_on(self, loop: asyncio.AbstractEventLoop) -> Readers:
+        """The line of connections whose bytes wait to be parsed."""
+        if self._readers is None:
+            self._readers = Readers(loop.call_later)
+        return self._readers
 
     def report_full(self, now: float) -> None:
         """Log that there are too many connections, unless that was logged just now."""
@@ -111,6 +137,43 @@ class _TooLarge(Exception):
     """Ends the parsing of a header that is past a bound."""
 
 
+class _Flow(FlowControl):
+    """Reads nothing more while bytes are held back.
+
+    on_resume : called where it would read on but for them.
+    """
+
+    def __init__(self, transport: asyncio.Transport, on_resume: Callable[[], None]) -> None:
+        super().__init__(transport)
+        self._on_resume = on_resume
+        self._holds = False
+
+    def hold(self) -> None:
+        if not self._holds:
+            self._holds = True
+            if not self.read_paused:
+                self._transport.pause_reading()
+
+    def release(self) -> None:
+        if self._holds:
+            self._holds = False
+            if not self.read_paused:
+                self._transport.resume_reading()
+
+    def pause_reading(self) -> None:
+        if self._holds:
+            self.read_paused = True
+        else:
+            super().pause_reading()
+
+    def resume_reading(self) -> None:
+        if not self._holds:
+            super().resume_reading()
+        elif self.read_paused:
+            self.read_paused = False
+            self._on_resume()
+
+
 class Connection(HttpToolsProtocol):
     """One client's connection.
 
@@ -119,6 +182,7 @@ class Connection(HttpToolsProtocol):
     """
 
     server_state: State
+    flow: _Flow
 
     def __init__(
         self,
@@ -138,6 +202,12 @@ class Connection(HttpToolsProtocol):
         self._n_parts = 0
         self._codings: list[bytes] = []
         self._unparsed = 0
+        # How much is parsed at a time, of how many pieces that was, and what waits to be parsed.
+        self._readers = server_state.readers_on(self.loop)
+        self._slice = FIRST_SLICE
+        self._n_pieces = 0
+        self._small = False
+        self._held = b""
         # Times of the last progress, for `check`.
         self._received_at = self.loop.time()
         self._responded_at = 0.0
@@ -151,6 +221,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = _Flow(transport, self._stand)
         excess = len(self.connections) - self._limits.connections
         if excess > 0:
             self.server_state.report_full(self.loop.time())
@@ -161,6 +232,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
+        self._keep(b"")
         if not self._gone.done():
             self._gone.set_result(None)
 
@@ -171,9 +243,41 @@ class Connection(HttpToolsProtocol):
         now = self._received_at = self.loop.time()
         if self._header_since is None and not self._in_body:
             self._header_since = now
-        view = memoryview(data)
-        for start in range(0, len(view), SLICE):
-            piece = view[start : start + SLICE]
+        if self._held or self._small or self.pipeline:
+            self._hold(self._held + data)
+        else:
+            self._parse(data)
+
+    @property
+    def whose(self) -> str:
+        """Whose turn it is when this connection's bytes are parsed: a tenant or an address."""
+        tenant = None if self.cycle is None else self.cycle.scope["state"].get("tenant")
+        if tenant is not None:
+            return f"tenant {tenant}"
+        return site_of(self.client[0]) if self.client else ""
+
+    def read_on(self) -> None:
+        """Parse of what was held back so many pieces."""
+        held, self._received_at = self._held, self.loop.time()
+        self._keep(b"")
+        if self.pipeline or self.flow.read_paused:
+            self._hold(held)
+        else:
+            self._parse(held)
+        if not self._held and not self.transport.is_closing():
+            self.flow.release()
+
+    def _parse(self, data: bytes) -> None:
+        """Parse the data, and hold back what comes after many pieces, or after a request that has
+        to wait for the one before it."""
+        view, start = memoryview(data), 0
+        self._n_pieces = 0
+        while start < len(view):
+            if self.pipeline or self._n_pieces > PIECES:
+                break
+            before = self._n_pieces
+            piece = view[start : start + self._slice]
+            start += len(piece)
             self._unparsed += len(piece)
             super().data_received(piece)  # type: ignore[arg-type]
             if self.transport.is_closing() or self._dropped is not None:
@@ -181,6 +285,33 @@ class Connection(HttpToolsProtocol):
             if self._too_large or self._unparsed > self._limits.header_bytes:
                 self._refuse_header()
                 return
+            small = self._n_pieces - before > FEW_PIECES
+            self._slice = FIRST_SLICE if small else min(2 * self._slice, SLICE)
+        self._small = self._n_pieces > max(FEW_PIECES, start // SMALL)
+        if start < len(view):
+            self._hold(bytes(view[start:]))
+
+    def _hold(self, data: bytes) -> None:
+        """Hold these bytes back, and read no others, until it is their turn."""
+        self._keep(data)
+        if self._readers.full:
+            self._keep(b"")
+            self._refuse("unavailable", "Too many clients send short pieces. Try again.")
+            return
+        self._unset_keepalive_if_required()
+        self.flow.hold()
+        self._stand()
+
+    def _keep(self, data: bytes) -> None:
+        self._readers.n_bytes += len(data) - len(self._held)
+        self._held = data
+        if not data:
+            self._readers.leave(self)
+
+    def _stand(self) -> None:
+        """Stand in line, unless a request has to be answered or its body to be taken first."""
+        if self._held and not self.pipeline and not self.flow.read_paused:
+            self._readers.stand(self)
 
     @property
     def _too_large(self) -> bool:
@@ -190,6 +321,7 @@ class Connection(HttpToolsProtocol):
         )
 
     def on_message_begin(self) -> None:
+        self._n_pieces += REQUEST_PIECES
         self._header_bytes = self._n_headers = self._n_hosts = self._n_keys = self._n_parts = 0
         self._codings = []
         if self._header_since is None:
@@ -270,6 +402,7 @@ class Connection(HttpToolsProtocol):
         self._unparsed = 0
 
     def on_body(self, body: bytes) -> None:
+        self._n_pieces += 1
         self._unparsed = 0
         if not self._too_large:
             super().on_body(body)
@@ -283,6 +416,7 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self._responded_at = self.loop.time()
         super().on_response_complete()
+        self._stand()
 
     def _unsupported_upgrade_warning(self) -> None:
         # The request is answered as HTTP/1.1; the parser takes nothing after it.
@@ -364,7 +498,11 @@ class Connection(HttpToolsProtocol):
         elif self._dropped is not None:
             if self._close_at is not None and now > self._close_at:
                 self.transport.close()
-        elif self.flow.read_paused or (self._responding and self.cycle.waiting_for_100_continue):
+        elif (
+            self.flow.read_paused
+            or self._held
+            or (self._responding and self.cycle.waiting_for_100_continue)
+        ):
             # The server does not read at present: the client waits for it.
             self._received_at = now
             if self._header_since is not None:
@@ -420,7 +558,7 @@ class Connection(HttpToolsProtocol):
     def close_if_idle(self, since: float) -> None:
         """Close the connection if no request has been read or answered since then."""
         reading = self._in_body or (self._header_since is not None and self._unparsed > 0)
-        if reading or self._responding or self._dropped is not None:
+        if reading or self._held or self._responding or self._dropped is not None:
             return
         if max(self._received_at, self._responded_at) <= since:
             self.transport.close()

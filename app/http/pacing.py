@@ -21,6 +21,7 @@ from types import coroutine
 from typing import Any
 
 from anyio.lowlevel import RunVar
+from starlette.types import Message, Receive
 
 from app.http.buckets import Bucket, Buckets
 from app.http.presence import Presence, presence
@@ -41,6 +42,12 @@ MOST_WORK_S = 0.6
 """No more than this counts for one request, so that nobody waits for long behind one large tree."""
 UNPACKED_S = 8e-9
 """Seconds that a byte takes which a client need not send: to be unpacked, hashed and stored."""
+SHORT_PIECE = 16 << 10
+"""Pieces of a body that are shorter than this take longer than their bytes, ..."""
+PIECE_S = 75e-6
+"""... each so long, to be handed from the connection to what reads them."""
+GATHERS_S = 0.05
+"""For so long they are gathered of a caller who has had more than is due."""
 FEW = 20.0
 """Whoever has so much less than a whole burst has sent more than is due, and gives way."""
 GIVES_WAY_S = 0.25
@@ -142,6 +149,14 @@ class Pace:
         if self._held(whose) and bucket.left < 0:
             await self._sleep(min(-bucket.left / PER_S, LONGEST_S))
 
+    async def gather(self, who: Taker) -> None:
+        """Count a short piece of a body, and let more of it come first, where `who` has had more
+        than is due lately while others are there."""
+        self.spend(who, PIECE_S)
+        whose, bucket = self._of(who, seen=False)
+        if self._held(whose) and bucket.left < BURST - FEW:
+            await self._sleep(GATHERS_S)
+
     def _of(self, who: Taker | str, *, seen: bool = True) -> tuple[Taker | str, Bucket]:
         if isinstance(who, Taker) and not who.link:
             who = Taker(who.tenant)
@@ -167,6 +182,18 @@ def pace() -> Pace:
         own = Pace(presence=presence())
         _pace.set(own)
         return own
+
+
+def in_pieces(receive: Receive, who: Taker) -> Receive:
+    """`receive`, where a body that comes in short pieces is paced."""
+
+    async def paced() -> Message:
+        message = await receive()
+        if message.get("more_body", False) and len(message["body"]) < SHORT_PIECE:
+            await pace().gather(who)
+        return message
+
+    return paced
 
 
 class Meter:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 import secrets
 import select
-import shutil
 import signal
 import socket
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
+from app.http.metrics_folder import MetricsFolder
 from umbel import floors
 from workers import processes
 from workers.child import template
@@ -53,15 +52,23 @@ _LONGEST_PAUSE_S = 2.0
 _ENDED_FROM_OUTSIDE = (0, -signal.SIGTERM)
 """Exit statuses of a process that somebody ended, to have it started anew."""
 
+_KILLED = -signal.SIGKILL
+"""That of one that somebody, or the system for want of memory, has killed: no failure to start, but
+not to be repeated without pauses."""
+
 
 class KeptProcess:
-    """A process that is restarted when it ends, with growing pauses if it fails immediately."""
+    """A process that is restarted when it ends, with growing pauses if it soon ends again.
+
+    failures : how often in a row it has ended by itself soon after its start.
+    """
 
     def __init__(self, start: Callable[[], processes.Process]) -> None:
         self._start = start
         self.process: processes.Process | None = None
         self.failures = 0
         self.status: int | None = None
+        self._n_short = 0
         self._started_at = 0.0
         self._next_at = 0.0
 
@@ -71,9 +78,10 @@ class KeptProcess:
         if self.process is not None and (status := self.process.poll()) is not None:
             processes.release(self.process)
             self.process, self.status = None, status
-            failed = status not in _ENDED_FROM_OUTSIDE and now - self._started_at < _STABLE_S
-            self.failures = self.failures + 1 if failed else 0
-            pause = min(0.1 * 2**self.failures, _LONGEST_PAUSE_S) if self.failures > 1 else 0.0
+            short = status not in _ENDED_FROM_OUTSIDE and now - self._started_at < _STABLE_S
+            self._n_short = self._n_short + 1 if short else 0
+            self.failures = self.failures + (status != _KILLED) if short else 0
+            pause = min(0.1 * 2**self._n_short, _LONGEST_PAUSE_S) if self._n_short > 1 else 0.0
             self._next_at = now + pause
         if self.process is None:
             if now < self._next_at:
@@ -100,7 +108,7 @@ class ApiProcesses:
         self._listener = listener
         self._env = env
         self.instance = os.environ.get(INSTANCE) or secrets.token_hex(8)
-        self._metrics = tempfile.mkdtemp(prefix="umbel-metrics-") if n_processes > 1 else None
+        self._metrics = MetricsFolder() if n_processes > 1 else None
         fd = listener.fileno()
         self._prefork = Prefork(
             "app.http.prefork",
@@ -136,7 +144,7 @@ class ApiProcesses:
 
     @property
     def failures(self) -> int:
-        """How often in a row one of them has ended soon after its start."""
+        """How often in a row one of them has ended by itself soon after its start."""
         return max(process.failures for process in self.kept)
 
     def stop(self, grace_s: float) -> None:
@@ -154,9 +162,11 @@ class ApiProcesses:
             if process.process is not None:
                 processes.stop(process.process, max(0.1, until - time.monotonic()))
         if self._metrics is not None:
-            shutil.rmtree(self._metrics, ignore_errors=True)
+            self._metrics.remove()
 
     def _start(self) -> processes.Process:
+        if self._metrics is not None:
+            self._metrics.make()
         fd = self._listener.fileno()
         env, arguments = self._environment(), ("api", "--fd", str(fd))
         forked = self._prefork.fork(arguments, env)
@@ -169,7 +179,7 @@ class ApiProcesses:
         env[INSTANCE] = self.instance
         env.pop(METRICS_DIR, None)
         if self._metrics is not None:
-            env[METRICS_DIR] = self._metrics
+            env[METRICS_DIR] = str(self._metrics.path)
         return env
 
 

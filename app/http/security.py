@@ -32,7 +32,7 @@ from app.http.addresses import host_of, path_of
 from app.http.aliased import aliased_path, at_its_place, may_have_alias
 from app.http.door import door, site_of
 from app.http.keyring import Access, Keyring, unauthenticated
-from app.http.pacing import metered, pace
+from app.http.pacing import in_pieces, metered, pace
 from app.http.problems import Refused, respond, respond_failure
 from app.http.sharing import SharedLinks, opens
 from app.http.sign_in.people import People
@@ -118,7 +118,7 @@ class Gate:
         if access is not None:
             who = _caller_of(access)
             taker.set(who)
-            await metered(self.app(scope, receive, send), who)
+            await metered(self.app(scope, in_pieces(receive, who), send), who)
             return
         probe = path if (path := path_of(scope)) in OPEN else ""
         if not probe:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from app.http.late import LateModel
+from models.parameters import NUMBER
 
 MOST_ITEMS = 10_000
 MOST_MEMBERS = 15
@@ -18,9 +19,10 @@ MOST_PATH = 4 << 20
 MOST_MM = 2000
 
 Colour = Annotated[str, Field(pattern=r"^#[0-9a-fA-F]{6}$", examples=["#0072b2"])]
-Place = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False)]
-Length = Annotated[float, Field(ge=0, le=1e5, allow_inf_nan=False)]
-Opacity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+_Number = Annotated[float, NUMBER]
+Place = Annotated[float, Field(ge=-1e6, le=1e6, allow_inf_nan=False), NUMBER]
+Length = Annotated[float, Field(ge=0, le=1e5, allow_inf_nan=False), NUMBER]
+Opacity = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), NUMBER]
 PathData = Annotated[
     str,
     Field(
@@ -69,7 +71,7 @@ class TextItem(LateModel):
     size: Length
     colour: Colour
     align: Literal["left", "center", "right"] = "left"
-    turn: float = Field(0.0, ge=-10, le=10, allow_inf_nan=False, description="Radians.")
+    turn: _Number = Field(0.0, ge=-10, le=10, allow_inf_nan=False, description="Radians.")
     halo: Colour | None = Field(None, description="A colour around the letters.")
     wide: Length | None = Field(
         None, description="The room that it has; wider text is written smaller."
@@ -98,15 +100,15 @@ class FigureRequest(LateModel):
     )
 
     form: Literal["svg", "png", "pdf"]
-    width: float = Field(ge=1, le=20_000, allow_inf_nan=False, description="In its own unit.")
-    height: float = Field(
+    width: _Number = Field(ge=1, le=20_000, allow_inf_nan=False, description="In its own unit.")
+    height: _Number = Field(
         ge=1,
         le=20_000,
         allow_inf_nan=False,
         description=f"In the same unit; on paper at most {MOST_MM:,} mm.",
     )
-    width_mm: float = Field(ge=10, le=MOST_MM, allow_inf_nan=False)
-    dpi: float = Field(300, ge=36, le=1200, allow_inf_nan=False, description="PNG: dots an inch.")
+    width_mm: _Number = Field(ge=10, le=MOST_MM, allow_inf_nan=False)
+    dpi: _Number = Field(300, ge=36, le=1200, allow_inf_nan=False, description="PNG: dots an inch.")
     fonts: Literal["embed", "none"] = Field("embed", description="SVG: whether fonts are inside.")
     title: str = Field("", max_length=300, description="What it shows, for readers of screens.")
     paper: Colour = "#ffffff"

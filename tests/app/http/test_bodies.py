@@ -7,17 +7,23 @@ import errno
 import json
 import mmap
 from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.requests import Request
 
-from app.http import bodies
+from app.http import bodies, late
+from app.http.late import LateRoute
 from app.http.problems import Refused
+from app.main import ROUTERS
+from models import parameters
+from models.parameters import Exact
 from tests.app.conftest import Api, Working, problem_of
 from tests.app.tree_kit import fit
 from workers.formats import strict_json
@@ -204,3 +210,31 @@ def test_a_long_body_lies_in_a_file_without_a_name(
         with pytest.raises(Refused) as refused:
             received(n_pieces, tmp_path / "scratch")
         assert refused.value.status_code == 507
+
+
+def _models_of_bodies() -> list[type[BaseModel]]:
+    bodies = []
+    for route in (route for router in ROUTERS for route in router.routes):
+        if isinstance(route, LateRoute):
+            route.build()
+            if route.body_field is not None:
+                bodies.append(route.body_field.field_info.annotation)
+    return late._models(bodies)
+
+
+def test_no_number_of_a_body_comes_from_a_truth_value_or_a_text() -> None:
+    taken = []
+    for model in _models_of_bodies():
+        if issubclass(model, Exact) or model.model_config.get("strict"):
+            continue
+        for name, field in model.model_fields.items():
+            kinds = parameters._kinds(field.annotation)
+            if not kinds & {int, float}:
+                continue
+            adapter = TypeAdapter[object](Annotated[field.annotation, None, *field.metadata])
+            for one in ("1", True):
+                for value in (one, *([one] * n for n in (1, 2, 3))):
+                    with suppress(ValidationError):
+                        adapter.validate_python(value)
+                        taken += [] if type(one) in kinds else [(model.__name__, name, value)]
+    assert taken == []

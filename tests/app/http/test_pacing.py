@@ -12,20 +12,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starlette.types import Message
 
 from app.http import buckets, pacing, security
 from app.http.pacing import (
     BURST,
     BYTES,
     FEW,
+    GATHERS_S,
     GIVES_WAY_S,
     LONGEST_S,
     MOST_WORK_S,
     PER_S,
     PIECE_GIVES_WAY_S,
+    PIECE_S,
+    SHORT_PIECE,
     UNPACKED_S,
     WORK_S,
     Pace,
+    in_pieces,
     metered,
 )
 from app.http.presence import NEAR_S, SHORT_S, Presence, presence
@@ -473,3 +478,29 @@ def test_what_a_route_does_in_a_thread_counts_for_its_pace(
     monkeypatch.setattr(Pace, "spend", lambda self, who, seconds: spent.append(seconds))
     assert api.client.get(f"/v1/uploads/{upload}").status_code == 200
     assert sum(spent) >= 0.05
+
+
+def test_short_pieces_of_a_body_are_gathered_of_who_has_had_more_than_is_due() -> None:
+    clock = Clock()
+    pieces = [b"1"] * 2000 + [b"1" * SHORT_PIECE] * 5 + [b""]
+
+    async def receive() -> Message:
+        body = pieces.pop(0)
+        return {"type": "http.request", "body": body, "more_body": bool(pieces)}
+
+    async def read() -> None:
+        token = pacing._pace.set(clock.pace())
+        paced = in_pieces(receive, A)
+        own = pacing.pace()
+        for _ in range(500):
+            await paced()
+        assert clock.waited == [], "nobody else is there"
+        await own.admit(B)
+        while (await paced())["more_body"]:
+            clock.now += GATHERS_S / 10_000
+        pacing._pace.reset(token)
+
+    run(read())
+    few = FEW * WORK_S / PIECE_S
+    assert set(clock.waited) == {GATHERS_S}
+    assert 1500 - few - 50 <= len(clock.waited) <= 1500

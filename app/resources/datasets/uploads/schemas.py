@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from app.http.late import LateModel
+from models.parameters import NUMBER
 from workers.artifacts.datasets import Dataset
 from workers.artifacts.uploads import MOST_PARTS, Part, Upload
 
@@ -79,7 +80,7 @@ class StatedPart(LateModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    number: Number
+    number: Annotated[Number, NUMBER]
     sha256: Sha256 | None = None
 
 

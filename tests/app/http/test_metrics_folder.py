@@ -1,0 +1,102 @@
+"""The folders through which processes of the API add up their metrics go with their owners."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from app.http.metrics_folder import PREFIX, MetricsFolder
+from app.http.processes import ApiProcesses, listen
+from tests.workers.waiting_kit import until
+from workers import processes
+from workers.processes import FolderLock
+
+_OWNER = """
+import sys, time
+from app.http.metrics_folder import MetricsFolder
+folder = MetricsFolder()
+folder.make()
+(folder.path / "counter_1.db").write_bytes(b"1")
+print(folder.path, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_those_of_dead_owners_are_removed_and_no_others(root: Path) -> None:
+    owner = processes.spawn(
+        [sys.executable, "-c", _OWNER],
+        env={**os.environ, "TMPDIR": str(root)},
+        stdout=subprocess.PIPE,
+    )
+    assert owner.stdout is not None
+    theirs = Path(owner.stdout.readline().decode().strip())
+    try:
+        stopped = MetricsFolder()
+        owner.send_signal(signal.SIGSTOP)
+        kept = root / f"{PREFIX}kept"
+        kept.mkdir()
+        (kept / "counter_1.db").touch()  # of a service that locks nothing
+        old = root / f"{PREFIX}old"
+        old.mkdir()
+        unfinished = root / f".{PREFIX}unfinished"
+        FolderLock(unfinished).close()
+        fresh = root / f".{PREFIX}fresh"
+        fresh.mkdir()
+        for folder in (kept, old, unfinished):
+            os.utime(folder, (1.0, 1.0))
+        elsewhere = root / "elsewhere"
+        FolderLock(elsewhere).close()
+        link = root / f"{PREFIX}link"
+        link.symlink_to(elsewhere)
+        stopped.make()
+        others = {elsewhere, link, kept, fresh}
+        assert set(root.iterdir()) == others | {theirs, stopped.path}
+        assert (theirs / "counter_1.db").exists()
+    finally:
+        owner.kill()
+        owner.wait(60.0)
+        owner.stdout.close()
+    stopped.remove()
+    assert set(root.iterdir()) == others | {theirs}
+    later = MetricsFolder()
+    later.make()
+    assert set(root.iterdir()) == others | {later.path}
+    later.remove()
+
+
+def test_there_is_none_before_the_service_can_remove_it(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that ends a process of the service while it loads leaves none."""
+    started = []
+    sleeping = ["sleep", "60"]
+    monkeypatch.setattr("app.http.processes.Prefork.usable", False)
+    spawn = processes.spawn
+
+    def note(*_: object, **options: object) -> processes.Process:
+        started.append(options)
+        return spawn(sleeping)
+
+    monkeypatch.setattr(processes, "spawn", note)
+    with listen("127.0.0.1", 0) as listener:
+        apis = ApiProcesses(2, listener, dict)
+        apis.load()
+        assert list(root.iterdir()) == []
+        apis.keep()
+        until(lambda: len(started) == 2)
+        (made,) = root.iterdir()
+        assert {options["env"]["PROMETHEUS_MULTIPROC_DIR"] for options in started} == {str(made)}  # type: ignore[index]
+        apis.stop(1.0)
+    assert list(root.iterdir()) == []
