@@ -324,6 +324,14 @@ def numbers_as_texts(columns: Sequence[Column]) -> Iterator[str]:
         )
 
 
+def no_features(columns: Sequence[Column], role: str, notes: Sequence[str]) -> UsageError:
+    """The error for a table of which no column is a feature."""
+    has = listed([f"{column.name} ({column.type})" for column in columns], 20)
+    first = f"Input {role!r} must be a matrix of numbers; no column of the table is a feature."
+    parts = (first, f"It has {has}.", *numbers_as_texts(columns), *notes)
+    return UsageError(" ".join(parts), code="wrong-input", role=role)
+
+
 def _apart(columns: Sequence[Column], choice: Choice) -> tuple[str, ...]:
     chosen = choice.singles()
     apart = [column for column in columns if column.role != "feature" and column.name not in chosen]

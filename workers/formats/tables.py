@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 NOT_FINITE = re.compile(r"[ \t]*[+-]?(nan|inf(inity)?)[ \t]*", re.ASCII | re.IGNORECASE)
-NOTHING = frozenset({"na", "n/a", "null", "none", "nil"})
-"""The spellings of a missing value, in any case."""
+NOTHING = frozenset({"na", "n/a", "#n/a", "<na>", "null", "none", "nil"})
+"""The spellings of a missing value, as Excel and pandas write them too, in any case."""
 
 PADDED = re.compile(r"\s*0\d+\s*", re.ASCII)
 """A number that begins with 0, as codes do."""
