@@ -262,7 +262,10 @@ def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:
     more = [name for name in features(source.columns) if name not in set(wanted)]
     if missing or more:
         parts = []
-        if missing:
+        other = [name for name in missing if name in by_name]
+        if other:
+            parts.append(f"has no numbers in the column(s) {listed(other)}")
+        if missing := [name for name in missing if name not in by_name]:
             parts.append(f"lacks the column(s) {listed(missing)}")
         if more:
             parts.append(f"has the column(s) {listed(more)}, which the fit did not have")
