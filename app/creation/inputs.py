@@ -20,6 +20,7 @@ from models.tree.dialects import text_format
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, distances
 from workers.formats.column_roles import COLUMN_OF, features, of_role
+from workers.formats.column_roles import of_role as column_of
 from workers.formats.inline import LongList, shapes_of_list
 from workers.formats.table_files import TABULAR
 
@@ -40,12 +41,14 @@ class ResolvedInputs:
     shapes : as far as they are known; for several datasets, that of the first.
     inline : lists as JSON.
     names : of the datasets that have one, the first of several.
+    ided : roles of tables whose rows have ids.
     """
 
     refs: dict[str, str | list[str]] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)
     inline: dict[str, bytes] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    ided: set[str] = field(default_factory=set)
 
     def called(self, *methods: str) -> str | None:
         """A name after what is fitted and how: its dataset's name, without the ending of a file,
@@ -98,6 +101,8 @@ def _add_dataset(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -
     """Note the name of the input, and its shape as far as that of the dataset says it."""
     if dataset is not None and dataset.name and dataset.name.strip():
         resolved.names[role] = dataset.name.strip()
+    if dataset is not None and column_of(dataset.columns or (), "id") is not None:
+        resolved.ided.add(role)
     if dataset is None or dataset.shape is None or role_of(role).tree:
         return
     if role_of(role).column or role_of(role).table:

@@ -1,8 +1,9 @@
-"""Text files: of one value a line, and what encodes them."""
+"""Text files: of one value a line, what encodes them, and what those without an ending are."""
 
 from __future__ import annotations
 
 import codecs
+import re
 import warnings
 from collections.abc import Collection
 from pathlib import Path
@@ -18,8 +19,17 @@ _WIDE = {
 }
 
 
+_SNIFFED = 1 << 16
+"""Bytes of a file by which its form is found."""
+
+_LIBSVM = re.compile(r"\S*(\s+\d+:\S+)+\s*")
+_CODE = re.compile(r"\s*0\d+\s*", re.ASCII)
+"""A number with zeros before it, as codes have."""
+
+
 def lines(role: str, path: Path, texts: Collection[str]) -> list[Any]:
     """One value for each line; whole numbers where every line is one and `role` is not of `texts`.
+    Labels such as 007 are texts.
 
     UTF-8, UTF-16 or UTF-32 with its mark, or else Windows-1252, with an UmbelWarning, as the
     service reads CSV. Raises InputError where the file is no text or holds no line.
@@ -30,7 +40,7 @@ def lines(role: str, path: Path, texts: Collection[str]) -> list[Any]:
         raise InputError(role, f"{path_shown(path)} cannot be read as text: {error}.") from None
     if not values:
         raise InputError(role, f"the file {path_shown(path)} is empty.")
-    if role not in texts:
+    if role not in texts and not (role == "labels" and any(map(_CODE.fullmatch, values))):
         try:
             return [int(value) for value in values]
         except ValueError:
@@ -58,3 +68,27 @@ def decoded(content: bytes, shown: str) -> str:
             raise wrong from None
     warnings.warn(f"{shown} is not UTF-8; it was read as Windows-1252.", UmbelWarning, stacklevel=4)
     return text
+
+
+def beginning(path: Path) -> str:
+    """The first lines of a file of text; empty for another one."""
+    with path.open("rb") as file:
+        begin = file.read(_SNIFFED)
+    try:
+        # The last line may be cut within a character.
+        text = begin[: begin.rfind(b"\n") + 1 or None].decode("utf-8-sig").lstrip()
+    except UnicodeDecodeError:
+        return ""
+    return "" if "\0" in text else text
+
+
+def media_type_of(text: str) -> str | None:
+    """The media type of text whose first lines say it; None where the service finds out."""
+    first = text.partition("\n")[0]
+    if not text or text[0] in "@%" or _LIBSVM.fullmatch(first):
+        return None
+    if text[0] in "[{":
+        return "application/json" if text[0] == "[" else "application/x-ndjson"
+    if "\t" in first:
+        return "text/tab-separated-values"
+    return "text/csv" if any(mark in first for mark in ",;|") or " " in first.strip() else None

@@ -183,7 +183,8 @@ def read(text: str) -> Tree:
     line_of: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         if _has_empty_part(line):
-            raise InvalidTree(f"Line {number} {_EMPTY}", line=number)
+            what = _EMPTY if line else "is blank; each line is a path. Remove blank lines."
+            raise InvalidTree(f"Line {number} {what}", line=number)
         if line in line_of:
             raise InvalidTree(
                 f"Line {number} has the same path as line {line_of[line]}.", line=number

@@ -334,9 +334,12 @@ def _names(listing: _Listing, used: set[str], warnings: list[str]) -> list[str |
             name = own if isinstance(own, str) else None
         else:
             source, name = found
+            if type(name) is int:
+                name = str(name)
             if name is not None and not isinstance(name, str):
                 raise InvalidTree(
-                    f"The name of node {_short(own)} is neither text nor null.", node=own
+                    f"The name of node {_short(own)} is neither text, an integer nor null.",
+                    node=own,
                 )
             sources[source] = None
             text_id = node.get("id") if listing.nested else own

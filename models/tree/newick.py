@@ -46,7 +46,7 @@ PIECE = 1 << 20
 _TOKEN = re.compile(
     r"[ \t\r\n\f\v]+|(?P<comment>\[[^\]]*+\])"
     r"|(?P<open>\()|(?P<close>\))|(?P<comma>,)|(?P<colon>:)|(?P<end>;)"
-    r"|(?P<quoted>'[^']*+(?:''[^']*+)*+')"
+    r"|(?P<quoted>'[^']*+(?:''[^']*+)*+')|(?P<double>\"[^\"]*+\"(?=[ \t\r\n\f\v()\[,:;]|\Z))"
     r"|(?P<word>[^ \t\r\n\f\v()\[\]',:;]+)"
     r"|(?P<alone>[\[\]'])"
 )
@@ -185,9 +185,9 @@ def quoted_if_odd(label: str) -> str:
 def read(text: str, begin: int = 0) -> Tree:
     """The one tree in a Newick text. Rows are its leaves from left to right, nodes in preorder.
 
-    Labels may be quoted (`''` is a quote); underscores are kept, as in ete4 and unlike the default
-    of DendroPy, which turns them into blanks. No label is None. Labels of inner nodes are names,
-    or, where all of them are numbers without quotes, the column `support`
+    Labels may be in single quotes (`''` is a quote), or in double ones; underscores are kept, as in
+    ete4 and unlike the default of DendroPy, which turns them into blanks. No label is None. Labels
+    of inner nodes are names, or, where all of them are numbers without quotes, the column `support`
     (`annotations.sorted_labels`); else support is read from comments. A byte-order mark is skipped.
     A missing length is 1; the root's is left out, and one below 0 by rounding is 0.
 
@@ -197,7 +197,8 @@ def read(text: str, begin: int = 0) -> Tree:
 
     Raises InvalidTree, naming the character counted from 1, for an empty text, brackets that do not
     match, a missing `;`, text after it, two labels in a row, an apostrophe within a label that has
-    no quotes, a length that is negative or not a finite number, and a network. O(len(text)).
+    no quotes, a length that is not a finite number, one of a leaf that is negative, and a network.
+    That of an inner node may be negative, in a tree that is not monotone. O(len(text)).
     """
     return _read(_Source(text), begin)
 
@@ -237,7 +238,7 @@ def _read(source: _Source, begin: int) -> Tree:
             if state == _NODE:
                 node = rows.add(within)
                 state = _LABEL
-            if kind in ("word", "quoted"):
+            if kind in ("word", "quoted", "double"):
                 if state != _LABEL:
                     raise _error(
                         "A label stands where ',', ')' or ';' is expected (a label with blanks "
@@ -245,8 +246,9 @@ def _read(source: _Source, begin: int) -> Tree:
                         at,
                     )
                 rows.name[node] = part
-                if kind == "quoted":
+                if kind != "word":
                     rows.quoted[node] = 1
+                    rows.n_double += kind == "double"
                 state = _COLON
             elif kind == "colon":
                 if state == _END:
@@ -288,7 +290,8 @@ class _Rows:
         self.length = array("d")
         self.quoted = bytearray()
         self.comments = Comments()
-        self._n_given = 0
+        self.n_double = 0
+        self._n_given = self._n_falls = 0
         self._below_zero: dict[int, int] = {}
 
     def add(self, parent: int) -> int:
@@ -307,7 +310,8 @@ class _Rows:
     def tree(self) -> Tree:
         """The tree, once: what it is made from is let go on the way.
 
-        Raises InvalidTree for a negative length, for lengths too large together, and for a network.
+        Raises InvalidTree for a negative length of a leaf, for lengths too large together, and for
+        a network.
         """
         self._refuse_network()
         warnings = self._lengths()
@@ -318,7 +322,8 @@ class _Rows:
         np.subtract(farthest, height, out=height)
         support, decided = self._support()
         name, self.name = self.name, []
-        tree = from_parents(np.frombuffer(self.parent, np.intc), height, name)
+        above = np.frombuffer(self.parent, np.intc)
+        tree = from_parents(above, height, name, monotone=not self._n_falls)
         return replace(
             tree,
             extra={} if support is None else {"support": support},
@@ -354,14 +359,21 @@ class _Rows:
         """Lengths below 0 by rounding become 0; warnings."""
         lengths = np.array(self.length[1:] if self._below_zero else [])
         scale = float(np.abs(lengths).max(initial=0.0))
+        inner = set(self.parent) if self._below_zero else set()
         for node, at in self._below_zero.items():
-            if -self.length[node] > dialects.RELATIVE * scale:
+            if -self.length[node] <= dialects.RELATIVE * scale:
+                self.length[node] = 0.0
+            elif node in inner:
+                self._n_falls += 1
+            else:
                 raise _error(
-                    f"A branch length is negative ({self.length[node]!r}), which no height allows",
+                    f"The branch length of a leaf is negative ({self.length[node]!r}), which no "
+                    "height allows",
                     at,
                 )
-            self.length[node] = 0.0
-        warnings = dialects.counted(len(self._below_zero), "branch length")
+        warnings = dialects.counted(len(self._below_zero) - self._n_falls, "branch length")
+        if self.n_double:
+            warnings += (f"{self.n_double} label(s) in double quotes were read without these.",)
         n_missing = len(self.parent) - 1 - self._n_given
         if n_missing and self._n_given:
             warnings += (f"{n_missing} node(s) have no branch length; 1 was taken.",)
@@ -439,9 +451,13 @@ class _Source:
             for match in _TOKEN.finditer(text, place):
                 kind = match.lastgroup
                 start, end = match.span()
-                if (end == stop or kind == "alone") and (
-                    following := self._following(stop - start)
-                ):
+                # A word may begin with a quote that is closed further on.
+                is_cut = (
+                    end == stop
+                    or kind == "alone"
+                    or (text[start] == '"' and text.find('"', start + 1) < 0)
+                )
+                if is_cut and (following := self._following(stop - start)):
                     # The token may go on: it is read again, with what follows.
                     text, place, before = text[start:] + following, 0, before + start
                     break
@@ -461,7 +477,7 @@ class _Source:
                     raise _error(what.get(part, "A ']' closes no comment"), at)
                 if kind == "quoted":
                     part = part[1:-1].replace("''", "'")
-                elif kind == "comment":
+                elif kind in ("comment", "double"):
                     part = part[1:-1]
                 yield kind, part, at
             else:

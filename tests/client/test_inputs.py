@@ -191,6 +191,33 @@ def test_files_are_uploaded_by_their_ending(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "media_type"),
+    [
+        ("1.5 2\n3 4\n", "text/csv"),
+        ("  x    y\n 1.5  2\n", "text/csv"),
+        ("id;x\na;1,5\n", "text/csv"),
+        ("x\ty\n1\t2\n", "text/tab-separated-values"),
+        ("[[1, 2], [3, 4]]", "application/json"),
+        ("1 1:0.5 2:3\n", None),
+        ("@relation r\n", None),
+    ],
+)
+def test_text_of_rows_is_what_its_first_line_is(
+    text: str, media_type: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "rows.txt"
+    path.write_text(text)
+    assert converted("features", path).media_type == media_type
+
+
+def test_labels_in_a_file_of_text_keep_their_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "labels.txt"
+    path.write_text("007\n7\n")
+    assert converted("labels", path).values == ["007", "7"]
+    assert converted("tasks", path).values == [7, 7]
+
+
+@pytest.mark.parametrize(
     ("role", "value", "sentence"),
     [
         ("features", "rows.npy", "there is no file 'rows.npy' in "),

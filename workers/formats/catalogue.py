@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from models.errors import UsageError, listed, shown
+from models.errors import UsageError, shown
 from models.inputs.data import Value
 from models.roles import Want, role_of
 from models.running import packages
@@ -45,7 +45,7 @@ from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.gaps import Gaps
 from workers.formats.raw import Content, Layout
 from workers.formats.recognition import refuse_foreign, text_format
-from workers.formats.refusals import by_curl, unsupported
+from workers.formats.refusals import by_curl, no_numbers, unsupported
 from workers.formats.tables import Columns, Indicator, Table
 
 __all__ = [
@@ -368,14 +368,19 @@ def _facts(
     if format.by_role and role is not None and (role_of(role).by_role or role_of(role).blank):
         return roles.facts(_read(format, path, member, role, bounds, columns), role)
     if not columns:
-        return format.inspect(path, member, bounds)
+        found = format.inspect(path, member, bounds)
+        if role is not None and roles.wanted(role) == "matrix" and found.dtype == "str":
+            raise no_numbers(format.id, role)
+        return found
     names = column_roles.features(columns)
     if role is not None and role_of(role).column:
         own = _member(member, columns, role, sheets=format.id in _SHEETS)
         return format.inspect(path, own, bounds)
     if not names:
         if role is not None:
-            raise _no_features(columns, role, reading_notes(format.id, path, member, bounds, ()))
+            raise column_roles.no_features(
+                columns, role, reading_notes(format.id, path, member, bounds, ())
+            )
         single = _member(None, columns, "documents") or _member(None, columns, "labels")
         return format.inspect(path, single, bounds)
     n_rows, width, dtypes, sparse = 0, 0, {np.dtype(np.float64)}, False
@@ -413,13 +418,6 @@ def _within(member: str, column: str) -> str:
     return member if member == column or member.endswith(f"!{column}") else f"{member}!{column}"
 
 
-def _no_features(columns: Sequence[Column], role: str, notes: Sequence[str]) -> UsageError:
-    has = listed([f"{column.name} ({column.type})" for column in columns], 20)
-    first = f"Input {role!r} must be a matrix of numbers; no column of the table is a feature."
-    parts = (first, f"It has {has}.", *column_roles.numbers_as_texts(columns), *notes)
-    return UsageError(" ".join(parts), code="wrong-input", role=role)
-
-
 def texts(
     format: str, path: Path, column: str, bounds: Bounds = DEFAULT, member: str | None = None
 ) -> list[str]:
@@ -455,7 +453,9 @@ def load(
     if want == "matrix" and (member is None or sheet is not None) and columns:
         names = column_roles.features(columns)
         if not names:
-            raise _no_features(columns, role, reading_notes(format, path, member, bounds, ()))
+            raise column_roles.no_features(
+                columns, role, reading_notes(format, path, member, bounds, ())
+            )
         return roles.value(table_files.matrix(format, path, names, bounds, sheet), role)
     return roles.value(_read(_format(format), path, member, role, bounds, columns), role)
 

@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict
 
 from models.errors import UsageError, listed, shown
 from workers.formats.csv_dialect import AS_FOUND, Written
-from workers.formats.tables import is_number
+from workers.formats.tables import is_written_number
 
 Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
 ColumnRole: TypeAlias = Literal["feature", "id", "label", "text", "weight"]
@@ -157,7 +157,8 @@ class Seen:
     first two rows of one value. beside : whether it stands beside a matrix of features, and is none
     unless it is chosen. padded : the first of its integers that is written with zeros before it.
     shuffled : whether they are these in another order. day : the first of its integers, if all are
-    days written as 20200131.
+    days written as 20200131. spoilt : the row and the first word among texts that are numbers for
+    the most part.
     """
 
     name: str
@@ -173,6 +174,7 @@ class Seen:
     padded: str | None = None
     shuffled: bool = False
     day: str | None = None
+    spoilt: tuple[int, str] | None = None
 
 
 def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ...]:
@@ -217,6 +219,7 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
             each
             for each in free
             if each.kind == "text" and each.name not in role_of and each.name not in ranks
+            if each.spoilt is None
         )
         found = next((each for each in texts if each.differ and each.length <= LONG_TEXT), None)
         if found is not None:
@@ -276,6 +279,14 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
                 f"{shown(each.padded)}, as ids and codes do, and is among the features; if it is "
                 "none, choose ids with ?id_column=, or the features with ?columns=."
             )
+    for each in seen:
+        if each.spoilt is not None and each.name not in own:
+            row, word = each.spoilt
+            yield (
+                f"Column {shown(each.name)} is no feature: it has numbers and words, "
+                f"{shown(word, 40)} at row {row} (counted from 0) first. Write numbers as numbers, "
+                "and leave the cell empty where a value is missing."
+            )
     heavy = [name for name in sorted(own) if _MAYBE_WEIGHT.fullmatch(name.strip())]
     if heavy and len(own) > len(heavy) and of_role(columns, "weight") is None:
         yield (
@@ -297,7 +308,7 @@ def numbers_as_texts(columns: Sequence[Column]) -> Iterator[str]:
     plain = [
         own.name
         for own in texts
-        if all(map(is_number, own.examples))
+        if all(map(is_written_number, own.examples))
         and not any(map(_PADDED.match, own.examples))
         and not _is_text_or_index(own.name.strip())
     ]
@@ -311,6 +322,14 @@ def numbers_as_texts(columns: Sequence[Column]) -> Iterator[str]:
             f"Numbers that are written as texts are no features: {listed(plain, 20)}. Write them "
             "as numbers if they are meant to be."
         )
+
+
+def no_features(columns: Sequence[Column], role: str, notes: Sequence[str]) -> UsageError:
+    """The error for a table of which no column is a feature."""
+    has = listed([f"{column.name} ({column.type})" for column in columns], 20)
+    first = f"Input {role!r} must be a matrix of numbers; no column of the table is a feature."
+    parts = (first, f"It has {has}.", *numbers_as_texts(columns), *notes)
+    return UsageError(" ".join(parts), code="wrong-input", role=role)
 
 
 def _apart(columns: Sequence[Column], choice: Choice) -> tuple[str, ...]:

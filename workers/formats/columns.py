@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from models.arrays import Int
-from models.inputs.reading import LARGEST, is_kept
+from models.inputs.reading import LARGEST, is_kept, note
 from workers.formats.refusals import broken, described, missing, refused
 from workers.formats.tables import dtype_name, text_array
 
@@ -25,7 +25,8 @@ NUMBERS = frozenset({int, float})
 
 
 def of_list(items: object, role: str | None, *, real: bool = False) -> npt.NDArray[Any]:
-    """(n_rows,) int64, float64 or `str` objects of a list all of numbers or all of text.
+    """(n_rows,) int64, float64 or `str` objects of a list all of numbers or all of text; of labels
+    also bool.
 
     real : whether the role takes numbers, not only integers; for the message.
     """
@@ -38,6 +39,8 @@ def of_list(items: object, role: str | None, *, real: bool = False) -> npt.NDArr
         return text_array(items)
     if types <= NUMBERS:
         return numbers(items, role)
+    if types == {bool} and role == "labels":
+        return np.array(items)
     first = {str} if type(items[0]) is str else NUMBERS
     row = next(row for row, item in enumerate(items) if type(item) not in first)
     if items[row] is None:
@@ -93,7 +96,10 @@ def as_float(number: int | float) -> float:
 
 
 def integers(array: npt.NDArray[Any], role: str, row: Int | None = None) -> Int:
-    """The values as int64. Raises UsageError naming the first that is none."""
+    """The values as int64; a note says so of labels that are true and false. Raises UsageError
+    naming the first that is none."""
+    if array.dtype.kind == "b" and role == "labels":
+        note("The labels are true and false: they are the classes 1 and 0.")
     if array.dtype.kind == "f":
         nan = np.flatnonzero(np.isnan(array))
         if nan.size:

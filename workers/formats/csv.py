@@ -28,6 +28,7 @@ from models.inputs.reading import LARGEST, is_kept, rounded
 from models.roles import Want
 from workers.formats import batches, roles
 from workers.formats.csv_dialect import MAX_LINE, Dialect, dialect_of
+from workers.formats.csv_spaces import with_one_space
 from workers.formats.csv_text import (
     column_of,
     is_by_id,
@@ -277,7 +278,8 @@ def _pieces(path: Path, dialect: Dialect) -> Iterator[tuple[int, bytes]]:
                 line=line,
             )
         if cut:
-            yield line, _utf8(path, piece[:cut], dialect)
+            whole = _utf8(path, piece[:cut], dialect)
+            yield line, _with_one_space(whole) if dialect.aligned else whole
             line += piece.count(b"\n", 0, cut)
         begun = piece[cut:]
 
@@ -301,6 +303,12 @@ def _utf8(path: Path, piece: bytes, dialect: Dialect) -> bytes:
         return piece.decode(dialect.encoding).encode()
     except UnicodeDecodeError:
         raise undecodable(path, dialect) from None
+
+
+def _with_one_space(piece: bytes) -> bytes:
+    # What is no UTF-8 is refused where it is read.
+    text = with_one_space(piece.decode("utf-8", "surrogateescape"))
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _blocks(

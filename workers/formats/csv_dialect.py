@@ -13,8 +13,8 @@ every cell below has a decimal point: so data frames without names are saved.
 
 Where the first line has one cell fewer than all the others, as R writes tables, the first column is
 the names of the rows and has a blank name. A space is a separator where the cells of the first line
-are quoted, as R writes them too, or all cells but the names of rows and columns are numbers. A
-first line `sep=;`, as Excel reads it, gives the separator.
+are quoted, as R writes them too, or all cells but the names of rows and columns are numbers;
+several are one where columns are aligned. A first line `sep=;` gives the separator, as in Excel.
 
 What could be read in two ways is decided and stands in `notes`.
 """
@@ -33,6 +33,7 @@ from typing import IO, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict
 
 from models.errors import UsageError, listed
+from workers.formats.csv_spaces import with_one_space
 from workers.formats.refusals import broken
 from workers.formats.tables import NUMBER, is_empty, is_number
 
@@ -94,7 +95,8 @@ class Dialect:
     line : number of the first line of data, from 1.
     begin, skipped : where the first line begins, and the number of lines before it.
     decimal : the mark before decimals. thousands : between groups of digits, "" for none.
-    styles : of each column. notes : what was decided and could be read otherwise.
+    styles : of each column. notes : what was decided and could be read otherwise. aligned : whether
+    several spaces are one separator, and those around a line none.
     """
 
     delimiter: str
@@ -111,6 +113,7 @@ class Dialect:
     styles: tuple[Style, ...] = ()
     notes: tuple[str, ...] = ()
     short: bool = False
+    aligned: bool = False
 
     @property
     def n_columns(self) -> int:
@@ -224,6 +227,8 @@ def dialect_of(path: Path, written: Written) -> Dialect:
     delimiter = written.delimiter or (
         _delimiter(line.decode(encoding, "replace"), text) if stated is None else stated[1].decode()
     )
+    if aligned := delimiter == "," and written.delimiter is None and _is_aligned(text):
+        delimiter, text = " ", with_one_space(text)
     first, n_lines = _first_row(text, delimiter, skipped)
     short = written.header is not False and _is_short(first, text, delimiter)
     if short:
@@ -252,6 +257,7 @@ def dialect_of(path: Path, written: Written) -> Dialect:
         styles,
         (*notes, *numbers.notes, *more),
         short,
+        aligned,
     )
 
 
@@ -329,6 +335,15 @@ def _is_spaced(line: str, sample: str) -> bool:
         and all(is_number(cell) for row in rows for cell in row[1:])
         and (_all_numbers(rows) or any("." in cell for row in rows for cell in row[1:]))
     )
+
+
+def _is_aligned(sample: str) -> bool:
+    """Whether the cells of a table of numbers are separated by several spaces."""
+    if not any(map(sample.__contains__, ("  ", "\n ", " \n"))):
+        return False
+    plain = with_one_space(sample)
+    first = plain.partition("\n")[0]
+    return _is_spaced(first, plain) or (" " in first and _all_numbers([*_parsed(plain, " ")]))
 
 
 def _all_numbers(rows: Sequence[Sequence[str]]) -> bool:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from models.errors import UsageError, listed, shown
 from workers.formats.csv_dialect import MAX_LINE, Dialect
+from workers.formats.csv_spaces import with_one_space
 from workers.formats.facts import Bounds, Member, choose
 from workers.formats.refusals import broken, missing
 from workers.formats.tables import WrittenColumn, WrittenPairs, is_number
@@ -139,7 +140,8 @@ def rows_of(
         with path.open(encoding=encoding, newline="\n") as file:
             for _ in range(dialect.skipped):
                 file.readline()
-            reader = csv.reader(file, delimiter=dialect.delimiter, strict=True)
+            lines = map(with_one_space, file) if dialect.aligned else file
+            reader = csv.reader(lines, delimiter=dialect.delimiter, strict=True)
             for row, cells in enumerate(reader, first_row):
                 if dialect.short and row == first_row:
                     cells = ["", *cells]
@@ -154,7 +156,10 @@ def rows_of(
     except UnicodeDecodeError:
         raise undecodable(path, dialect) from None
     except csv.Error:
-        raise broken(f"Line {line} of the CSV file cannot be read as CSV.") from None
+        raise broken(
+            f"Line {line} of the CSV file cannot be read as CSV: a quote opens there or further on "
+            "and is not closed before a separator. Quotes within quotes are doubled."
+        ) from None
 
 
 def undecodable(path: Path, dialect: Dialect) -> UsageError:

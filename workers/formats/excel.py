@@ -5,7 +5,9 @@ The archive is checked before it is opened, and the places of cells before they 
 room for all cells between the first and the last. Blank lines and columns around the table are left
 out. Formulas count as the values that Excel saved; an error such as #N/A is a missing cell.
 
-The first line is a header if none of its cells is a number, or if one is text above numbers alone.
+The first line is a header if none of its cells is a number, if one is text above numbers alone, or
+if the numbers or dates in it follow names and are such as years, one after the other. The first
+name may be blank, above an index.
 """
 
 from __future__ import annotations
@@ -243,7 +245,9 @@ def _sheet(rows: list[list[Any]], first_line: int, notes: tuple[str, ...]) -> Sh
         )
     if named:
         _require_header([column[0] for column in filled], first_line)
-        names = [_text(column.pop(0)) for column in filled]
+        names = ["" if _is_blank(column[:1]) else _text(column[0]) for column in filled]
+        for column in filled:
+            del column[0]
         first_line += 1
     else:
         names = [f"column {at}" for at in range(len(filled))]
@@ -257,25 +261,41 @@ def _is_blank(cells: Sequence[Any]) -> bool:
 
 
 def _is_header(first: Sequence[Any], below: Sequence[Sequence[Any]]) -> bool:
-    if not any(isinstance(cell, (int, float, date, time, timedelta)) for cell in first):
+    kinds = [_kind(cell) for cell in first]
+    if not {"number", "boolean", "date"} & {*kinds}:
         return True
-    return any(
-        isinstance(cell, str)
-        and cell.strip()
-        and _kinds(column) in ({"number"}, {"boolean"}, {"date"})
-        for cell, column in zip(first, below, strict=True)
+    under = [_kinds(column) for column in below]
+    if any(
+        kind == "text" and own in ({"number"}, {"boolean"}, {"date"})
+        for kind, own in zip(kinds, under, strict=True)
+    ):
+        return True
+    # Names, or the corner above an index, and then years or days above numbers.
+    apart = next(at for at, kind in enumerate(kinds) if kind not in ("text", None))
+    places = first[apart:]
+    return (
+        apart > 0
+        and len(places) > 1
+        and (apart == 1 or None not in kinds[:apart])
+        and all(own == {"number"} for own in under[apart:])
+        and ({*kinds[apart:]} == {"date"} or _follow(places))
     )
 
 
 def _are_places(first: Sequence[Any]) -> bool:
-    """Whether the cells are integers that follow each other, such as years, as in a header."""
-    whole = [cell for cell in first if _kind(cell) == "number" and float(cell).is_integer()]
-    return len(whole) == len(first) > 2 and all(b - a == 1 for a, b in pairwise(whole))
+    """Whether three cells or more are all integers that follow each other, as in a header."""
+    return len(first) > 2 and _follow(first)
+
+
+def _follow(cells: Sequence[Any]) -> bool:
+    """Whether the cells are integers that follow each other, such as years."""
+    whole = [cell for cell in cells if _kind(cell) == "number" and float(cell).is_integer()]
+    return len(whole) == len(cells) and all(b - a == 1 for a, b in pairwise(whole))
 
 
 def _require_header(first: Sequence[Any], line: int) -> None:
     for column, cell in enumerate(first):
-        if _is_blank([cell]):
+        if _is_blank([cell]) and (column or len(first) == 1):
             raise UsageError(
                 f"The first line of the Excel table (line {line} of the sheet) must name every "
                 f"column; column {column} (counted from 0) has no name. Remove titles above the "

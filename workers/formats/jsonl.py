@@ -1,9 +1,9 @@
 """JSON lines: one value per line, or in a field of an object, `text` by default.
 
-A value is a text; as labels it may also be a number, a list of labels or null, as edges a pair, as
-items an object with a value for each column. The file is read line by line, so it may be longer
-than a JSON document. A line without such a value is refused by its number. Blank lines may end the
-file.
+A value is a text or a number, or a row of a matrix as a list of numbers; as labels it may also be a
+list of labels or null, as edges a pair, as items an object with a value for each column. The file
+is read line by line, so it may be longer than a JSON document. A line without such a value is
+refused by its number. Blank lines may end the file.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import NoReturn
 
 from models.errors import UsageError, shown
 from models.roles import Want
+from workers.formats import roles
+from workers.formats.columns import NUMBERS
 from workers.formats.facts import DEFAULT, Bounds, Facts
 from workers.formats.repeated_names import Repeated, once, repetition
 from workers.formats.tables import Lists, Table
@@ -29,7 +31,10 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """The number of texts, after reading every line."""
+    """The number of texts, or the facts of numbers and of lists of numbers, after reading every
+    line."""
+    if _are_numbers(path, member, bounds):
+        return roles.facts(_lists(path, member, bounds), gaps=bounds.gaps)
     texts = map(_require_text, _values(path, member, bounds))
     return Facts((sum(1 for _ in texts),), "str")
 
@@ -39,9 +44,8 @@ def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -
     if want == "table":
         rows = _values(path, None, bounds, _BYTES_OF_LISTS, whole=True)
         return Lists([value for value, *_ in rows])
-    if want in ("labels", "paths", "edges"):
-        values = _values(path, member, bounds, _BYTES_OF_LISTS)
-        return Lists([value for value, *_ in values])
+    if want in ("labels", "paths", "edges") or _are_numbers(path, member, bounds):
+        return _lists(path, member, bounds)
     return list(map(_require_text, _values(path, member, bounds)))
 
 
@@ -61,6 +65,21 @@ def are_lists(head: str) -> bool:
         return len(lines) == 2 and all(isinstance(json.loads(line), list) for line in lines)
     except (ValueError, RecursionError):
         return False
+
+
+def _are_numbers(path: Path, member: str | None, bounds: Bounds) -> bool:
+    """Whether the first value is a number, or a list of numbers."""
+    first, *_ = next(_values(path, member, bounds))
+    cells = first if isinstance(first, list) else [first]
+    return (
+        bool(cells)
+        and {*map(type, cells)} <= {*NUMBERS, type(None)}
+        and any(cell is not None for cell in cells)
+    )
+
+
+def _lists(path: Path, member: str | None, bounds: Bounds) -> Lists:
+    return Lists([value for value, *_ in _values(path, member, bounds, _BYTES_OF_LISTS)])
 
 
 def _values(

@@ -86,6 +86,8 @@ def rows_of_list(items: list[Any], role: str) -> LabelRows:
         value = columns.numbers([int(x) if type(x) is bool else x for x in labels], role, rows.row)
         if not ((value == 0) | (value == 1)).all():
             raise refused("has true or false among numbers that are not 0 or 1", role)
+    elif types == {bool}:
+        value = np.array(labels)
     else:
         first = {str} if type(labels[0]) is str else NUMBERS
         at = next(at for at, label in enumerate(labels) if type(label) not in first)

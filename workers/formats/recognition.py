@@ -78,7 +78,7 @@ def text_format(head: bytes) -> str | None:
     lines = [line.rstrip("\r") for line in text.split("\n")[:-1][:20]] or [text.rstrip("\r")]
     if all(libsvm.LINE.fullmatch(line) for line in lines):
         return "libsvm"
-    for delimiter in "\t,;":
+    for delimiter in ("\t", ",", ";", "|", None):
         table = [line.split(delimiter) for line in lines if line]
         if len(table) > 1 and len(table[0]) > 1 and len({len(cells) for cells in table}) == 1:
             _, *below = table

@@ -80,3 +80,18 @@ def described(item: object) -> str:
         case dict():
             return "an object"
     return "a number"
+
+
+def no_numbers(format: str, role: str) -> UsageError:
+    """The error for texts in the place of a matrix."""
+    how = (
+        " Cells are separated by a tab, comma, semicolon or bar, or by spaces where all but the "
+        "first column are numbers."
+        if format == "csv"
+        else ""
+    )
+    return UsageError(
+        f"Input {role!r} must be a matrix of numbers; the file is one column of texts.{how}",
+        code="wrong-shape",
+        role=role,
+    )

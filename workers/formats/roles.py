@@ -30,6 +30,7 @@ from workers.formats.facts import Facts
 from workers.formats.gaps import gaps_of
 from workers.formats.refusals import described, missing, refused
 from workers.formats.tables import (
+    PADDED,
     Columns,
     Indicator,
     LabelRows,
@@ -298,13 +299,26 @@ def _column(table: Table, role: str) -> npt.NDArray[Any] | list[str]:
             )
         case WrittenColumn():
             _require_written(table, role)
-            return _texts(table.texts, role) if role_of(role).text else _values(table.typed(), role)
+            codes = role == "labels" and _are_codes(table.texts)
+            if codes or role_of(role).text:
+                return _texts(table.texts, role)
+            return _values(table.typed(), role)
         case Lists():
             return _values(columns.of_list(table.value, role, real=role_of(role).real), role)
         case list():
             return _texts(table, role)
     assert isinstance(table, np.ndarray), "a reader gave rows of labels for a column"
     return _values(table, role)
+
+
+def _are_codes(texts: Sequence[str]) -> bool:
+    """Whether numbers are written with zeros before them, which a note says of labels: as numbers,
+    007 and 7 would be one class, and its name lost."""
+    first = next(filter(PADDED.fullmatch, texts), None)
+    if first is None or not all(text.strip().isdecimal() for text in texts):
+        return False
+    note(f"Labels such as {shown(first, 40)} are texts, not numbers: the zeros belong to the name.")
+    return True
 
 
 def _values(array: npt.NDArray[Any], role: str) -> npt.NDArray[Any] | list[str]:

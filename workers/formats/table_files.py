@@ -38,7 +38,14 @@ from workers.formats.column_roles import Kind, Seen, is_text_by_name
 from workers.formats.csv_dialect import Dialect, dialect_of
 from workers.formats.facts import Bounds
 from workers.formats.refusals import missing
-from workers.formats.tables import Lists, is_empty, require_distinct, require_filled
+from workers.formats.tables import (
+    PADDED,
+    Lists,
+    is_empty,
+    is_written_number,
+    require_distinct,
+    require_filled,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +59,6 @@ _DAY = re.compile(r"\d{4}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", re.ASCII)
 
 _BY_BATCHES = frozenset({*excel.MEDIA_TYPES, "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
-_PADDED = re.compile(r"\s*0\d+\s*", re.ASCII)
 _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-stream": arrow.open_stream,
@@ -325,7 +331,7 @@ def _of_cells(name: str, cells: Sequence[str], at: int, dialect: Dialect) -> See
     filled = [cell for cell in cells if cell.strip()] if kind == "text" else present
     differ = len(set(filled)) == len(cells)
     twice = None if differ else _twice([None if is_empty(cell) else cell for cell in cells])
-    padded = next(filter(_PADDED.fullmatch, present), None) if whole and not counts else None
+    padded = next(filter(PADDED.fullmatch, present), None) if whole and not counts else None
     return Seen(
         name,
         kind,
@@ -405,9 +411,10 @@ def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: boo
     if kind in ("vector", "other"):
         return Seen(name, kind, index=index, examples=examples)
     differ = not plain.null_count and len(plain.unique()) == len(plain)
-    length = 0.0
+    length, spoilt = 0.0, None
     if kind == "text" and len(plain) > plain.null_count:
         length = float(pc.mean(pc.utf8_length(plain.cast("large_string"))).as_py())
+        spoilt = None if is_text_by_name(name, whole=True) else _spoilt(plain.to_pylist())
     whole = counts = shuffled = False
     day = None
     if kind in ("number", "integer") and len(plain) > plain.null_count:
@@ -430,7 +437,15 @@ def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: boo
         twice,
         shuffled=shuffled,
         day=day,
+        spoilt=spoilt,
     )
+
+
+def _spoilt(texts: Sequence[str | None]) -> tuple[int, str] | None:
+    """The row and the text of the first word, where at least half of the texts are numbers."""
+    filled = [(row, text) for row, text in enumerate(texts) if text is not None and text.strip()]
+    words = [(row, text) for row, text in filled if not is_written_number(text)]
+    return words[0] if words and 2 * len(words) <= len(filled) else None
 
 
 def _written(value: object) -> str:

@@ -24,9 +24,13 @@ if TYPE_CHECKING:
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 NOT_FINITE = re.compile(r"[ \t]*[+-]?(nan|inf(inity)?)[ \t]*", re.ASCII | re.IGNORECASE)
-NOTHING = frozenset({"na", "n/a", "null", "none", "nil"})
-"""The spellings of a missing value, in any case."""
+NOTHING = frozenset({"na", "n/a", "#n/a", "<na>", "null", "none", "nil"})
+"""The spellings of a missing value, as Excel and pandas write them too, in any case."""
 
+PADDED = re.compile(r"\s*0\d+\s*", re.ASCII)
+"""A number that begins with 0, as codes do."""
+
+_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*", re.ASCII)
 _INTEGER = re.compile(r"[ \t]*[+-]?\d{1,18}[ \t]*", re.ASCII)
 _DTYPES = frozenset({"b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"})
 
@@ -173,6 +177,11 @@ def is_empty(text: str) -> bool:
 def is_number(text: str) -> bool:
     """Whether a cell is written as a number, finite or not."""
     return bool(NUMBER.fullmatch(text) or NOT_FINITE.fullmatch(text))
+
+
+def is_written_number(text: str) -> bool:
+    """Whether a text is a number, also with a decimal comma."""
+    return is_number(text) or _COMMA.fullmatch(text) is not None
 
 
 def _is_nothing(text: str) -> bool:

@@ -79,10 +79,20 @@ def read_tree(format_id: str, path: Path) -> Tree:
     """The tree in a file of one of `FORMATS`, or of another of them that the content shows. Rows
     are its leaves in order; where the leaves are named by the numbers of rows, these rows.
 
-    What was decided or left out is in the tree's `warnings`.
+    What was decided or left out is in the tree's `warnings`, and nodes that lie higher than their
+    parent.
 
     Raises InvalidTree naming the place for a file that holds no tree.
     """
+    tree = _read_tree(format_id, path)
+    if tree.monotone:
+        return tree
+    n_falls = int((tree.height[1:] > tree.height[tree.parent[1:]]).sum())
+    sentence = f"{n_falls} node(s) lie higher than their parent: the tree is not monotone."
+    return replace(tree, warnings=(*tree.warnings, sentence))
+
+
+def _read_tree(format_id: str, path: Path) -> Tree:
     from models.tree import linkage
 
     if format_id != "linkage" and _is_newick(path):

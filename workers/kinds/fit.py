@@ -37,6 +37,7 @@ from workers.work.named_columns import (
     RowIds,
     columns_of,
     given_names,
+    ids_of_points,
     implied,
     implied_weights,
     matched,
@@ -141,7 +142,9 @@ def _fit(job: Job) -> Outcome:
         tree = _described(tree, spec, result)
 
     job.at(0.99, "writing")
-    members |= write_fit(spec, result, method_inputs, rows.ids)
+    ids, notes = ids_of_points(spec.sources, rows, method_inputs, tree)
+    members |= write_fit(spec, result, method_inputs, ids)
+    warnings += notes
     return with_tree(spec, tree, request.method, members, warnings)
 
 

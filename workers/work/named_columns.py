@@ -22,6 +22,8 @@ from models.preprocess.pipeline import ROLE as FEATURES
 from models.preprocess.pipeline import parsed
 from models.registry import method
 from models.roles import role_of
+from models.tree.tree import Tree
+from workers.artifacts import results
 from workers.formats.column_roles import NUMERIC, Column, features, of_role
 from workers.work.sources import Source, values_of
 
@@ -216,6 +218,40 @@ def ids_of(sources: Sequence[Source]) -> list[str] | None:
     return RowIds(sources).ids
 
 
+def ids_of_points(
+    sources: Sequence[Source], rows: RowIds, values: Mapping[str, Value], tree: Tree
+) -> tuple[list[str] | None, tuple[str, ...]]:
+    """The ids of the points of a tree, and a warning where they have none since two would be the
+    same: of the rows, behind the points of an earlier job if the tree grew from it.
+
+    values : the inputs by role. Points without an id beside others with one have the names of their
+    leaves where these are one each, else their numbers.
+    """
+    own, n_points = rows.ids, tree.n_points
+    base = next((source for source in sources if source.kind == "job"), None)
+    shapes = (getattr(value, "shape", None) for role, value in values.items() if _by_rows(role))
+    n_rows = next((shape[0] for shape in shapes if shape), n_points)
+    n_before = n_points - n_rows
+    if base is None or n_before < 1:
+        return own, ()
+    path = base.files.get(results.IDS)
+    earlier = None if path is None else results.load_ids(path).to_pylist()
+    if earlier is None and own is None:
+        return None, ()
+    names = [str(point) for point in range(n_points)]
+    if tree.n_leaves == n_points:
+        names = [tree.name[leaf] or names[at] for at, leaf in enumerate(tree.leaf_of_point)]
+    ids = [*(earlier or names[:n_before]), *(own or names[n_before:])]
+    point_of: dict[str, int] = {}
+    for point, text in enumerate(ids):
+        if point_of.setdefault(text, point) != point:
+            return None, (
+                f"The points have no ids: {shown(text)} is the id of point {point_of[text]} and of "
+                f"point {point} (counted from 0, the earlier job's first).",
+            )
+    return ids, ()
+
+
 def _ids_in(source: Source, name: str) -> list[str] | None:
     try:
         ids = source.texts(name)
@@ -262,7 +298,10 @@ def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:
     more = [name for name in features(source.columns) if name not in set(wanted)]
     if missing or more:
         parts = []
-        if missing:
+        other = [name for name in missing if name in by_name]
+        if other:
+            parts.append(f"has no numbers in the column(s) {listed(other)}")
+        if missing := [name for name in missing if name not in by_name]:
             parts.append(f"lacks the column(s) {listed(missing)}")
         if more:
             parts.append(f"has the column(s) {listed(more)}, which the fit did not have")

@@ -33,12 +33,12 @@ def in_one_order(
     """The values with the rows of all of `ided` in the order of the first, or of `ids` of a tree.
 
     Only what has a value for each row is put in another order, which is noted; so is that no id of
-    an input is one of the others, or that a row has none. An input of another length stays. Ids are
-    read only where there are two lists of them. O(N).
+    an input is one of the others, or that a row has none. An input of another length with none of
+    the ids stays. Ids are read only where there are two lists of them. O(N).
 
-    Raises UsageError `wrong-input` naming the first id that only one of two inputs has, or that one
-    of them has twice, unless both have the same in the same order; and for rows of a matrix in
-    another order.
+    Raises UsageError `wrong-length` naming an id that is missing or one too many, `wrong-input`
+    naming the first id that only one of two inputs has, or that one of them has twice, unless both
+    have the same in the same order; and for rows of a matrix in another order.
     """
     if len(ided) + (ids is not None) < 2:
         return values
@@ -50,7 +50,11 @@ def in_one_order(
     result = dict(values)
     for other in others:
         own = None if ids is None else _ids(other)
-        if ids is not None and own is not None and len(own) == len(ids):
+        if ids is None or own is None:
+            continue
+        if len(own) != len(ids):
+            _require_none(ids, own, first, other)
+        else:
             order = _order(ids, own, first, other)
             if order is not None:
                 result[other.role] = _taken(result[other.role], order, first, other)
@@ -120,6 +124,26 @@ def _require_once(own: Sequence[str], others: Sequence[str], role: str, column: 
                 role=role,
                 row=row,
             )
+
+
+def _require_none(ids: Sequence[str], own: Sequence[str], first: str, other: Ided) -> None:
+    """Raise UsageError for inputs of two lengths, if any id is one of the others."""
+    known, here = set(ids), set(own)
+    if known.isdisjoint(here):
+        return
+    _require_once(own, ids, other.role, other.column)
+    lacks = next((row for row, text in enumerate(ids) if text not in here), None)
+    more = next((row for row, text in enumerate(own) if text not in known), None)
+    parts = [] if lacks is None else [f"lacks {shown(ids[lacks])} of row {lacks} there"]
+    if more is not None:
+        parts.append(f"has {shown(own[more])} at row {more}, which {first} has not")
+    raise UsageError(
+        f"Input {other.role!r} has {len(own)} rows and {first} {len(ids)}: by its ids (column "
+        f"{shown(other.column)}, rows counted from 0) it {' and '.join(parts)}. Each row needs one "
+        "value.",
+        code="wrong-length",
+        role=other.role,
+    )
 
 
 def _order(ids: Sequence[str], own: Sequence[str], first: str, other: Ided) -> Int | None:

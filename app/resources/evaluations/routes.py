@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Header, Request, Response
 
 from app.creation.creation import Draft, Headers, SubmissionDep, Work, mount_create
-from app.creation.inputs import resolve
+from app.creation.inputs import ResolvedInputs, resolve
 from app.http import threads
 from app.http.bodies import StrictRoute
 from app.http.dependencies import JobId, Service, ServiceDep, Tenant, TreeId
@@ -21,7 +21,6 @@ from app.http.streaming import Turn
 from app.http.tables import TABLE, mapped
 from app.resources.evaluations.schemas import Evaluation, EvaluationRequest, NodeReport
 from models.errors import UsageError
-from models.method import Shapes
 from workers import model
 from workers.artifacts.results import NODES
 from workers.kinds.evaluate import EvaluationOptions
@@ -63,7 +62,7 @@ async def evaluate_tree(
 
     def draft() -> Draft:
         inputs = resolve(service, tenant, {**values, **body.inputs}, images={"features"})
-        _require_lengths(inputs.shapes, record.n_points, list(body.inputs))
+        _require_lengths(inputs, record.n_points, list(body.inputs))
         options: dict[str, Any] = {"tree": tree_id, **body.model_dump(include=_OPTIONS)}
         if body.cut is not None:
             options["cut"] = body.cut.model_dump(exclude_none=True)
@@ -102,20 +101,22 @@ def _require_once(body: EvaluationRequest, values: Mapping[str, Any]) -> None:
         raise refused_at("wrong-input", detail, "inputs", role)
 
 
-def _require_lengths(shapes: Shapes, n_points: int, placed: list[str]) -> None:
-    """Refuse labels and features that are not as many as the rows, as far as shapes are known.
+def _require_lengths(inputs: ResolvedInputs, n_points: int, placed: list[str]) -> None:
+    """Refuse labels and features that are not as many as the rows, as far as shapes are known. Rows
+    with ids are compared where they are read, which names the first that is missing or too many.
 
     placed : the inputs that give the rows; empty for the fit's rows.
 
     Raises UsageError `wrong-length` with both numbers.
     """
+    shapes = inputs.shapes
     given = next((role for role in placed if len(shapes.get(role, ())) >= 2), None)
     if placed and given is None:
         return
     n_rows = n_points if given is None else shapes[given][0]
     what = "the tree has" if given is None else f"input {given!r} has"
     for role in ("labels", "features"):
-        if role in shapes and shapes[role][0] != n_rows:
+        if role in shapes and role not in inputs.ided and shapes[role][0] != n_rows:
             raise UsageError(
                 f"Input {role!r} has {shapes[role][0]} rows; {what} {n_rows}, and each needs one.",
                 code="wrong-length",

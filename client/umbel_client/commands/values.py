@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import csv
 import json
-import re
 import shutil
 import sys
 import tempfile
@@ -24,11 +23,6 @@ from umbel_client.tables import ROLES
 
 STANDARD_INPUT = "-"
 """In place of a file: standard input, whose form is found by its content."""
-
-_SNIFFED = 1 << 16
-"""Bytes of standard input by which its form is found."""
-
-_LIBSVM = re.compile(r"\S*(\s+\d+:\S+)+\s*")
 
 CUTS = ("k", "height", "level", "levels")
 PICTURES = ("shape", "px", "depth", "color_by", "title", "theme")
@@ -76,15 +70,15 @@ def input_of(role: str, text: str, table: Mapping[str, Any] | None = None) -> An
     path, separator, member = text.rpartition(":")
     if STANDARD_INPUT in (text, path):
         file = standard_input(role)
-        begin = _text_in(file)
+        begin = line_files.beginning(file)
         if text == STANDARD_INPUT and role in COLUMNS and _is_lines(role, begin):
             return lines(role, file)
         own = member if path == STANDARD_INPUT else None
-        return File(file, member=own, media_type=_media_type(begin), **options)
+        return File(file, member=own, media_type=line_files.media_type_of(begin), **options)
     if separator and path and not Path(text).exists() and Path(path).exists():
         return File(path, member=member, **options)
     if role in COLUMNS and Path(text).suffix.lower() == ".txt" and Path(text).is_file():
-        is_tree = role == TREE and TREE_TEXT.match(_text_in(Path(text)))
+        is_tree = role == TREE and TREE_TEXT.match(line_files.beginning(Path(text)))
         return File(text) if is_tree else lines(role, Path(text))
     if options and is_id(text):
         raise InputError(
@@ -124,35 +118,11 @@ def standard_input(role: str) -> Path:
     return path
 
 
-def _text_in(path: Path) -> str:
-    """The first lines of a file of text; empty for another one."""
-    with path.open("rb") as file:
-        begin = file.read(_SNIFFED)
-    try:
-        # The last line may be cut within a character.
-        text = begin[: begin.rfind(b"\n") + 1 or None].decode("utf-8-sig").lstrip()
-    except UnicodeDecodeError:
-        return ""
-    return "" if "\0" in text else text
-
-
 def _is_lines(role: str, text: str) -> bool:
     """Whether text is a value a line: it begins no JSON and, but where values are written by
     people, has no commas or tabs, by which lines would have columns."""
     odd = set() if role in TEXTS else {"\t", ","}
     return bool(text) and not odd & set(text) and text[0] not in "[{@"
-
-
-def _media_type(text: str) -> str | None:
-    """The media type of text whose first lines say it; None where the service finds out."""
-    first = text.partition("\n")[0]
-    if not text or text[0] in "@%" or _LIBSVM.fullmatch(first):
-        return None
-    if text[0] in "[{":
-        return "application/json" if text[0] == "[" else "application/x-ndjson"
-    if "\t" in first:
-        return "text/tab-separated-values"
-    return "text/csv" if "," in first else None
 
 
 def lines(role: str, path: Path) -> list[Any]:

@@ -73,7 +73,7 @@ def test_parts_are_kept_as_they_are() -> None:
     [
         ("", "holds no path", 1),
         ("\n\n", "holds no path", 1),
-        ("a\n\nb", "Line 2 has an empty part", 2),
+        ("a\n\nb", "Line 2 is blank", 2),
         ("a\n/b", "Line 2 has an empty part", 2),
         ("a/", "Line 1 has an empty part", 1),
         ("a//b", "Line 1 has an empty part", 1),

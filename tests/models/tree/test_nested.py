@@ -250,7 +250,7 @@ B = {"id": "b", "parent": "a", "height": 0}
         ([A, {**B, "parent": None}], "Nodes 'a' and 'b' both have no parent"),
         ([{**A, "parent": "b"}, B], "No node is a root"),
         ([A, B, {"id": "c", "parent": "c", "height": 0}], "Node 'c' is its own ancestor"),
-        ([A, {**B, "name": 5}], "name of node 'b' is neither"),
+        ([A, {**B, "name": 5.5}], "name of node 'b' is neither"),
         ([A, {**B, "name": "\ud800"}], "A name holds half a surrogate pair"),
         ([A, {**B, "x": ["\udfff"]}], "'x' holds half a surrogate pair"),
         ([A, {**B, "height": None}], "height of node 'b' is not a finite number"),
@@ -326,3 +326,8 @@ def test_pieces_are_streamed() -> None:
     assert len(pieces) == 4
     assert max(map(len, pieces)) < 400_000
     assert len(json.loads("".join(pieces))) == 10_001
+
+
+def test_whole_numbers_are_names() -> None:
+    tree = nested.read({"name": 0, "children": [{"name": 10}, {"name": "b"}]})
+    assert list(tree.name) == ["0", "10", "b"]

@@ -67,11 +67,26 @@ def test_lengths_are_exact() -> None:
     assert lengths == [0.1 + 0.2, (0.1 + 0.2) - 0.1]
 
 
-def test_lengths_of_a_tree_that_falls_are_negative_and_not_read_back() -> None:
+def test_lengths_of_a_tree_that_falls_are_negative_and_read_back() -> None:
+    tree = from_parents(
+        [-1, 0, 0, 1, 1], [1, 2, 0, 0, 0], [None, None, "a", "b", "c"], monotone=False
+    )
+    assert _write(tree) == "((b:2.0,c:2.0):-1.0,a:1.0);\n"
+    back = newick.read(_write(tree))
+    assert not back.monotone
+    assert sorted(back.height.tolist()) == [0, 0, 0, 1, 2]
     tree = from_parents([-1, 0, 0], [1, 2, 0], [None, "a", "b"], monotone=False)
     assert _write(tree) == "(a:-1.0,b:1.0);\n"
     with pytest.raises(InvalidTree, match=r"negative \(-1.0\).* at character 4"):
         newick.read(_write(tree))
+
+
+@pytest.mark.parametrize("piece", [1, 3, 1 << 20])
+def test_double_quotes_are_quotes(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newick, "PIECE", piece)
+    tree = newick.read_file(io.StringIO('(("a, (b":1,"95":1)"95":1,5":1,"c"d:1);'))
+    assert list(tree.name) == [None, "95", "a, (b", "95", '5"', '"c"d']
+    assert tree.warnings == ("3 label(s) in double quotes were read without these.",)
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)

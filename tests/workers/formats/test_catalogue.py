@@ -55,6 +55,11 @@ def test_undeclared_content_is_recognised_by_its_bytes(format: str, tmp_path: Pa
         assert format_of(media_type, path.read_bytes()) == format
 
 
+@pytest.mark.parametrize("rows", [b"1.5 2\n3 4\n", b"  x   y\n 1.5  2\n  10  4\n", b"x|y\n1|2\n"])
+def test_undeclared_tables_of_numbers_are_csv(rows: bytes) -> None:
+    assert format_of(None, rows) == "csv"
+
+
 def test_text_that_curl_sends_without_a_type_is_refused_with_how_to_state_it() -> None:
     error = refused(format_of, "application/x-www-form-urlencoded", b"name,x\nrose,1\n")
     assert error.code == "unsupported-format"

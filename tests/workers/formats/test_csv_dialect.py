@@ -259,3 +259,31 @@ def test_the_separator_that_excel_writes(tmp_path: Path) -> None:
             value = catalogue.load("csv", path, None, "features", columns=facts.columns)
             assert np.asarray(value).tolist() == [[1.5], [1.5]]
             assert catalogue.texts("csv", path, "name") == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("   x      y\n 1.5   2.25\n 10    4.5 \n", None),
+        (" 1.5   2.25\r\n  10   4.5\r\n", None),
+        ("         x     y\nrow 1  1.5  2.25\n", None),
+        ('          x     y\n"row  1"  1.5  2.25\n"row 2"   10   4.5\n', ["row  1", "row 2"]),
+    ],
+)
+def test_columns_are_aligned_by_spaces(text: str, ids: list[str] | None, tmp_path: Path) -> None:
+    path = put(tmp_path / "x", text)
+    if "row 1" in text and ids is None:
+        assert refused(catalogue.inspect, "csv", path, role="features").code == "wrong-shape"
+        return
+    facts = catalogue.inspect("csv", path, role="features")
+    assert facts.shape == (2, 2)
+    features = catalogue.load("csv", path, None, "features", columns=facts.columns)
+    assert features.tolist() == [[1.5, 2.25], [10, 4.5]]  # type: ignore[union-attr]
+    if ids is not None:
+        assert catalogue.texts("csv", path, facts.columns[0].name) == ids
+
+
+def test_values_that_excel_and_pandas_lack_are_missing(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", "x,y\n1,#N/A\n<NA>,2\n3,4\n")
+    facts = catalogue.inspect("csv", path, role="features")
+    assert "2 cell(s) of the features are empty" in facts.warnings[0]

@@ -159,3 +159,17 @@ def test_lists_as_texts_are_named(text: str, tmp_path: Path) -> None:
     facts = catalogue.inspect("csv", put(tmp_path / "x.csv", f"id,e,y\n{rows}".encode()))
     words = "Lists of numbers that are written as texts are no features: 'e'"
     assert words in " ".join(facts.warnings)
+
+
+@pytest.mark.parametrize("word", ["?", "1,5 m", "-"])
+def test_words_among_numbers_make_no_ids_and_are_named(word: str, tmp_path: Path) -> None:
+    heights: list[object] = [1.5, word, 3, 4, 5]
+    rows = [{"height": height, "e": 2 * row} for row, height in enumerate(heights)]
+    path = put(tmp_path / "x", json.dumps(rows))
+    for format in ("json", "jsonl"):
+        if format == "jsonl":
+            put(path, "\n".join(map(json.dumps, rows)))
+        facts = catalogue.inspect(format, path, None, role="features")
+        assert [column.role for column in facts.columns] == [None, "feature"]
+        words = f"'height' is no feature: it has numbers and words, '{word}' at row 1"
+        assert words in " ".join(facts.warnings)

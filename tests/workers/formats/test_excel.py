@@ -289,3 +289,23 @@ def test_numbers_as_texts_are_named(tmp_path: Path) -> None:
     words = " ".join(catalogue.inspect("xlsx", path, None, role="features").warnings)
     assert "Numbers that are written as texts are no features: 'width'" in words
     assert "Lists of numbers that are written as texts are no features: 'e'" in words
+
+
+@pytest.mark.parametrize(
+    ("first", "column"),
+    [
+        (["country", 2019, 2020], "2020"),
+        ([None, 0, 1], "1"),
+        (["country", dt.datetime(2019, 1, 1), dt.datetime(2020, 1, 1)], "2020-01-01"),
+        ([None, "low", "high"], "high"),
+    ],
+)
+def test_years_days_and_the_corner_above_an_index_are_a_header(
+    first: list[Any], column: str, tmp_path: Path
+) -> None:
+    path = book(tmp_path / "x", first, ["fr", 1, 7], ["de", 2, 8.5], ["it", 3, 9])
+    facts = catalogue.inspect("xlsx", path, None, role="features")
+    assert facts.shape == (3, 2)
+    assert [own.role for own in facts.columns] == ["id", "feature", "feature"]
+    assert facts.columns[2].name == column
+    assert catalogue.texts("xlsx", path, facts.columns[0].name) == ["fr", "de", "it"]

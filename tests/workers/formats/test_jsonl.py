@@ -37,6 +37,18 @@ def test_the_text_field_can_be_chosen(tmp_path: Path) -> None:
     assert (error.where, "'title'" in error.detail) == ({"line": 1}, True)
 
 
+def test_numbers_are_ids_and_rows(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", '{"id": 7, "w": 1, "h": 2}\n{"id": 8, "w": 3, "h": 4.5}\n')
+    columns = catalogue.inspect("jsonl", path).columns
+    assert [column.role for column in columns] == ["id", "feature", "feature"]
+    assert catalogue.texts("jsonl", path, "id") == ["7", "8"]
+    lists = put(tmp_path / "y", "[1, 2]\n[3, 4.5]\n")
+    assert catalogue.inspect("jsonl", lists, role="features").shape == (2, 2)
+    assert load(lists, None, "features").tolist() == [[1, 2], [3, 4.5]]  # type: ignore[union-attr]
+    gap = put(tmp_path / "z", "[1, null]\n[3]\n")
+    assert "row 1 (counted from 0) has 1 values" in refused(load, gap, None, "features").detail
+
+
 def test_labels_and_edges(tmp_path: Path) -> None:
     lines = ['["a", "b"]', '"c"', "[]", "null", '{"text": ["b"]}', '{"text": null}']
     path = put(tmp_path / "x", "\n".join(lines) + "\n")

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from models.inputs.data import Value
 from models.inputs.label_sets import LabelSets
+from models.inputs.reading import noting
 from tests.workers.formats.files_kit import refused, rows_of
 from workers.formats import json as json_format
 from workers.formats import roles
-from workers.formats.tables import Lists
+from workers.formats.tables import Lists, WrittenColumn
 
 
 def of_list(items: Any, role: str = "labels") -> Value:
@@ -129,3 +130,20 @@ def test_rows_are_read_as_they_are_written(rows: list[Any]) -> None:
     assert sets.names == [
         str(name) for name in sorted(set().union(*(labels for labels in own if labels)))
     ]
+
+
+def test_truths_are_the_classes_1_and_0_in_every_form() -> None:
+    for items in (Lists([True, False]), Lists([[True], False]), np.array([True, False])):
+        with noting() as notes:
+            assert np.array_equal(roles.value(items, "labels"), [1, 0])  # type: ignore[arg-type]
+        assert list(notes) == ["The labels are true and false: they are the classes 1 and 0."]
+    assert rows_of(of_list([True, None])) == [["1"], None]
+
+
+def test_codes_of_cells_keep_their_zeros() -> None:
+    with noting() as notes:
+        codes = roles.value(WrittenColumn(["007", "07", "7"], [1, 2, 3]), "labels")
+    assert codes.tolist() == ["007", "07", "7"]  # type: ignore[union-attr]
+    assert len(notes) == 1
+    plain = roles.value(WrittenColumn(["0", "7"], [1, 2]), "labels")
+    assert plain.tolist() == [0, 7]  # type: ignore[union-attr]

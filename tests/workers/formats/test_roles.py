@@ -125,7 +125,7 @@ def test_errors_locate_what_is_not_a_column(items: Any, code: str, row: int | No
 
 @pytest.mark.parametrize(("role", "word"), [("labels", "integers"), ("targets", "numbers")])
 def test_a_refusal_names_the_numbers_that_the_role_accepts(role: str, word: str) -> None:
-    assert f"a list of {word} or of text" in refused(of_list, [True], role).detail
+    assert f"a list of {word} or of text" in refused(of_list, [{}], role).detail
 
 
 def test_a_matrix_in_native_byte_order_is_not_copied() -> None:

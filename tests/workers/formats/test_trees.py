@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tracemalloc
 from pathlib import Path
@@ -182,3 +183,14 @@ def test_the_text_of_a_tree_is_never_whole_in_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert tree.name.tolist() == [None, "a", "b"]
     assert peak < 16 << 20
+
+
+def test_a_tree_that_falls_comes_back_with_a_warning(tmp_path: Path) -> None:
+    merges = {"merge": [[-1, -2], [-3, 1]], "height": [1.5, 1], "labels": ["a", "b", "c"]}
+    path = put(tmp_path / "x", json.dumps(merges))
+    tree = read_tree("json", path)
+    warning = "1 node(s) lie higher than their parent: the tree is not monotone."
+    assert tree.warnings == (warning,)
+    back = read_tree("newick", put(path, "".join(newick.write(tree))))
+    assert back.warnings == (warning,)
+    assert sorted(back.height.tolist()) == [0, 0, 0, 1, 1.5]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.workers.child.job_kit import JobsInFolder, predicted, tree_of
+from workers.artifacts import results
 from workers.work.sources import Source
 
 SCORES = np.array([[9.0, 1, 0], [8, 2, 0.5], [0, 9, 2], [1, 8, 1], [0.5, 0, 9], [2, 1, 7]])
@@ -53,3 +54,43 @@ def test_new_rows_with_names(
     assert found == (expected if by_name else in_order)
     assert not silent
     assert (word in " ".join(warned)) if word else not warned
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "names", "expected"),
+    [
+        ("abcd", "xy", None, [*"abcdxy"]),
+        ("abcd", None, ["x", "y"], [*"abcdxy"]),
+        (None, "xy", None, ["0", "1", "2", "3", "x", "y"]),
+        ("abcd", "xa", None, None),
+    ],
+)
+def test_points_of_a_tree_that_grew_have_the_ids_of_both_tables(
+    first: str | None,
+    more: str | None,
+    names: list[str] | None,
+    expected: list[str] | None,
+    tmp_path: Path,
+) -> None:
+    def rows(ids: str | None, values: list[list[int]]) -> Source:
+        path = tmp_path / f"{ids}.csv"
+        own = ids or " " * len(values)
+        cells = [[own[at], *map(str, row)][ids is None :] for at, row in enumerate(values)]
+        head = ["id", "w", "h"][ids is None :]
+        path.write_text("\n".join(map(",".join, [head, *cells])) + "\n")
+        return Source(role="features", kind="dataset", path=path, format="csv", inspected=False)
+
+    jobs, perch = JobsInFolder(tmp_path), {"method": "perch", "params": {"growable": True}}
+    own = rows(first, [[0, 0], [0, 1], [9, 0], [9, 1]])
+    _, folder = jobs.run("fit", {"features": own}, **perch)  # type: ignore[arg-type]
+    files = {item.name: item for item in folder.iterdir()}
+    base = Source(role="base", kind="job", path=files[results.TREE], files=files, **perch)  # type: ignore[arg-type]
+    inputs = {"features": rows(more, [[5, 5], [5, 6]]), "base": base}
+    outcome, grown = jobs.run("fit", inputs | ({"names": names} if names else {}), **perch)  # type: ignore[arg-type]
+    assert outcome.error is None, outcome.error
+    found = grown / results.IDS
+    assert (results.load_ids(found).to_pylist() if found.exists() else None) == expected
+    warned = "The points have no ids: 'a' is the id of point 0 and of point 5" in str(
+        outcome.warnings
+    )
+    assert warned == (expected is None)

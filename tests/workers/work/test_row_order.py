@@ -43,7 +43,7 @@ def test_labels_follow_the_ids() -> None:
         ("xyz", "abc", "taken in order"),
         ("xyx", "xyx", ""),
         ("xyx", "abc", "taken in order"),
-        ("xy", "xyz", ""),
+        ("xy", "abc", ""),
     ],
 )
 def test_what_stays(own: str, ids: str, word: str) -> None:
@@ -56,6 +56,20 @@ def test_what_stays(own: str, ids: str, word: str) -> None:
 def test_ids_that_are_not_there_are_refused() -> None:
     with pytest.raises(UsageError, match=r"'q' at row 1, column 'key'.*lacks 'y' of row 1"):
         ordered(np.array([1, 2, 3]), "xqz", "xyz")
+
+
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        ("xz", r"2 rows and the tree 3: .*'key'.* lacks 'y' of row 1 there\."),
+        ("zyxq", r"it has 'q' at row 3, which the tree has not\."),
+        ("zq", r"lacks 'x' of row 0 there and has 'q' at row 1"),
+    ],
+)
+def test_ids_missing_and_too_many_are_named(own: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as caught:
+        ordered(np.arange(len(own)), own, "xyz")
+    assert caught.value.code == "wrong-length"
 
 
 @pytest.mark.parametrize(("own", "ids"), [("xyx", "xyz"), ("xzx", "zxx")])
