@@ -32,8 +32,6 @@ from bench.trust_pairs import pairs_table
 from models.answers.beside_tree import ClassScores
 from models.arrays import Float, Int, Mask
 from models.calibration.calibration import (
-    RiskCurve,
-    distance_losses,
     fewest_rows,
     group_quantiles,
     quantile,
@@ -50,6 +48,7 @@ from models.calibration.climbing import (
     groups_at,
     scores,
 )
+from models.calibration.losses import RiskCurve, distance_losses
 from models.calibration.probabilities import probabilities
 from models.calibration.temperature import fitted_temperature
 from models.inputs.data import Data

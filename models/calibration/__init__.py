@@ -1,7 +1,7 @@
 """Answers as deep as they are sure: nodes and sets of nodes with a guarantee.
 
-Start with `calibration`: what is promised to whom, the exact finite-sample thresholds, an expected
-loss under a bound, and how new rows are answered.
+Start with `calibration`: what is promised to whom, the exact finite-sample thresholds, and how new
+rows are answered. `losses`: an expected loss under a bound.
 
 - `fit`: makes one: the thresholds, and what others would answer. `temperature`: of the logits.
 - `climbing`: the classes of a tree as intervals, the score of a row, the node or the set of classes

@@ -18,19 +18,13 @@ held, given the calibration rows, follows Beta(k, n + 1 - k). Groups with thresh
 (Mondrian) have the promise each: groups by label for every class, groups by what is predicted for
 every such prediction.
 
-Or an expected loss is kept under a bound. Angelopoulos, Bates, Fisch, Lei and Schuster, "Conformal
-risk control", ICLR 2024: the smallest threshold with n / (n + 1) R(q) + B / (n + 1) <= alpha, R the
-mean loss of the n rows and B the largest possible loss, keeps the expected loss of a new row at
-most alpha. That needs a loss which never rises while the answer climbs; the two here are made so.
-
-Or answers are the cheapest at `prices` (`pricing`). Where a drift says how shares moved, one
-threshold holds for these (`shifts`); after rows whose classes became known, the level follows them
-(`following`).
+Or an expected loss is kept under a bound (`losses`), or answers are the cheapest at `prices`
+(`pricing`). Where a drift says how shares moved, one threshold holds for these (`shifts`); after
+rows whose classes became known, the level follows them (`following`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -41,9 +35,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from models.answers.beside_tree import ClassScores
-from models.arrays import Array, Float, Int, Mask
+from models.arrays import Float, Int, Mask
 from models.calibration.climbing import (
-    LEAF,
     ClassTree,
     SetScore,
     TreeProbabilities,
@@ -54,9 +47,10 @@ from models.calibration.climbing import (
     class_sets,
     fewest_nodes,
     groups_at,
-    steps_of,
+    sized_scores,
 )
 from models.calibration.following import Following
+from models.calibration.losses import RiskCurve
 from models.calibration.pricing import CONFIDENCE, Prices, cheapest
 from models.calibration.probabilities import probability_blocks
 from models.calibration.relearning import Relearning
@@ -162,105 +156,6 @@ class CalibrationTerms(Exact):
         return self
 
 
-def distance_losses(classes: ClassTree) -> Float:
-    """(n_classes, n_nodes) edges that an answer must climb until it holds a class.
-
-    At most the depth of the tree. O(n_classes n_nodes) time and memory.
-    """
-    loss = np.zeros((classes.n_classes, classes.tree.n_nodes))
-    place = np.empty(classes.n_classes, dtype=np.int64)
-    place[classes.order] = np.arange(classes.n_classes)
-    for node in range(1, classes.tree.n_nodes):
-        holds = (place >= classes.start[node]) & (place < classes.end[node])
-        loss[:, node] = np.where(holds, 0.0, loss[:, classes.tree.parent[node]] + 1)
-    return loss
-
-
-def cost_losses(classes: ClassTree, costs: Array) -> Float:
-    """(n_classes, n_nodes) the least cost, for a class, of the classes under a node.
-
-    costs : (n_classes, n_classes), `costs[i, j]` of class i taken for j; finite, not negative, 0 on
-    the diagonal. Infinite at nodes without classes, which no row is answered by. O(n_classes
-    n_nodes) time and memory. Raises UsageError for other costs.
-    """
-    n = classes.n_classes
-    if costs.shape != (n, n):
-        raise UsageError(f"Costs are {n} x {n}, one row a class; these are {costs.shape}.")
-    if not np.isfinite(costs).all() or (costs < 0).any() or np.diagonal(costs).any():
-        raise UsageError("Costs are finite, not negative, and 0 from a class to itself.")
-    loss = np.full((n, classes.tree.n_nodes), np.inf)
-    for each, node in enumerate(classes.node.tolist()):
-        loss[:, node] = np.minimum(loss[:, node], costs[:, each])
-    for node in range(classes.tree.n_nodes - 1, 0, -1):
-        up = classes.tree.parent[node]
-        loss[:, up] = np.minimum(loss[:, up], loss[:, node])
-    return loss
-
-
-@dataclass(frozen=True, slots=True)
-class RiskCurve:
-    """The loss of calibration rows at every threshold, from which any bound has its own.
-
-    threshold : (n_steps,) rising; answers change there. total : (n_steps + 1,) loss of all rows
-    before the first step and after each. worst : the largest loss of any answer. n_rows : rows.
-    """
-
-    threshold: Float
-    total: Float
-    worst: float
-    n_rows: int
-
-    @classmethod
-    def of(
-        cls, blocks: Iterable[tuple[TreeProbabilities, Int]], classes: ClassTree, loss: Float
-    ) -> RiskCurve:
-        """blocks : rows with their classes. loss : (n_classes, n_nodes), not rising towards the
-        root, 0 at the root. O(n depth log(n depth)).
-        """
-        parent = classes.tree.parent
-        at, drop = [np.zeros(0)], [np.zeros(0)]
-        n_rows = 0
-        for rows, label in blocks:
-            n_rows += rows.n_rows
-            for row, node, mass in rows.steps():
-                fall = loss[label[row], node] - loss[label[row], parent[node]]
-                falls = fall > 0
-                at.append(mass[falls])
-                drop.append(fall[falls])
-        every = np.concatenate(at)
-        order = np.argsort(every, kind="stable")
-        # Summed from the root, where nothing is lost.
-        left = np.append(np.cumsum(np.concatenate(drop)[order][::-1])[::-1], 0.0)
-        threshold, stop = steps_of(every[order], classes.n_classes)
-        # Only nodes with classes can be an answer.
-        worst = float(loss[:, classes.n_under > 0].max(initial=0.0))
-        return cls(threshold, left[np.append(0, stop)], worst, n_rows)
-
-    def threshold_at(self, bound: float) -> float:
-        """The smallest threshold at which the expected loss of a new row is at most the bound.
-
-        Raises UsageError for a bound that is not above 0, and `too-few-rows` with the number
-        needed, where not even the root keeps the promise.
-        """
-        if not (np.isfinite(bound) and bound > 0):
-            raise UsageError(
-                f"alpha is {bound}; as the bound of a loss it is above 0.",
-                code="invalid-parameter",
-                parameter="alpha",
-            )
-        if self.worst > bound * (self.n_rows + 1):
-            needed = ceil(self.worst / bound) - 1
-            raise UsageError(
-                f"To keep a loss of up to {self.worst:g} under {bound:g} takes at least {needed} "
-                f"calibration rows; there are {self.n_rows}.",
-                code="too-few-rows",
-                needed=needed,
-                n_rows=self.n_rows,
-            )
-        first = int(np.argmax(self.total + self.worst <= bound * (self.n_rows + 1)))
-        return LEAF if first == 0 else float(self.threshold[first - 1])
-
-
 def exact_alpha(alpha: float) -> Fraction:
     """The decimal exactly as written: 0.1 is a tenth, so that no rounding moves the rank.
 
@@ -358,6 +253,7 @@ class Calibration:
     by which classes share thresholds; empty where they do not. relearning : what rows taught.
     share : (n_groups,) of new rows in each region of a drift; groups are regions then. following :
     what rows given afterwards moved. cost : of rows at `prices`, their mean and its bound.
+    by_size : whether bounded sets are by `sized_scores`, as in all but earlier versions.
     """
 
     terms: CalibrationTerms
@@ -373,6 +269,7 @@ class Calibration:
     share: Float = field(default_factory=lambda: np.zeros(0))
     following: Following | None = None
     cost: tuple[float, float] | None = None
+    by_size: bool = True
 
     @property
     def n_groups(self) -> int:
@@ -574,7 +471,7 @@ class Calibration:
             group = groups_at(rows.classes.tree, rows, self.cut)
             thresholds = np.append(thresholds, np.inf)[group]
         if self.terms.answer == "set":
-            score = set_scores(self.terms, rows.classes, probability)
+            score = set_scores(self.terms, rows.classes, probability, self.by_size)
             limit = thresholds[:, None] if per == "subtree" else thresholds
             within = class_sets(probability, score, limit, abstains=self.terms.abstains)
             if per == "class" and self.terms.most_nodes is not None:
@@ -589,9 +486,13 @@ class Calibration:
         return np.arange(rows.n_rows + 1), node
 
 
-def set_scores(terms: CalibrationTerms, classes: ClassTree, probability: Float) -> Float:
-    """(n, n_classes) the score of each class for sets."""
-    scores = class_scores(probability, terms.score)
-    if terms.most_nodes is None:
-        return scores
-    return bounded_scores(classes, scores, terms.most_nodes)
+def set_scores(
+    terms: CalibrationTerms, classes: ClassTree, probability: Float, by_size: bool = True
+) -> Float:
+    """(n, n_classes) the score of each class for sets. by_size : as of `Calibration`."""
+    most = terms.most_nodes
+    if most is None:
+        return class_scores(probability, terms.score)
+    if by_size and terms.score == "lac":
+        return sized_scores(classes, probability, most, alone=terms.per == "class")
+    return bounded_scores(classes, class_scores(probability, terms.score), most)

@@ -288,6 +288,47 @@ def bounded_scores(classes: ClassTree, scores: Float, most_nodes: int) -> Float:
     return entry
 
 
+def sized_scores(classes: ClassTree, probability: Array, most_nodes: int, *, alone: bool) -> Float:
+    """(n, n_classes) what a class costs in a set of at most `most_nodes` nodes, as a logarithm.
+
+    Sets grow by falling probability, as in `bounded_scores`. All that enters at once, d classes of
+    the probability m, costs d / m, and no less than what entered before; without a bound that is
+    1 / p, the order of `lac`. So the sets that hold a share of rows with the fewest classes come
+    first, among sets that grow. These have at most so many nodes up to any threshold.
+
+    alone : each class by its own probability p instead, (n / r)^2 / p where n > r = `most_nodes`
+    classes are in once it has entered, else 1 / p; for thresholds that differ by class, by which
+    classes enter in any order. A class that is only held together with many others is dear then;
+    the square is by trial (`docs/decisions/calibrations.md`).
+
+    Finite. O(n n_classes log n_classes), and that of `bounded_scores`.
+    """
+    p = np.maximum(probability, np.finfo(np.float64).tiny).astype(np.float64)
+    entry = bounded_scores(classes, -np.log(p), most_nodes)
+    order = np.argsort(entry, axis=1, kind="stable")
+    rising = np.take_along_axis(entry, order, axis=1)
+    last = np.ones(rising.shape, dtype=np.bool_)
+    last[:, :-1] = rising[:, :-1] < rising[:, 1:]
+    # Where the last of all that enters at once stands.
+    place = np.where(last, np.arange(rising.shape[1]), rising.shape[1])
+    place = np.minimum.accumulate(place[:, ::-1], axis=1)[:, ::-1]
+    if alone:
+        cost = 2.0 * np.log(np.maximum((place + 1) / most_nodes, 1.0))
+    else:
+        before = np.zeros(place.shape, dtype=np.int64)
+        before[:, 1:] = np.maximum.accumulate(np.where(last, place + 1, 0), axis=1)[:, :-1]
+        total = np.zeros((len(p), p.shape[1] + 1))
+        np.cumsum(np.take_along_axis(p, order, axis=1), axis=1, out=total[:, 1:])
+        mass = np.take_along_axis(total, place + 1, axis=1)
+        mass -= np.take_along_axis(total, before, axis=1)
+        # Sums may lose what is far below the rest; a class alone is its own probability.
+        mass = np.maximum(mass, np.exp(-rising))
+        cost = np.maximum.accumulate(np.log(place + 1 - before) - np.log(mass), axis=1)
+    result = np.empty_like(cost)
+    np.put_along_axis(result, order, cost, axis=1)
+    return result - np.log(p) if alone else result
+
+
 def class_sets(
     probability: Array, scores: Float, threshold: Array | float, *, abstains: bool = False
 ) -> Mask:

@@ -25,9 +25,6 @@ from models.arrays import Array, Float, Int
 from models.calibration.calibration import (
     Calibration,
     CalibrationTerms,
-    RiskCurve,
-    cost_losses,
-    distance_losses,
     fewest_rows,
     set_scores,
 )
@@ -41,6 +38,7 @@ from models.calibration.climbing import (
 )
 from models.calibration.climbing import scores as node_scores
 from models.calibration.following import Following
+from models.calibration.losses import RiskCurve, cost_losses, distance_losses
 from models.calibration.pricing import Prices, cheapest, cost_bound
 from models.calibration.pricing import costs as row_costs
 from models.calibration.probabilities import BLOCK, probability_blocks

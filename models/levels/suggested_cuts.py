@@ -182,7 +182,7 @@ def reason(tree: Tree) -> str:
             f"{MOST_SHARE:.0%} of the points."
         )
     if not _Heights.of(tree).mean_something:
-        return "Heights only give the order of the merges, and nothing else stands out."
+        return "Heights only give the order of merges or levels, and nothing else stands out."
     return "Data without structure give gaps as large, and nothing else stands out."
 
 
@@ -289,9 +289,13 @@ def _compared(n: int) -> float:
 
 
 def _by_rank(tree: Tree) -> bool:
-    """Whether heights are only the order of the merges: 1, 2, ..."""
-    inner = np.sort(tree.height[tree.n_children > 0])
-    return bool(np.array_equal(inner, np.arange(1, inner.size + 1)))
+    """Whether heights are only the order of the merges, 1, 2, ..., or count the levels below."""
+    height, inner = tree.height, tree.n_children > 0
+    if np.array_equal(np.sort(height[inner]), np.arange(1, inner.sum() + 1)):
+        return True
+    tallest = np.zeros(tree.n_nodes)
+    np.maximum.at(tallest, tree.parent[1:], height[1:])
+    return bool(np.array_equal(height, np.where(inner, tallest + 1.0, 0.0)))
 
 
 def _peaks(curve: Curve) -> list[tuple[int, float]]:

@@ -59,8 +59,9 @@ import numpy.typing as npt
 
 from models.answers.learned_steps import LearnedStep
 from models.arrays import Array, Arrays, Int
-from models.calibration.calibration import Calibration, CalibrationTerms, RiskCurve
+from models.calibration.calibration import Calibration, CalibrationTerms
 from models.calibration.following import Following
+from models.calibration.losses import RiskCurve
 from models.calibration.relearning import Relearning
 from models.method import Model
 from models.preprocess.pipeline import Pipeline
@@ -405,6 +406,7 @@ def save_calibration(calibration: Calibration, folder: Path) -> None:
         "relearning": None if learned is None else learned.temperature,
         "following": None if calibration.following is None else asdict(calibration.following),
         "cost": calibration.cost,
+        "by_size": calibration.by_size,
     }
     _save(arrays, folder / CALIBRATION, {_FACTS: json.dumps(facts)})
 
@@ -433,6 +435,8 @@ def load_calibration(path: Path) -> Calibration:
         own.get("share", np.zeros(0)),
         None if following is None else Following(**following),
         None if cost is None else tuple(cost),
+        # Bounded sets of earlier versions grow by their probabilities alone.
+        facts.get("by_size", False),
     )
 
 

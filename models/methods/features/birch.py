@@ -5,7 +5,8 @@ subcluster's radius (root mean squared distance to its centre) stays within the 
 it starts a new subcluster. A node with more than `branching` subclusters is split in two. Finally
 every point is assigned to the nearest of all subclusters. Leaves are the subclusters; heights count
 the levels below; `radius` is the radius of each node's summary. Inner nodes with a single child are
-left out.
+left out. Its upper nodes are where the order of the points put them, so that cuts hardly ever stand
+out: `levels` suggests none but by silhouette. To cut, give `n_clusters`.
 
 With `n_clusters`, subclusters are grouped by ward linkage of their centres, as in scikit-learn, and
 the tree has the levels root, clusters, subclusters.

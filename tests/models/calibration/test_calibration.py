@@ -94,9 +94,17 @@ def test_the_promise_holds_over_every_exchange(
 
 
 @settings(max_examples=settings().max_examples // 2)
-@given(SEEDS, st.sampled_from(["class", "subtree"]), st.sampled_from(["node", "set"]))
-def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answer: str) -> None:
+@given(
+    SEEDS,
+    st.sampled_from(["class", "subtree"]),
+    st.sampled_from(["node", "set"]),
+    st.sampled_from([None, 1, 2]),
+)
+def test_groups_have_their_promise_over_every_exchange(
+    seed: int, per: str, answer: str, most_nodes: int | None
+) -> None:
     n_rows, alpha = 9, 0.4
+    of_sets: dict[str, Any] = {"most_nodes": most_nodes} if answer == "set" else {}
     classes, probability, label = leaf_classes(seed, n_rows)
     cut = np.flatnonzero(classes.tree.depth == 1)
     best = classes.node[probability.argmax(axis=1)]
@@ -116,6 +124,7 @@ def test_groups_have_their_promise_over_every_exchange(seed: int, per: str, answ
                 per=per,
                 answer=answer,
                 alpha=alpha,
+                **of_sets,
             ).calibration
         except UsageError:
             return  # too few rows, as another test shows

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.calibration import RiskCurve, cost_losses, distance_losses
 from models.calibration.climbing import LEAF, TreeProbabilities, answers
+from models.calibration.losses import RiskCurve, cost_losses, distance_losses
 from models.errors import UsageError
 from tests.models.calibration.calibration_kit import climbed, drawn, under, up
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.calibration.calibration import RiskCurve, distance_losses
 from models.calibration.climbing import ClassTree, TreeProbabilities
 from models.calibration.fit import selective_curve
+from models.calibration.losses import RiskCurve, distance_losses
 from models.calibration.probabilities import probabilities
 from models.tree.build import from_partition
 from tests.models.calibration.calibration_kit import climbed, drawn, under, up

@@ -5,7 +5,7 @@ P-values of gaps between merge heights, by the definition and by simulation.
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ from models.levels.suggested_cuts import (
     reason,
     usable,
 )
-from models.tree.build import from_merges, from_partition
+from models.tree.build import from_merges, from_parents, from_partition, levels_below
 from models.tree.cut import cut, nested_cuts
 from models.tree.tree import Tree
 
@@ -259,7 +259,7 @@ def test_only_significant_silhouettes_are_levels() -> None:
     assert [(level.k, level.p_value) for level in levels(tree, known)] == [(5, 0.01)]
     known["silhouette_p_value"] = []
     assert levels(tree, known) == []
-    assert "order of the merges" in reason(tree)
+    assert "order of merges" in reason(tree)
 
 
 def test_ranks_are_no_heights() -> None:
@@ -286,7 +286,7 @@ def test_support_alone_is_not_held_against_chance() -> None:
     column = np.full(tree.n_nodes, 0.1)
     column[cut(tree, k=4).nodes] = 1.0
     column[tree.leaves] = np.nan
-    assert levels(dataclasses.replace(tree, extra={"support": column})) == []
+    assert levels(replace(tree, extra={"support": column})) == []
 
 
 @pytest.mark.parametrize("tree", [from_partition(np.arange(5), 5), random_tree(0)])
@@ -324,3 +324,17 @@ def test_the_silhouette_of_few_or_equal_points() -> None:
     assert silhouette.curve(clustered(np.zeros((2, 1))), np.zeros((2, 1))) == []
     equal = np.zeros((6, 2))
     assert {score for _, score in silhouette.curve(clustered(equal), equal)} == {0.0}
+
+
+def test_levels_counted_are_no_heights() -> None:
+    """Wide gaps mean nothing where heights count levels, as in trees of birch.
+
+    ((a, b, c), (d, e), ((f, g), h)): heights 1, 1, 1, 2, 3.
+    """
+    parent = np.array([-1, 0, 0, 0, 3, 1, 1, 1, 2, 2, 4, 4, 3])
+    leaves = np.arange(5, 13)
+    tree = from_parents(parent, levels_below(parent.astype(np.int32)), [None] * 13, leaves)
+    assert reason(tree).startswith("Heights only give the order")
+    assert levels(tree) == []
+    measured = replace(tree, height=tree.height * np.where(tree.height > 1, 1.5, 1.0))
+    assert not reason(measured).startswith("Heights")

@@ -243,3 +243,6 @@ def test_a_calibration_of_an_earlier_version_shares_no_thresholds(tmp_path: Path
     assert own.thresholds(0.1).tolist() == [18 / 20, *[np.sort(score)[29]] * 2]
     assert own.promised(0.1).tolist() == [True, False, False]
     assert own.promise(0.1).endswith("at least 0.9, for rows of each class (1 of 3).")
+    assert not own.by_size
+    results.save_calibration(dataclasses.replace(own, by_size=True), tmp_path)
+    assert results.load_calibration(tmp_path / results.CALIBRATION).by_size

@@ -250,9 +250,42 @@ _EQUAL = 1e-6
 have an offset, so they are compared by the rounding of their type."""
 
 
+_SHARED = 1e-9
+"""Heights within this of the largest are one, up to the rounding of sums of distances."""
+
+MANY_SHARED = 0.4
+"""Share of merges above 0 with a height of others from which trees of whole numbers, of answers on
+scales and of binary columns were seen to change with the order of their rows."""
+
+_FEWEST_MERGES = 10
+
+
 def tie_warnings(values: npt.NDArray[Any], role: str, height: Float) -> tuple[str, ...]:
-    """A warning where the order of the points decides every merge: all distances are equal, or, of
-    features, all merges have one height. O(N^2) for given distances or similarities, else O(N)."""
+    """A warning where the order of the points decides merges: all distances are equal, or, of
+    features, all merges have one height; or many merges share their heights with others.
+
+    O(N log N), for given distances or similarities O(N^2).
+    """
+    return _all_tied(values, role, height) or _heights_shared(height)
+
+
+def _heights_shared(height: Float) -> tuple[str, ...]:
+    """Equal rows, which merge at 0, are one place: their order changes no cluster of places."""
+    apart = np.sort(height[height > 0])
+    if apart.size < _FEWEST_MERGES:
+        return ()
+    equal = np.diff(apart) <= _SHARED * apart[-1]
+    n_shared = int((np.append(equal, False) | np.append(False, equal)).sum())
+    if n_shared < MANY_SHARED * apart.size:
+        return ()
+    return (
+        f"{n_shared} of {apart.size} merges have the height of others: many distances are equal, "
+        "as of columns with few values, and the order of the points decides among equals. Another "
+        "order may give another tree.",
+    )
+
+
+def _all_tied(values: npt.NDArray[Any], role: str, height: Float) -> tuple[str, ...]:
     n_merges = len(height)
     if n_merges < 2:
         return ()

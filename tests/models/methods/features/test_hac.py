@@ -541,3 +541,19 @@ def test_points_at_equal_distances_are_ties() -> None:
     for points, tied in ((np.eye(6), True), (np.zeros((4, 2)), True), (np.eye(6)[:2], False)):
         warnings = hac.fit(Data({"features": points}), hac.Params()).warnings
         assert any("ties alone" in text for text in warnings) == tied
+
+
+@pytest.mark.parametrize("linkage", ["ward", "average", "single", "complete"])
+def test_trees_that_the_order_of_rows_changes_have_a_warning(linkage: str) -> None:
+    """Answers yes or no: equal distances are many, and another order gives another tree. Values
+    that vary freely, and rows that occur several times, have no warning."""
+    rng = np.random.default_rng(0)
+    answers, order = (rng.random((120, 10)) < 0.4).astype(float), rng.permutation(120)
+    there, back = (fit("features", own, linkage=linkage) for own in (answers, answers[order]))
+    assert any("merges have the height of others" in text for text in there.warnings)
+    again = {frozenset(order[list(each)].tolist()) for each in clades(back.tree)}
+    assert len(clades(there.tree) & again) < 0.9 * len(again)
+    values = rng.normal(size=(40, 4))
+    for rows in (values, np.repeat(values, 3, axis=0)):
+        found = fit("features", rows, linkage=linkage).warnings
+        assert not any("height of others" in text for text in found)
