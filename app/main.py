@@ -52,6 +52,7 @@ from workers.embedding.meaning import Meaning
 from workers.errors import TransientError
 from workers.jobs.hints import message, sender
 from workers.jobs.ledger import Ledger
+from workers.stores.redis.crossings import Crossings
 from workers.stores.redis.durability import risks
 from workers.supervisor.scratch import left_by_dead
 from workers.telemetry import traces
@@ -301,7 +302,12 @@ def _service(
         annotations=parts.annotations,
         editions=Editions(parts.blobs, parts.beside.count),
         shares=Shares(parts.blobs, parts.beside.count),
-        aliases=Aliases(parts.blobs, parts.usage, parts.ledger.webhooks.move_due),
+        aliases=Aliases(
+            parts.blobs,
+            parts.usage,
+            parts.ledger.webhooks.move_due,
+            Crossings(parts.redis, settings),
+        ),
         links=links,
         job_ends=job_ends,
         feeds=Feeds(

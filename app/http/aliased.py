@@ -8,6 +8,7 @@ though the alias moves while it is read: `Content-Location` says which.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -135,11 +136,18 @@ def named_by(aliases: Aliases, tenant: str, own_id: str) -> list[str]:
     return [alias.name for alias in aliases.of_tenant(tenant) if alias.tree == tree]
 
 
-def require_unnamed(aliases: Aliases, tenant: str, own_id: str) -> None:
-    """Raises Refused `conflict` for what an alias names, before it is removed. Blocks."""
-    names = named_by(aliases, tenant, own_id)
-    if names:
-        raise Refused(
-            "conflict",
-            f"Alias {shown('@' + names[0])} names it; move or remove the alias first.",
-        )
+def removed_unnamed(
+    aliases: Aliases, tenant: str, own_id: str, remove: Callable[[str, str], bool]
+) -> bool:
+    """Remove a tree, a job or a model that no alias names; what `remove` of tenant and id returns.
+    Blocks. Raises Refused `conflict` where an alias names it, or is being pointed at it."""
+    with aliases.leaving(tenant, sibling(own_id, "tr")) as is_free:
+        names = named_by(aliases, tenant, own_id)
+        if names:
+            raise Refused(
+                "conflict",
+                f"Alias {shown('@' + names[0])} names it; move or remove the alias first.",
+            )
+        if not is_free:
+            raise Refused("conflict", "An alias is being pointed at it; read the aliases again.")
+        return remove(tenant, own_id)

@@ -13,6 +13,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +24,7 @@ from workers.model import now
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.seals import read_model, sealed
+from workers.stores.redis.crossings import Crossings
 from workers.stores.redis.usage import Usage
 
 NAME = r"[a-z0-9][a-z0-9_-]{0,62}"
@@ -116,12 +118,15 @@ class Aliases:
         blobs: Blobs,
         usage: Usage | None = None,
         owing: Owing = lambda *_: None,
+        crossings: Crossings | None = None,
     ) -> None:
         """usage : where their bytes count; None: nowhere. owing : called after a move that owes a
-        webhook; where the process dies before, whoever sweeps finds its marker."""
+        webhook; where the process dies before, whoever sweeps finds its marker. crossings : what
+        keeps `naming` and `leaving` apart; None: nothing."""
         self._blobs = blobs
         self._usage = usage
         self._owing = owing
+        self._crossings = crossings
         self._lock = threading.Lock()
         self._read: OrderedDict[str, Move] = OrderedDict()
 
@@ -150,6 +155,25 @@ class Aliases:
         folder = layout.aliases_of(tenant)
         names = {key.removeprefix(folder).partition("/")[0] for key in self._blobs.keys(folder)}
         return len(names)
+
+    def naming(self, tenant: str, tree: str) -> AbstractContextManager[bool]:
+        """Held while an alias is moved to a tree, from before the look whether that is there.
+
+        False: the tree is being removed.
+        """
+        return self._crossed("naming", "leaving", f"{tenant}/{tree}")
+
+    def leaving(self, tenant: str, tree: str) -> AbstractContextManager[bool]:
+        """Held while a tree is removed, from before the look for its aliases.
+
+        False: an alias is being moved to it.
+        """
+        return self._crossed("leaving", "naming", f"{tenant}/{tree}")
+
+    def _crossed(self, kind: str, other: str, subject: str) -> AbstractContextManager[bool]:
+        if self._crossings is None:
+            return nullcontext(True)
+        return self._crossings.entered(kind, other, subject)
 
     def move(
         self,

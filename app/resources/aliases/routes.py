@@ -153,8 +153,14 @@ async def set_alias(
                 raise changed_meanwhile()
             require_match(if_match, body_etag(_body(service, alias)))
         tree = body.tree
-        if not is_id(tree, "tr") or service.trees.record(tenant, tree) is None:
-            raise refused_at("unknown-input", f"There is no tree {shown(tree)}.", "tree")
+        if not is_id(tree, "tr"):
+            raise _no_tree(tree)
+        with service.aliases.naming(tenant, tree) as is_free:
+            if not is_free or service.trees.record(tenant, tree) is None:
+                raise _no_tree(tree)
+            return to(tree, alias)
+
+    def to(tree: str, alias: Alias) -> tuple[Alias, bool]:
         webhook = (body.webhook or "") if "webhook" in body.model_fields_set else None
         if alias.tree == tree and webhook in (None, alias.webhook or ""):
             return alias, False
@@ -208,20 +214,21 @@ async def roll_back_alias(
         earlier = found.earlier
         if earlier is None or earlier.tree is None:
             raise Refused("conflict", f"Alias {shown('@' + name)} has named no other tree before.")
-        if service.trees.record(tenant, earlier.tree) is None:
-            raise Refused(
-                "conflict",
-                f"Tree {earlier.tree!r}, which {shown('@' + name)} named before, was removed: "
-                "set the alias to another tree.",
+        with service.aliases.naming(tenant, earlier.tree) as is_free:
+            if not is_free or service.trees.record(tenant, earlier.tree) is None:
+                raise Refused(
+                    "conflict",
+                    f"Tree {earlier.tree!r}, which {shown('@' + name)} named before, was removed: "
+                    "set the alias to another tree.",
+                )
+            moved = service.aliases.move(
+                found,
+                earlier.tree,
+                by=caller.called,
+                note=body.note,
+                restores=earlier.number,
+                room=room_of(service, caller),
             )
-        moved = service.aliases.move(
-            found,
-            earlier.tree,
-            by=caller.called,
-            note=body.note,
-            restores=earlier.number,
-            room=room_of(service, caller),
-        )
         if moved is None:
             raise _overtaken()
         return moved
@@ -285,6 +292,10 @@ async def _found(service: Service, tenant: str, name: str) -> Alias:
     if alias.tree is None:
         raise not_found("alias", f"@{name}")
     return alias
+
+
+def _no_tree(tree: str) -> Refused:
+    return refused_at("unknown-input", f"There is no tree {shown(tree)}.", "tree")
 
 
 def _overtaken() -> Refused:

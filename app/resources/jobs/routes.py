@@ -26,7 +26,7 @@ from app.creation.named import OfTreeQuery, require_tree_id
 from app.creation.step_schemas import MethodId
 from app.creation.steps import check_shapes, expected_s, image_roles, queue_of
 from app.http import threads
-from app.http.aliased import require_unnamed
+from app.http.aliased import removed_unnamed
 from app.http.bodies import StrictRoute
 from app.http.dependencies import Caller, JobId, OnceDep, Service, ServiceDep, Tenant, checked
 from app.http.etags import IfMatch, answer, body_etag, require_match
@@ -319,8 +319,8 @@ async def delete_job(
     an alias names its tree."""
     if if_match is not None:
         await _require_match(service, tenant, job_id, if_match)
-    await threads.run_sync(require_unnamed, service.aliases, tenant, job_id)
-    if not await threads.run_sync(service.ledger.delete, tenant, job_id):
+    remove = service.ledger.delete
+    if not await threads.run_sync(removed_unnamed, service.aliases, tenant, job_id, remove):
         raise not_found("job", job_id)
     return Response(status_code=204)
 

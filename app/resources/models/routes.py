@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Request, Response
 
 from app.creation.annotations import mount_patch
 from app.http import threads
-from app.http.aliased import require_unnamed
+from app.http.aliased import removed_unnamed
 from app.http.bodies import StrictRoute
 from app.http.contents import REFUSALS as CONTENT_REFUSALS
 from app.http.contents import serve
@@ -134,8 +134,8 @@ async def delete_model(
     if if_match is not None:
         body = await threads.run_sync(body_of, service, tenant, model_id)
         require_match(if_match, body_etag(body))
-    await threads.run_sync(require_unnamed, service.aliases, tenant, model_id)
-    if not await threads.run_sync(service.trees.delete_model, tenant, model_id):
+    remove = service.trees.delete_model
+    if not await threads.run_sync(removed_unnamed, service.aliases, tenant, model_id, remove):
         raise not_found("model", model_id)
     return Response(status_code=204)
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from app.creation.annotations import mount_patch
 from app.creation.lists import Filters, mount_list
 from app.http import threads
-from app.http.aliased import require_unnamed
+from app.http.aliased import removed_unnamed
 from app.http.dependencies import Service, ServiceDep, Tenant, TreeId, checked
 from app.http.etags import IfMatch, require_match
 from app.http.forms import Form, mount, respond, warning
@@ -123,8 +123,8 @@ async def delete_tree(
     if if_match is not None:
         record = await record_of(service, tenant, tree_id)
         require_match(if_match, *(form_etag(record, each) for each in FORMS))
-    await threads.run_sync(require_unnamed, service.aliases, tenant, tree_id)
-    if not await threads.run_sync(service.trees.delete, tenant, tree_id):
+    remove = service.trees.delete
+    if not await threads.run_sync(removed_unnamed, service.aliases, tenant, tree_id, remove):
         raise not_found("tree", tree_id)
     await threads.run_sync(service.ledger.delete_companions, tenant, sibling(tree_id, "job"))
 

@@ -11,7 +11,7 @@ comment at the top of each script states its arguments and its result, and the t
 - `events`: the stream of events of a job.
 - `index`: lists of datasets and trees.
 - `usage`: what tenants and keys use, and room reserved for uploads.
-- `removal`: what may be removed, and what needs it.
+- `removal`, `crossings`: what may be removed, and what needs it; work that excludes other work.
 - `pages`, `cursor`: pages of lists, and their cursors.
 - `webhooks`: which webhooks are due, and who sends them.
 """

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import httpx
@@ -122,6 +126,44 @@ def test_an_alias_of_a_fit_is_its_job_and_its_model(working: Working) -> None:
     assert len(answer.json()["items"]) == 4
     alias = client.get("/v1/aliases/champion").json()
     assert alias["job"] == job["id"]
+
+
+def test_of_a_move_and_a_removal_at_once_one_is_refused(working: Working) -> None:
+    client = working.client
+    for number, path in enumerate(["trees/tr_", "jobs/job_"] * 4):
+        tree = post(working, NEWICK)["id"]
+        own = tree.removeprefix("tr_")
+        both = threading.Barrier(2)
+
+        def at_once(send: Callable[[], httpx.Response], both: Any = both) -> httpx.Response:
+            both.wait()
+            return send()
+
+        with ThreadPoolExecutor(2) as pool:
+            moved, removed = pool.map(
+                at_once,
+                (
+                    partial(put, client, tree, f"alias-{number}"),
+                    partial(client.delete, f"/v1/{path}{own}"),
+                ),
+            )
+        assert (moved.status_code, removed.status_code) in {(201, 409), (422, 204), (422, 409)}
+        if removed.status_code == 204:
+            assert client.get(f"/v1/aliases/alias-{number}").status_code == 404
+
+
+def test_a_tree_that_is_being_removed_takes_no_alias(working: Working, trees: list[str]) -> None:
+    aliases, client = working.service.aliases, working.client
+    tenant = "local"
+    with aliases.naming(tenant, trees[0]), aliases.naming(tenant, trees[0]) as is_free:
+        assert is_free, "two moves do not exclude each other"
+        for path in (trees[0], trees[0].replace("tr_", "job_")):
+            kind = "trees" if path.startswith("tr_") else "jobs"
+            refused = problem_of(client.delete(f"/v1/{kind}/{path}"), 409, "conflict")
+            assert "being pointed at it" in refused["detail"]
+    with aliases.leaving(tenant, trees[0]):
+        problem_of(put(client, trees[0]), 422, "unknown-input")
+    assert put(client, trees[0]).status_code == 201
 
 
 def test_what_an_alias_names_is_not_removed_by_mistake(working: Working, trees: list[str]) -> None:

@@ -1,0 +1,51 @@
+"""Two kinds of work that exclude each other, without one waiting for the other.
+
+Each says first that it goes on with its subject, and looks then whether one of the other kind does:
+of two that meet at least one sees the other, and gives up. A process that dies says so for `HOLD_S`
+more, and no longer.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import redis
+
+from workers.errors import StoreFull, TransientError
+from workers.settings import WorkerSettings
+from workers.stores.redis.client import translated
+
+HOLD_S = 30
+"""As long as what is said counts: far longer than either kind of work takes."""
+
+
+class Crossings:
+    """Of all processes of one Redis. Threads may share it; every call blocks."""
+
+    def __init__(self, client: redis.Redis, settings: WorkerSettings) -> None:
+        self._client = client
+        self._prefix = f"{settings.key_prefix}crossing:"
+
+    @contextmanager
+    def entered(self, kind: str, other: str, subject: str) -> Iterator[bool]:
+        """Whether no work of the kind `other` goes on with the subject; to be left at the end.
+
+        Where Redis refuses writes nothing is said, and True is no promise: there is room for
+        removals alone.
+
+        Raises StoreUnavailable.
+        """
+        own, token = f"{self._prefix}{kind}:{subject}", secrets.token_hex(8)
+        with suppress(StoreFull), translated(), self._client.pipeline() as pipe:
+            pipe.sadd(own, token)
+            pipe.expire(own, HOLD_S)
+            pipe.execute()
+        with translated():
+            is_free = not self._client.exists(f"{self._prefix}{other}:{subject}")
+        try:
+            yield is_free
+        finally:
+            with suppress(TransientError), translated():
+                self._client.srem(own, token)
