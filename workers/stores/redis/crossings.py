@@ -1,7 +1,7 @@
 """Two kinds of work that exclude each other, without one waiting for the other.
 
 Each says first that it goes on with its subject, and looks then whether one of the other kind does:
-of two that meet at least one sees the other, and gives up. A process that dies says so for `HOLD_S`
+where two meet, at least one sees the other, and gives up. A process that dies says so for `HOLD_S`
 more, and no longer.
 """
 
@@ -22,7 +22,7 @@ HOLD_S = 30
 
 
 class Crossings:
-    """Of all processes of one Redis. Threads may share it; every call blocks."""
+    """The crossings of all processes of one Redis. Threads may share it; every call blocks."""
 
     def __init__(self, client: redis.Redis, settings: WorkerSettings) -> None:
         self._client = client
