@@ -258,14 +258,40 @@ export class Ground {
    */
   draw(x0, y0, x1, y1) {
     this.lines ??= new Uint8Array(this.cells.length);
+    if (this.#holds(x0, y0) && this.#holds(x1, y1)) {
+      this.#mark(this.lines, x0, y0, x1, y1);
+      return;
+    }
+    const isBeside = Math.max(x0, x1) < 0 || Math.min(x0, x1) > this.width;
+    if (isBeside || Math.max(y0, y1) < 0 || Math.min(y0, y1) > this.height) return;
     const part = within([x0, y0], [x1, y1], this, 0);
-    if (!part) return;
-    const [[ax, ay], [bx, by]] = part;
-    const steps = Math.ceil(Math.hypot(bx - ax, by - ay) / CELL);
-    const [dx, dy] = steps ? [(bx - ax) / steps / CELL, (by - ay) / steps / CELL] : [0, 0];
-    let [x, y] = [ax / CELL, ay / CELL];
+    if (part) this.#mark(this.lines, ...part[0], ...part[1]);
+  }
+
+  /**
+   * @param {number} x
+   * @param {number} y
+   */
+  #holds(x, y) {
+    return x >= 0 && y >= 0 && x <= this.width && y <= this.height;
+  }
+
+  /**
+   * @param {Uint8Array} lines
+   * @param {number} x0
+   * @param {number} y0
+   * @param {number} x1
+   * @param {number} y1
+   */
+  #mark(lines, x0, y0, x1, y1) {
+    const { columns } = this;
+    const far = Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0));
+    const steps = Math.ceil(far / CELL);
+    const [dx, dy] = steps ? [(x1 - x0) / steps / CELL, (y1 - y0) / steps / CELL] : [0, 0];
+    let [x, y] = [x0 / CELL, y0 / CELL];
     for (let step = 0; step <= steps; step += 1) {
-      this.lines[Math.floor(y) * this.columns + Math.floor(x)] = 1;
+      // Rounding may leave the ground by less than a cell.
+      lines[(y | 0) * columns + (x | 0)] = 1;
       x += dx;
       y += dy;
     }

@@ -241,7 +241,11 @@ export class Path {
     this.pieces((x0, y0, x1, y1) => {
       if (x0 !== lastX || y0 !== lastY) [fromX, fromY] = [x0, y0];
       [lastX, lastY] = [x1, y1];
-      const steps = Math.min(MOST_PIECES, Math.ceil(Math.hypot(x1 - x0, y1 - y0) / PIECE));
+      const isSide = (x0 === fromX && y0 === fromY) || (x1 === fromX && y1 === fromY);
+      const far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
+      // The sides are lines anyway, and between those of narrow areas is nothing.
+      if (isSide || far < PIECE / 2) return;
+      const steps = Math.min(MOST_PIECES, Math.ceil(far / PIECE));
       for (let step = 1; step <= steps; step += 1) {
         visit(fromX, fromY, x0 + ((x1 - x0) * step) / steps, y0 + ((y1 - y0) * step) / steps);
       }
@@ -284,7 +288,8 @@ export class Path {
  * @param {(x0: number, y0: number, x1: number, y1: number) => void} visit
  */
 function bend(data, at, x, y, visit) {
-  const [ax, ay, bx, by, cx, cy] = data.subarray(at + 1, at + 7);
+  const [ax, ay, bx, by] = [data[at + 1], data[at + 2], data[at + 3], data[at + 4]];
+  const [cx, cy] = [data[at + 5], data[at + 6]];
   const steps = Math.max(1, Math.min(MOST_PIECES, Math.ceil(Math.hypot(cx - x, cy - y) / PIECE)));
   let [lastX, lastY] = [x, y];
   for (let step = 1; step <= steps; step += 1) {
