@@ -1,5 +1,5 @@
 // What the nodes of a tree are called, for tables away from its picture: with the newest names that somebody
-// gave, else those of the newest naming, else the service's own.
+// gave, else the names of the newest naming, else the service's own.
 
 import { editions } from "./editions.js";
 import { namings } from "./namings.js";

@@ -324,7 +324,7 @@ export class Ground {
       if (!isInside(spot) || (spot.led && this.#isOverNames(x, y, ...spot.led))) continue;
       const [x0, y0] = [spot.left - SPARE * size, spot.middle - (TALL / 2) * size];
       const [w, h] = [wide + 2 * SPARE * size, TALL * size];
-      if ((!isOver && this.#hasLine(x0, y0, w, h)) || !this.take(x0, y0, w, h)) continue;
+      if (!this.take(x0, y0, w, h, !isOver)) continue;
       if (spot.led) this.draw(x, y, ...spot.led);
       return spot;
     }
@@ -355,9 +355,10 @@ export class Ground {
    * @param {number} y
    * @param {number} w
    * @param {number} h
+   * @param {boolean} [clear] of lines, too
    */
-  take(x, y, w, h) {
-    if (!this.#isFree(x, y, w, h)) return false;
+  take(x, y, w, h, clear = false) {
+    if (!this.#isFree(x, y, w, h) || (clear && this.#hasLine(x, y, w, h))) return false;
     this.#fill(x, y, w, h);
     return true;
   }

@@ -243,7 +243,7 @@ export class Path {
       [lastX, lastY] = [x1, y1];
       const isSide = (x0 === fromX && y0 === fromY) || (x1 === fromX && y1 === fromY);
       const far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
-      // The sides are lines anyway, and between those of narrow areas is nothing.
+      // The sides are lines anyway, and between the sides of narrow areas is nothing.
       if (isSide || far < PIECE / 2) return;
       const steps = Math.min(MOST_PIECES, Math.ceil(far / PIECE));
       for (let step = 1; step <= steps; step += 1) {
