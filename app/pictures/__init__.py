@@ -7,7 +7,7 @@ Start with `svg`, the picture of a tree, or `stream`, that of clusters over time
   beside it.
 - `stream`, `panels`, `moving`, `timeline`: the picture of clusters over time.
 - `mosaic`: images in a grid.
-- `labels`: which names a picture has, and where.
+- `labels`: which names a picture has, and where; `inner_names`: the names of inner nodes.
 - `marks`, `lettering`, `palette`, `legend`, `raster`: what every picture uses.
 - `sheet`: sizes, and a drawn picture as a file.
 - `typefaces`, `typesetting`: fonts of this machine; texts cut by font.

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.pictures.labels import Ground, Written, groups, written
-from app.pictures.lettering import FEWEST_LETTERS, shortened, smallest_font, unit_of, width
+from app.pictures import inner_names
+from app.pictures.labels import FAN, Ground, Written, groups, written
+from app.pictures.lettering import shortened, smallest_font, unit_of, width
 from app.pictures.marks import Marks, number, points, stroke_widths
 from app.pictures.pictured_tree import PicturedTree
 from app.pictures.strips import PITCH, WIDTH, runs
+from models.arrays import Float
 
 _MOST_ROOM, _GROUP_ROOM = 0.26, 0.21
 """The shares of the side for labels at one end of it; names of groups lose parts before letters."""
@@ -24,6 +26,8 @@ _COUNT = re.compile(r"[\d,]+ leaves")
 _DOT = 4.0
 """Radius of the dot of full support, in units."""
 _MOST_DOTS = 300
+_PIECES = 24
+"""The straight pieces that stand for an arc where names have their places."""
 _HOLE = 0.035
 """Radius of the root's arc, as a share of the circle's."""
 
@@ -109,7 +113,7 @@ def draw(
             marks.text(across, middle, str(number_ + 1), 10 * unit, anchor="middle")
         ring += PITCH * unit
     if font:
-        _inner_names(marks, pictured, (across, down), reach, angle, radius, font)
+        _inner_names(marks, pictured, (across, down), reach, angle, first, last, radius, font)
         _outer_names(marks, pictured, names, (across, down), outer + strip, font, px / 2 - margin)
     return marks, room or px
 
@@ -290,35 +294,34 @@ def _inner_names(
     marks: Marks,
     pictured: PicturedTree,
     middle: tuple[float, float],
-    reach: npt.NDArray[np.float64],
-    angle: npt.NDArray[np.float64],
+    reach: Float,
+    angle: Float,
+    first: Float,
+    last: Float,
     radius: float,
     font: float,
 ) -> None:
-    """The names that inner nodes were given, on their arcs, where there is room: the largest
-    first."""
-    rows = [row for row in np.flatnonzero(~pictured.tip).tolist() if row and pictured.label[row]]
-    ground = Ground(2 * radius, 2 * radius)
-    for row in sorted(rows, key=lambda row: -int(pictured.n_leaves[row])):
-        arc = float(reach[row]) * float(pictured.place.right[row] - pictured.place.left[row]) * 6
-        text = shortened(pictured.label[row], font, max(4 * font, min(arc, 0.6 * radius)))
-        wide = width(text, font)
-        x, y = reach[row] * math.cos(angle[row]), reach[row] * math.sin(angle[row])
-        far = max(math.hypot(x - wide / 2, y), math.hypot(x + wide / 2, y)) + 0.6 * font
-        is_cut = text != pictured.label[row] and len(text) < FEWEST_LETTERS
-        if is_cut or arc < 2 * font or far > radius:
-            continue
-        if ground.take(radius + x - wide / 2, radius + y - 0.6 * font, wide, 1.2 * font):
-            marks.text(
-                middle[0] + x,
-                middle[1] + y,
-                text,
-                font,
-                colour=pictured.text_colour(row),
-                anchor="middle",
-                whole=pictured.label[row],
-                halo=True,
-            )
+    """The names that inner nodes were given, within the circle."""
+    if not inner_names.given(pictured):
+        return
+    corner = middle[0] - radius, middle[1] - radius
+    ground = Ground(2 * radius, 2 * radius, corner)
+
+    def at(r: Float, theta: Float) -> tuple[Float, Float]:
+        return middle[0] + r * np.cos(theta), middle[1] + r * np.sin(theta)
+
+    up = np.maximum(pictured.parent, 0)
+    ground.draw(*at(reach[up], angle), *at(reach, angle))
+    for step in range(_PIECES):
+        begin, end = (first + (last - first) * (step + k) / _PIECES for k in (0, 1))
+        ground.draw(*at(reach, begin), *at(reach, end))
+    tips = np.flatnonzero(pictured.tip)
+    half = (pictured.place.right - pictured.place.left)[tips] * (math.pi - _GAP / 2)
+    half *= 0.86 * pictured.folded[tips]
+    for share in np.linspace(-1, 1, 1 if pictured.plain else FAN):
+        outside = np.full(len(tips), radius)
+        ground.draw(*at(reach[tips], angle[tips]), *at(outside, angle[tips] + share * half))
+    inner_names.write(marks, pictured, ground, *at(reach, angle), font, radius=radius)
 
 
 def _arc(radius: float, angle: float, *, back: bool = False) -> str:

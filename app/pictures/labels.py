@@ -20,8 +20,15 @@ from models.arrays import Float, Int
 MOST_WORDS = 60
 """The most names of groups."""
 _PARTS = 40
-CELL = 6.0
+CELL = 2.0
 """The grid of `Ground`, in pixels."""
+_TALL, _SPARE = 1.0, 0.15
+"""The height of a name and the room at its ends, in its size."""
+_LED = (2.0, 3.0, 4.0, 5.0, 6.0)
+"""How far from its node a name that is led out by a line may be, in its size."""
+_WAYS = 16
+FAN = 9
+"""The lines that stand for a folded tip."""
 
 
 Written = tuple[int, str, float, float]
@@ -100,21 +107,115 @@ def written(
     return [(*runs[k][:2], at[k], (runs[k][3] - runs[k][2]) / 2) for k in kept]
 
 
+Spot = tuple[float, float, tuple[float, float] | None]
+"""The left end of a name, its middle line, and where a line from its node ends, if one leads to it;
+from the node."""
+
+
+def spots(wide: float, size: float, *, is_round: bool, is_led: bool) -> list[Spot]:
+    """Where the name of a node may stand, the best place first: beside the node, in its fork, and
+    where it is led out by a line farther off."""
+    gap, half = 0.35 * size, 0.5 * size
+    corners: list[Spot] = [
+        (left, down, None) for left in (-wide - gap, gap) for down in (-0.75 * size, 0.75 * size)
+    ]
+    middle = [(-wide / 2, -0.9 * size, None), (-wide / 2, 0.9 * size, None)]
+    sides = [(half, 0.0, None), (-wide - half, 0.0, None)]
+    found: list[Spot] = [*middle, *sides, *corners] if is_round else [*corners, *sides, *middle]
+    for far in _LED if is_led else ():
+        for way in range(_WAYS):
+            # Upwards first, then by turns to both sides.
+            turn = (way + 1) // 2 * (1 if way % 2 else -1) * 2 * math.pi / _WAYS
+            x, y = far * size * math.sin(turn), -far * size * math.cos(turn)
+            if abs(x) > 0.3 * far * size:
+                left = x + _SPARE * size if x > 0 else x - wide - _SPARE * size
+                found.append((left, y, (x, y)))
+            else:
+                found.append((-wide / 2, y, (0.0, y - math.copysign(half, y))))
+    return found
+
+
 class Ground:
-    """The parts of a picture that are written on, in cells of a few pixels."""
+    """The parts of a picture that are written on or have lines, in cells of a few pixels."""
 
-    def __init__(self, wide: float, high: float) -> None:
-        self._size = wide, high
-        self._cells = np.zeros((math.ceil(high / CELL) + 1, math.ceil(wide / CELL) + 1), dtype=bool)
+    def __init__(self, wide: float, high: float, corner: tuple[float, float] = (0.0, 0.0)) -> None:
+        """corner : its upper left, in the picture."""
+        self._size, self._corner = (wide, high), corner
+        shape = (math.ceil(high / CELL) + 1, math.ceil(wide / CELL) + 1)
+        self._cells = np.zeros(shape, dtype=bool)
+        self._lines = np.zeros(shape, dtype=bool)
 
-    def take(self, x: float, y: float, wide: float, high: float) -> bool:
-        """Take a box; False if it is over the edge or any part of it is taken."""
+    def draw(self, x0: Float, y0: Float, x1: Float, y1: Float) -> None:
+        """Lines between points, which may be over the edge. O(their length)."""
+        x0, x1 = x0 - self._corner[0], x1 - self._corner[0]
+        y0, y1 = y0 - self._corner[1], y1 - self._corner[1]
+        counts = np.ceil(np.hypot(x1 - x0, y1 - y0) / CELL).astype(np.int64) + 1
+        line = np.repeat(np.arange(len(counts)), counts)
+        place = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
+        share = place / np.maximum(counts - 1, 1)[line]
+        x = np.floor((x0[line] + share * (x1 - x0)[line]) / CELL)
+        y = np.floor((y0[line] + share * (y1 - y0)[line]) / CELL)
+        high, wide = self._lines.shape
+        inside = (x >= 0) & (y >= 0) & (x < wide) & (y < high)
+        self._lines[y[inside].astype(np.int64), x[inside].astype(np.int64)] = True
+
+    def take(self, x: float, y: float, wide: float, high: float, *, clear: bool = False) -> bool:
+        """Take a box; False if it is over the edge or any part of it is taken.
+
+        clear : also if a line runs through it.
+        """
+        x, y = x - self._corner[0], y - self._corner[1]
         if x < 0 or y < 0 or x + wide > self._size[0] or y + high > self._size[1]:
             return False
         rows = slice(int(y // CELL), int((y + high) // CELL) + 1)
         columns = slice(int(x // CELL), int((x + wide) // CELL) + 1)
         cells = self._cells[rows, columns]
-        if cells.any():
+        if cells.any() or (clear and self._lines[rows, columns].any()):
             return False
         cells[:] = True
         return True
+
+    def name(
+        self,
+        at: tuple[float, float],
+        wide: float,
+        size: float,
+        *,
+        is_round: bool,
+        radius: float | None = None,
+    ) -> Spot | None:
+        """Take the first of the `spots` of the node at `at` where its name lies on no line and no
+        other name, with the line that leads to it; None: there is none. Not from the node, but in
+        the picture.
+
+        radius : of the circle around the middle that the name stays within.
+        """
+        for dx, dy, end in spots(wide, size, is_round=is_round, is_led=True):
+            left, middle = at[0] + dx, at[1] + dy
+            if radius is not None:
+                x = left - self._corner[0] - self._size[0] / 2
+                y = abs(middle - self._corner[1] - self._size[1] / 2) + 0.5 * size
+                if math.hypot(max(abs(x), abs(x + wide)), y) > radius:
+                    continue
+            led = None if end is None else (at[0] + end[0], at[1] + end[1])
+            if led is not None and self._is_over_names(at, led):
+                continue
+            x, y = left - _SPARE * size, middle - _TALL / 2 * size
+            if self.take(x, y, wide + 2 * _SPARE * size, _TALL * size, clear=True):
+                if led is not None:
+                    self.draw(*(np.array([value]) for value in (*at, *led)))
+                return left, middle, led
+        return None
+
+    def _is_over_names(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
+        steps = math.ceil(math.dist(start, end) / CELL)
+        high, wide = self._cells.shape
+        for step in range(steps):
+            share = step / steps
+            x, y = (
+                int((a + share * (b - a) - zero) // CELL)
+                for a, b, zero in zip(start, end, self._corner, strict=True)
+            )
+            if not (0 <= x < wide and 0 <= y < high) or self._cells[y, x]:
+                return True
+        return False

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from app.pictures.labels import Ground, groups, written
+from app.pictures import inner_names
+from app.pictures.labels import FAN, Ground, groups, written
 from app.pictures.lettering import (
-    FEWEST_LETTERS,
     LEAST,
     SMALL,
     shortened,
@@ -22,6 +21,7 @@ from app.pictures.marks import Marks, number, points, round_step, stroke_widths
 from app.pictures.pictured_tree import PicturedTree
 from app.pictures.sheet import MM
 from app.pictures.strips import PITCH, WIDTH, runs
+from models.arrays import Float
 
 _AXIS = 36
 """The height of the axis, in units."""
@@ -98,8 +98,10 @@ def draw(
                 widths[row],
             )
     ground = Ground(end, margin + body)
-    _inner_names(marks, pictured, ground, x, y, font)
-    _support(marks, pictured, ground, x, y, first, last, max(0.7 * font, least))
+    if pictured.support is not None or inner_names.given(pictured):
+        _lines(ground, pictured, x, y, first, last, end, body)
+    inner_names.write(marks, pictured, ground, x, y, font)
+    _support(marks, pictured, ground, x, y, last - first, max(0.7 * font, least))
     for row, text, middle, half in names:
         at = margin + body * middle
         if not pictured.tip[row]:
@@ -140,35 +142,33 @@ def draw(
     return marks, room or bottom
 
 
-def _inner_names(
-    marks: Marks,
-    pictured: PicturedTree,
+def _lines(
     ground: Ground,
-    x: npt.NDArray[np.float64],
-    y: npt.NDArray[np.float64],
-    font: float,
+    pictured: PicturedTree,
+    x: Float,
+    y: Float,
+    first: Float,
+    last: Float,
+    end: float,
+    body: float,
 ) -> None:
-    """The names that inner nodes were given, above their branches, where there is room: the largest
-    first."""
-    rows = [row for row in np.flatnonzero(~pictured.tip).tolist() if row and pictured.label[row]]
-    for row in sorted(rows, key=lambda row: -int(pictured.n_leaves[row])):
-        end = float(x[row]) - 0.3 * font
-        text = shortened(pictured.label[row], font, min(15 * font, end))
-        is_cut = text != pictured.label[row] and len(text) < FEWEST_LETTERS
-        wide, at = width(text, font), float(y[row]) - 0.75 * font
-        if not is_cut and ground.take(end - wide, at - 0.6 * font, wide, 1.2 * font):
-            colour, whole = pictured.text_colour(row), pictured.label[row]
-            marks.text(end, at, text, font, colour=colour, anchor="end", whole=whole, halo=True)
+    """Mark on `ground` what is drawn: branches, forks, guides, folded tips."""
+    up = np.maximum(pictured.parent, 0)
+    ground.draw(x[up], y, x, y)
+    ground.draw(x, first, x, last)
+    tips = np.flatnonzero(pictured.tip)
+    half = 0.43 * body * (pictured.place.right - pictured.place.left)[tips] * pictured.folded[tips]
+    for share in np.linspace(-1, 1, 1 if pictured.plain else FAN):
+        ground.draw(x[tips], y[tips], np.full(len(tips), end), y[tips] + share * half)
 
 
 def _support(
     marks: Marks,
     pictured: PicturedTree,
     ground: Ground,
-    x: npt.NDArray[np.float64],
-    y: npt.NDArray[np.float64],
-    first: npt.NDArray[np.float64],
-    last: npt.NDArray[np.float64],
+    x: Float,
+    y: Float,
+    forked: Float,
     font: float,
 ) -> None:
     """The support of inner nodes in percent, on their branches, where there is room for it."""
@@ -179,9 +179,9 @@ def _support(
         text = f"{100 * pictured.support[row]:.0f}"
         # Only where the branch is long enough for the number.
         wide, end = width(text, font), float(x[row]) - 0.3 * font
-        if up < 0 or x[row] - x[up] <= wide + 0.6 * font or last[row] <= first[row]:
+        if up < 0 or x[row] - x[up] <= wide + 0.6 * font or forked[row] <= 0:
             continue
-        if ground.take(end - wide, float(y[row]) - 1.1 * font, wide, font):
+        if ground.take(end - wide, float(y[row]) - font, wide, 0.8 * font, clear=True):
             marks.text(
                 end,
                 y[row] - 0.6 * font,

@@ -137,6 +137,12 @@ def test_new_rows(look: Open, api: Api, mixture: dict[str, Any]) -> None:
     rows = list(csv.DictReader(path.read_text().splitlines()))
     assert [int(row["leaf"]) for row in rows] == [item["leaf"] for item in expected]
     assert float(rows[0]["probability"]) == expected[0]["probabilities"][-1]
+    # Clusters are called by their names, not by their bare numbers.
+    shown = card.locator("tbody tr td:nth-of-type(1)").all_inner_texts()
+    # A spreadsheet takes no name for a formula.
+    assert [row["name"].removeprefix("'") for row in rows[:100]] == shown
+    assert not any(name.isdigit() for name in shown)
+    assert len(set(shown)) > 1
 
 
 def test_new_rows_as_a_job(look: Open, api: Api, mixture: dict[str, Any]) -> None:

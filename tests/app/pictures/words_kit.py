@@ -8,6 +8,9 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from itertools import pairwise
 
+import numpy as np
+import numpy.typing as npt
+
 from app.pictures.lettering import width
 from tests.app.pictures.tree_kit import NS
 
@@ -101,3 +104,43 @@ def readable(picture: str, least: float) -> list[Word]:
             assert not word.overlaps(other), (word, other)
         near.append(word)
     return own
+
+
+def lines(picture: str) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """The x and y of places along the branches of a picture, half a pixel apart."""
+    found: list[npt.NDArray[np.float64]] = []
+    for path in ET.fromstring(picture.encode()).iter(f"{NS}path"):
+        if path.attrib.get("fill") or "stroke" not in path.attrib:
+            continue
+        at = np.zeros(2)
+        for command, written in re.findall(r"([MLHVAv])([^MLHVAv]*)", path.attrib["d"]):
+            numbers = [float(number) for number in written.split()]
+            to = at.copy()
+            if command in "HV":
+                to["HV".index(command)] = numbers[0]
+            elif command == "v":
+                to[1] += numbers[0]
+            else:
+                to = np.array(numbers[-2:])
+            if command == "A":
+                found.append(_arc(at, to, numbers[0], large=bool(numbers[3])))
+            elif command != "M":
+                steps = np.linspace(0, 1, 2 + int(2 * math.dist(at, to)))
+                found.append(at + steps[:, None] * (to - at))
+            at = to
+    x, y = np.concatenate(found).T
+    return x, y
+
+
+def _arc(
+    start: npt.NDArray[np.float64], end: npt.NDArray[np.float64], radius: float, *, large: bool
+) -> npt.NDArray[np.float64]:
+    """Places along the arc of a circle that turns clockwise on the screen."""
+    chord = end - start
+    length = float(np.hypot(*chord))
+    off = math.sqrt(max(0.0, radius**2 - length**2 / 4)) * (-1 if large else 1)
+    middle = (start + end) / 2 + off * np.array([-chord[1], chord[0]]) / (length or 1.0)
+    first, last = (math.atan2(*(at - middle)[::-1]) for at in (start, end))
+    turn = (last - first) % (2 * math.pi)
+    angle = first + np.linspace(0, turn, 2 + int(2 * turn * radius))
+    return middle + radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)

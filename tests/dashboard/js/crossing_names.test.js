@@ -5,8 +5,7 @@ import { test } from "node:test";
 
 import { home } from "../../../app/dashboard/js/tree/draw/camera.js";
 import { compose, frameFor } from "../../../app/dashboard/js/tree/draw/composition.js";
-import { clipped } from "../../../app/dashboard/js/tree/draw/crossing_names.js";
-import { Ground } from "../../../app/dashboard/js/tree/draw/label_places.js";
+import { Ground, within } from "../../../app/dashboard/js/tree/draw/label_places.js";
 import { place } from "../../../app/dashboard/js/tree/draw/place.js";
 import { tint } from "../../../app/dashboard/js/tree/draw/tint.js";
 import { build } from "../../../app/dashboard/js/tree/model/scene.js";
@@ -16,10 +15,10 @@ stubCanvas();
 
 test("a line is cut at the edges of the picture", () => {
   const picture = { width: 100, height: 50 };
-  assert.deepEqual(clipped([-50, 25], [150, 25], picture, 10), [[10, 25], [90, 25]]); // prettier-ignore
-  assert.deepEqual(clipped([50, 20], [50, 30], picture, 10), [[50, 20], [50, 30]]); // prettier-ignore
-  assert.equal(clipped([0, 5], [100, 5], picture, 10), null);
-  assert.equal(clipped([-50, 0], [-10, 50], picture, 10), null);
+  assert.deepEqual(within([-50, 25], [150, 25], picture, 10), [[10, 25], [90, 25]]); // prettier-ignore
+  assert.deepEqual(within([50, 20], [50, 30], picture, 10), [[50, 20], [50, 30]]); // prettier-ignore
+  assert.equal(within([0, 5], [100, 5], picture, 10), null);
+  assert.equal(within([-50, 0], [-10, 50], picture, 10), null);
 });
 
 test("a text along a line takes its place once", () => {

@@ -10,6 +10,7 @@ import {
   priority,
   shortened,
   spaced,
+  spots,
 } from "../../../app/dashboard/js/tree/draw/label_places.js";
 
 // The cases that the service's pictures have too.
@@ -103,4 +104,35 @@ test("names stay while widths change a little", () => {
   memory.shown = new Set([7]);
   assert.ok(priority(memory, 7, 2) > priority(memory, 8, 2.9));
   assert.ok(priority(memory, 7, 2) < priority(memory, 8, 3.1));
+});
+
+test("names of nodes stand beside them, else at the end of a line", () => {
+  for (const { wide, size, round, led, count, spots: wanted } of CASES.spots) {
+    const found = spots(wide, size, { isRound: round, isLed: led });
+    assert.equal(found.length, count);
+    for (const [at, [left, middle, line]] of wanted.entries()) {
+      const flat = [found[at].left, found[at].middle, ...(found[at].led ?? [])];
+      const near = [left, middle, ...(line ?? [])];
+      assert.equal(flat.length, near.length);
+      for (const [place, value] of near.entries()) {
+        assert.ok(Math.abs(flat[place] - value) < 1e-5, `${at}: ${flat} instead of ${near}`);
+      }
+    }
+  }
+});
+
+test("a name keeps clear of lines and other names, and is led out where it has no room", () => {
+  const ground = new Ground(200, 100);
+  const options = { isRound: false, isLed: true };
+  assert.deepEqual(ground.name(100, 50, 40, 10, options)?.led, null);
+  // Lines everywhere but on the right.
+  const full = new Ground(400, 200);
+  for (let y = 0; y < 200; y += 4) full.draw(0, y, 140, y);
+  assert.equal(full.name(100, 100, 40, 10, { ...options, isLed: false }), null);
+  const spot = full.name(100, 100, 40, 10, options);
+  assert.ok(spot?.led);
+  assert.ok(spot.left > 140);
+  // Its line is a line, and its place taken.
+  assert.ok(full.lines?.some((value, at) => value && Math.floor(at / full.columns) % 2));
+  assert.equal(full.take(spot.left, spot.middle, 2, 2), false);
 });

@@ -39,27 +39,6 @@ const TITLES = { kappa: "Concentration κ", drift: "Drift, degrees", weight: "We
 const INTERVAL_PX = 64;
 
 /**
- * The names of all nodes by id; none if the tree is gone or too large for a table.
- *
- * @param {string} treeId
- * @param {AbortSignal} signal
- * @returns {Promise<Map<number, string | null>>}
- */
-export async function nodeNames(treeId, signal) {
-  const path = `/v1/trees/${treeId}.json`;
-  try {
-    /** @type {Tree} */
-    const head = await get(`${path}?depth=0`, { signal, quiet: true });
-    /** @type {Tree} */
-    const tree = head.n_leaves > MOST ? head : await get(path, { signal, quiet: true });
-    return new Map(tree.nodes.map((node) => [node.id, node.name]));
-  } catch (error) {
-    if (!hasStatus(error, 404)) throw error;
-    return new Map();
-  }
-}
-
-/**
  * A card for the clusters of `job`, filled once they are loaded; hidden if its tree is not a list
  * of clusters.
  *

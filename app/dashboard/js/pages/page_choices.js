@@ -9,6 +9,8 @@ const PICTURES = "[role='tree'], [role='application']";
 const CONTROLS = `button, a.button, summary, select, input:not([type='file']), textarea, ${PICTURES}`;
 /** Entries of lists, which are found by their names, and parts of a control. */
 const WITHIN = "table, ul, ol, [role='listbox'], [role='menu'], .find, .tree-legend, .sheet-handle";
+/** What an entry of the legend is. */
+const CLUSTER = "Cluster of the picture";
 const MOST = 300;
 const LONGEST = 60;
 
@@ -33,6 +35,11 @@ export function choicesOf(root) {
       const go = () => (href ? location.assign(href) : onselect?.());
       choices.set(`${label} ${entry}`, { label: entry, about: label, go });
     }
+  }
+  for (const key of root.querySelectorAll("button.tree-key")) {
+    const label = key.querySelector(".tree-key-text")?.textContent?.trim().slice(0, LONGEST);
+    if (!(key instanceof HTMLElement) || !label || key.closest("[hidden]")) continue;
+    choices.set(`${CLUSTER} ${label}`, { label, about: CLUSTER, go: () => reach(key) });
   }
   return [...choices.values()];
 }

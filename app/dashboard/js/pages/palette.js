@@ -28,6 +28,8 @@ const LISTS = [
   ["/v1/comparisons", "/comparisons", "Comparison"],
 ];
 const LONGEST = 80;
+/** Two trees on one page: the open one and another. */
+const BESIDE = "Beside this tree";
 /** What the palette, and the button that opens it, are called. */
 const TITLE = "Go to";
 
@@ -194,15 +196,29 @@ export function openPalette(main, top, places) {
  * @returns {Promise<Choice[]>}
  */
 async function itemsOf([path, page, about], words, signal, onpart) {
+  const left = page === "/trees" ? openTree() : null;
   /** @param {Named[]} items */
-  const choices = (items) =>
-    items.map(({ id, name, kind = "", created_at: created }) => ({
+  const choices = (items) => {
+    /** @type {(named: Named, about: string, address: string) => Choice} */
+    const choice = ({ id, name, kind = "", created_at: created }, kindOf, address) => ({
       label: name ?? (kind in KINDS ? `${capitalized(KINDS[kind])}, ${ago(created)}` : id),
-      about,
-      go: () => router.navigate(`${page}/${id}`),
-    }));
+      about: kindOf,
+      go: () => router.navigate(address),
+    });
+    const others = left ? items.filter(({ id }) => id !== left) : [];
+    return [
+      ...items.map((item) => choice(item, about, `${page}/${item.id}`)),
+      ...others.map((item) => choice(item, BESIDE, `/compare?left=${left}&right=${item.id}`)),
+    ];
+  };
   const options = { most: MOST_FOUND, onpart: (/** @type {Named[]} */ items) => onpart(choices(items)) }; // prettier-ignore
   return choices(await found(path, words, signal, options));
+}
+
+/** The id of the open tree; null where another page is open. */
+function openTree() {
+  const [, first, tree] = router.path().split("/");
+  return first === "trees" && tree ? tree : null;
 }
 
 /**
@@ -213,8 +229,8 @@ async function itemsOf([path, page, about], words, signal, onpart) {
  * @returns {Promise<Choice[]>}
  */
 async function nodesOf(words, signal) {
-  const [, first, tree] = router.path().split("/");
-  if (first !== "trees" || !tree) return [];
+  const tree = openTree();
+  if (!tree) return [];
   const { names, edition } = router.params();
   const query = new URLSearchParams({ q: words, limit: `${MOST_FOUND}` });
   if (names) query.set("names", names);

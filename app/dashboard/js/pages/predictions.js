@@ -9,6 +9,7 @@ import { inputsForm, rolesOf } from "../forms/inputs_form.js";
 import { readable } from "../forms/parameter_names.js";
 import { schemaForm } from "../forms/schema_form.js";
 import { NEWEST, newRows } from "../forms/suggested_rows.js";
+import { calledNames } from "../net/called_names.js";
 import { aborted, hasStatus, problemOf } from "../net/problem.js";
 import { fittedRows } from "../net/fitted_rows.js";
 import { get, raw, send } from "../net/requests.js";
@@ -21,7 +22,7 @@ import { capitalized, count, number, plural, uncapitalized } from "../ui/format.
 import { problemBox, waiting } from "../ui/notices.js";
 import { STEPS } from "../ui/step_titles.js";
 import { table } from "../ui/tables.js";
-import { nodeNames } from "./clusters_card.js";
+import { endName } from "./end_name.js";
 
 /** @import { Job, Method, Model, Prediction } from "../net/answers.js" */
 /** @import { Child } from "../ui/dom.js" */
@@ -43,6 +44,7 @@ import { nodeNames } from "./clusters_card.js";
  *   labels?: string[],
  *   top?: Best,
  *   nodes?: Named[],
+ *   cluster?: { node: number | null, name: string | null },
  *   values: Value[],
  * }} Placed a row with its cluster, or with its labels, and the values of the method besides; `probability`
  *   is that of the end of the path
@@ -58,6 +60,7 @@ const PEEK_LENGTH = 1 << 18;
 const OWN = new Set([
   ...["row", "leaf", "path", "probabilities", "node", "label", "labels", "top"],
   ...["nodes", "node_names", "depth", "n_classes", "mass"],
+  ...["cluster", "cluster_node", "cluster_name"],
 ]);
 /** What predictions of classifiers take besides the rows. */
 const OPTIONS = ["top_k", "threshold", "confidence"];
@@ -207,10 +210,11 @@ function thresholdText({ stages, params }) {
  * @returns {Promise<Child>}
  */
 async function inlineResults(items, model, signal) {
-  const nodes = await nodeNames(model.tree, signal);
+  const nodes = await calledNames(model.tree, signal);
   const names = Object.keys(items[0] ?? {}).filter((name) => !OWN.has(name));
   const rows = items.map((item, row) => placedOf(item, row, names));
-  const save = () => saveBlob(csvOf(csvRows(items, rows, names)), `${model.id}-predictions.csv`);
+  const save = () =>
+    saveBlob(csvOf(csvRows(items, rows, names, nodes)), `${model.id}-predictions.csv`);
   return [
     countText({ names, rows }),
     rowTable({ names, rows }, model.tree, nodes),
@@ -232,11 +236,13 @@ async function inlineResults(items, model, signal) {
  */
 function placedOf(item, row, names) {
   const { leaf, path, probabilities, label, node, labels, top, nodes, node_names: called } = item;
+  const { cluster_name: title = null, cluster_node: end = null } = item;
   const values = new Map(/** @type {[string, Value][]} */ (Object.entries(item)));
   return {
     ...{ row, leaf, path, probability: probabilities[probabilities.length - 1] },
     ...(labels ? { label, node: node ?? leaf, labels, top: top ?? [] } : {}),
     ...(nodes ? { nodes: nodes.map((id, at) => ({ id, name: called?.[at] ?? null })) } : {}),
+    ...("cluster" in item ? { cluster: { node: end, name: title } } : {}),
     values: names.map((name) => values.get(name)),
   };
 }
@@ -247,8 +253,9 @@ function placedOf(item, row, names) {
  * @param {Prediction[]} items
  * @param {Placed[]} rows
  * @param {string[]} names
+ * @param {Map<number, string>} called names by id
  */
-function csvRows(items, rows, names) {
+function csvRows(items, rows, names, called) {
   const answer = items[0]?.nodes ? ["nodes", "node_names"] : [];
   /** @param {Placed} placed */
   const answered = ({ nodes = [] }) =>
@@ -257,10 +264,10 @@ function csvRows(items, rows, names) {
       : [];
   if (!items[0]?.labels) {
     return [
-      ["row", "leaf", "probability", ...answer, ...names],
+      ["row", "leaf", "name", "probability", ...answer, ...names],
       ...rows.map((placed) => {
         const { row, leaf, probability, values } = placed;
-        return [row, leaf, probability, ...answered(placed), ...values];
+        return [row, leaf, calledBy(called, placed), probability, ...answered(placed), ...values];
       }),
     ];
   }
@@ -275,6 +282,17 @@ function csvRows(items, rows, names) {
     ]),
   ];
 }
+
+/**
+ * What a row's cluster is called.
+ *
+ * @param {Map<number, string>} nodes names by id
+ * @param {Placed} placed
+ */
+const calledBy = (nodes, { path, cluster }) =>
+  (cluster?.node !== undefined && nodes.get(cluster.node ?? -1)) ||
+  cluster?.name ||
+  endName(nodes, path);
 
 /**
  * The number of rows, and of in-sample rows if the method decides.
@@ -303,7 +321,7 @@ function countText({ names, rows }) {
  *
  * @param {Placings} placings
  * @param {string} tree
- * @param {Map<number, string | null>} nodes names by id
+ * @param {Map<number, string>} nodes names by id
  */
 function rowTable({ names, rows }, tree, nodes) {
   /** @param {number} node */
@@ -314,8 +332,8 @@ function rowTable({ names, rows }, tree, nodes) {
   /** @type {Column<Placed>} */
   const place = {
     label: "Cluster",
-    sort: ({ leaf }) => leaf,
-    cell: ({ leaf }) => link(leaf, nameOf(leaf)),
+    sort: (placed) => calledBy(nodes, placed),
+    cell: (placed) => link(placed.cluster?.node ?? placed.leaf, calledBy(nodes, placed)),
   };
   const isClassified = rows[0]?.labels !== undefined;
   /** @type {Column<Placed>} */
@@ -466,7 +484,7 @@ export function predictionsCard(job, signal) {
     try {
       const [{ placings, isWhole }, nodes] = await Promise.all([
         firstRows(path, signal),
-        nodeNames(tree, signal),
+        calledNames(tree, signal),
       ]);
       const isCut = !isWhole || placings.rows.length > SHOWN;
       replace(
@@ -548,6 +566,7 @@ export function placingsIn(text) {
         path: of.path.split(" ").map(Number),
         probability: Number(of.probabilities.split(" ").at(-1)),
         ...(isClassified ? classified(of) : {}),
+        ...(head.includes("cluster") ? { cluster: clusterIn(of) } : {}),
         values: names.map((name) => value(of[name])),
       };
     }),
@@ -560,4 +579,10 @@ const classified = ({ node, label, labels, top }) => ({
   label: label || null,
   labels: JSON.parse(labels),
   top: top ? JSON.parse(top) : [],
+});
+
+/** @param {Record<string, string>} of the fields of a row */
+const clusterIn = ({ cluster_node: node, cluster_name: name }) => ({
+  node: node ? Number(node) : null,
+  name: name || null,
 });

@@ -156,7 +156,8 @@ function crowded({ n, kind, v }) {
  *   links?: ErrorLink[],
  *   labels?: boolean,
  *   memory?: Memory,
- * }} view `memory`: the names that were shown before, which stay
+ *   clear?: boolean,
+ * }} view `memory`: the names that were shown before, which stay; `clear`: no name lies on a branch
  */
 export function compose({
   store,
@@ -169,6 +170,7 @@ export function compose({
   links = [],
   labels = true,
   memory = noMemory(),
+  clear = false,
 }) {
   const place = placed(frame, camera);
   const picture = new Picture(frame.width, frame.height);
@@ -211,12 +213,19 @@ export function compose({
       ring(picture, scene, place, tint, { gap: 0.5, strip, folded: true });
     }
     const busy = new Ground(frame.width, frame.height);
-    const own = { theme, clusters: cut?.clusters, busy, all: written < FEW, numbered: !merged };
+    const own = {
+      theme,
+      clusters: cut?.clusters,
+      busy,
+      all: written < FEW,
+      numbered: !merged,
+      clear,
+    };
     inner(picture, store, scene, place, tint, own);
     // Labels at the ground count where the ground is in view.
     const named = picture.layers.texts.filter((text) => isInside(text, frame)).length;
     if (named < FEW) {
-      crossing(picture, store, scene, place, tint, { theme, busy, most: SOME - named });
+      crossing(picture, store, scene, place, tint, { theme, busy, most: SOME - named, clear });
     }
   }
   if (scene.n === 1) alone(picture, store, scene, place, theme);

@@ -3,6 +3,7 @@
 
 import { FOLDED, INNER, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
+import { drawnLines, within } from "./label_places.js";
 import { nameOf } from "./name_runs.js";
 import { seen } from "./place.js";
 import { drawnName, fitted, width } from "./text.js";
@@ -20,6 +21,8 @@ const EDGE = 10;
 const LEAST = 44;
 const LONGEST = 220;
 const FEWEST_LETTERS = 9;
+/** From a branch to the middle of the letters beside it, in their size. */
+const OFF = 0.8;
 /** Branches that are tried for a place, most leaves first. */
 const TRIED = 400;
 
@@ -31,9 +34,16 @@ const TRIED = 400;
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Tint} tint
- * @param {{ theme: Theme, busy: Ground, most: number, size?: number }} options
+ * @param {{ theme: Theme, busy: Ground, most: number, size?: number, clear?: boolean }} options
  */
-export function crossing(picture, store, scene, place, tint, { theme, busy, most, size = 11 }) {
+export function crossing(
+  picture,
+  store,
+  scene,
+  place,
+  tint,
+  { theme, busy, most, size = 11, clear = false },
+) {
   const { n, kind, left, right, end, u, v, parent, leaves } = scene;
   const { v0, v1 } = place.window;
   const rows = [];
@@ -51,13 +61,14 @@ export function crossing(picture, store, scene, place, tint, { theme, busy, most
     row += 1;
   }
   rows.sort((a, b) => leaves[b] - leaves[a] || a - b);
+  busy.lines ??= drawnLines(picture, busy);
   let written = 0;
   let tried = 0;
   for (const row of rows) {
     if (written >= most || tried >= TRIED) break;
     const from = place.at(u[row], Math.max(v[parent[row]], v0));
     const to = place.at(u[row], Math.min(foot(row), v1));
-    const part = clipped(from, to, picture, EDGE);
+    const part = within(from, to, picture, EDGE);
     if (!part) continue;
     tried += 1;
     const name = branchName(store, scene, row);
@@ -68,12 +79,31 @@ export function crossing(picture, store, scene, place, tint, { theme, busy, most
     const w = text ? width(text, size, theme.family) : 0;
     // The first letters of a name alone say little.
     if (!text || (text !== name && text.length < FEWEST_LETTERS)) continue;
-    const [x, y] = [(ax + bx) / 2, (ay + by) / 2];
     const turn = Math.atan2(by - ay, bx - ax);
     const isFlipped = Math.cos(turn) < -1e-9;
     const upright = isFlipped ? turn + Math.PI : turn;
     const [dx, dy] = [(Math.cos(upright) * w) / 2, (Math.sin(upright) * w) / 2];
-    if (!busy.takeAlong(x - dx, y - dy, x + dx, y + dy, 1.3 * size)) continue;
+    // Along the branch, above or below it; on it where the screen has no other room.
+    const off = OFF * size;
+    const [ox, oy] = [off * Math.sin(upright), -off * Math.cos(upright)];
+    /** @type {(at: readonly [x: number, y: number], isOver: boolean) => boolean} */
+    const take = ([x, y], isOver) =>
+      busy.takeAlong(x - dx, y - dy, x + dx, y + dy, isOver ? 1.3 * size : size, !isOver);
+    const spare = Math.max(0, length - w) / 2;
+    const places = [0, -0.5, 0.5, -1, 1].map((step) => {
+      const t = 0.5 + (step * spare) / length;
+      return /** @type {const} */ ([ax + t * (bx - ax), ay + t * (by - ay)]);
+    });
+    const free =
+      places
+        .flatMap(([x, y]) => [
+          [x + ox, y + oy],
+          [x - ox, y - oy],
+        ]) // prettier-ignore
+        .find(([x, y]) => take([x, y], false)) ??
+      (clear ? undefined : places.find((at) => take(at, true)));
+    if (!free) continue;
+    const [x, y] = free;
     const colour = tint.text[tint.branch[row]];
     const style = { size, colour, turn: upright, halo: theme.paper, whole: name };
     picture.text("texts", x - dx, y - dy, text, style);
@@ -92,32 +122,4 @@ function branchName(store, scene, row) {
   return scene.kind[row] === INNER && store.name[scene.slot[row]]
     ? drawnName(store.name[scene.slot[row]] ?? "")
     : nameOf(store, scene, row);
-}
-
-/**
- * The part of a line within a picture, `edge` px from its sides; null if there is none.
- *
- * @param {[x: number, y: number]} from
- * @param {[x: number, y: number]} to
- * @param {{ width: number, height: number }} picture
- * @param {number} edge
- * @returns {[[x: number, y: number], [x: number, y: number]] | null}
- */
-export function clipped([ax, ay], [bx, by], picture, edge) {
-  let [start, stop] = [0, 1];
-  const [dx, dy] = [bx - ax, by - ay];
-  /** @type {[at: number, step: number, length: number][]} */
-  const sides = [[ax, dx, picture.width], [ay, dy, picture.height]]; // prettier-ignore
-  for (const [at, step, length] of sides) {
-    const [low, high] = [edge, length - edge];
-    if (Math.abs(step) < 1e-9) {
-      if (at < low || at > high) return null;
-      continue;
-    }
-    const [one, other] = [(low - at) / step, (high - at) / step];
-    start = Math.max(start, Math.min(one, other));
-    stop = Math.min(stop, Math.max(one, other));
-  }
-  if (start >= stop) return null;
-  return [[ax + start * dx, ay + start * dy], [ax + stop * dx, ay + stop * dy]]; // prettier-ignore
 }

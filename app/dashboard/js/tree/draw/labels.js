@@ -2,7 +2,7 @@
 
 import { INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
-import { groups, MOST_WORDS, noMemory, priority, spaced } from "./label_places.js";
+import { drawnLines, groups, MOST_WORDS, noMemory, priority, spaced } from "./label_places.js";
 import { isGroup, nameOf, runsOf } from "./name_runs.js";
 import { seen } from "./place.js";
 import { drawnName, fitted, isolated, width } from "./text.js";
@@ -11,7 +11,7 @@ import { drawnName, fitted, isolated, width } from "./text.js";
 /** @import { Store } from "../model/store.js" */
 /** @import { Theme } from "./palettes.js" */
 /** @import { Picture, TextStyle } from "./picture.js" */
-/** @import { Ground, Memory } from "./label_places.js" */
+/** @import { Ground, Memory, Spot } from "./label_places.js" */
 /** @import { Named, Run } from "./name_runs.js" */
 /** @import { Place, RoundPlace, Visible } from "./place.js" */
 /** @import { Tint } from "./tint.js" */
@@ -399,8 +399,8 @@ export function beside(picture, place, u, gap, text, style) {
 }
 
 /**
- * Names of inner nodes, beside their nodes, where they do not overlap others and are in the window; the
- * names that nodes were given come first.
+ * Names of inner nodes, beside their nodes, where they lie on no branch and no other name and are in the
+ * window; the names that nodes were given come first, and are led out by a line where there is no room.
  *
  * @param {Picture} picture
  * @param {Store} store
@@ -414,7 +414,8 @@ export function beside(picture, place, u, gap, text, style) {
  *   busy: Ground,
  *   all?: boolean,
  *   numbered?: boolean,
- * }} options `all`: nodes without a name have one after what is below them; `numbered`: clusters without
+ *   clear?: boolean,
+ * }} options `clear`: no name lies on a branch; `all`: nodes without a name have one after what is below them; `numbered`: clusters without
  *   one have their numbers
  */
 export function inner(
@@ -423,7 +424,7 @@ export function inner(
   scene,
   place,
   tint,
-  { theme, size = 11, clusters = null, busy, all = false, numbered = false },
+  { theme, size = 11, clusters = null, busy, all = false, numbered = false, clear = false },
 ) {
   const { n, kind, left, right, end, u, v, slot } = scene;
   const { v0, v1 } = place.window;
@@ -460,17 +461,28 @@ export function inner(
     const isCut = isGiven ? text.length < FEWEST_LETTERS : CUT.test(text);
     if (!text || w < size || (text !== name && isCut)) continue;
     const tall = 0.6 * size;
-    const spot = spots(place, place.at(u[row], v[row]), w, size, isGiven).find(
-      ([x, y]) =>
-        !isBeyond(place, [x, x + w], [y - tall, y + tall]) &&
-        busy.take(x - 2, y - tall, w + 4, 2.1 * tall),
-    );
+    busy.lines ??= drawnLines(picture, busy);
+    const node = place.at(u[row], v[row]);
+    /** @param {Spot} at */
+    const isInside = (at) =>
+      !isBeyond(place, [at.left, at.left + w], [at.middle - tall, at.middle + tall]);
+    const options = { isRound: place.round, isInside };
+    // On the screen a name that somebody gave is seen, though over branches.
+    const spot =
+      busy.name(...node, w, size, { ...options, isLed: isGiven }) ??
+      (isGiven && !clear ? busy.name(...node, w, size, { ...options, isOver: true }) : null);
     if (!spot) continue;
-    const [tx, ty] = spot;
+    const { led } = spot;
     begun.add(leaf);
-    picture.text("texts", tx, ty, text, {
+    const colour = tint.text[tint.branch[row]];
+    if (led) {
+      const path = picture.stroke("front", colour, 0.75);
+      path.move(...node);
+      path.line(...led);
+    }
+    picture.text("texts", spot.left, spot.middle, text, {
       size,
-      colour: tint.text[tint.branch[row]],
+      colour,
       weight: 600,
       halo: theme.paper,
       whole: name,
@@ -478,35 +490,6 @@ export function inner(
     written += 1;
   }
   return written;
-}
-
-/**
- * Where the name of a node may begin, the best place first; one that was given is looked for around
- * the node, too.
- *
- * @param {Place} place
- * @param {[x: number, y: number]} node
- * @param {number} w of the name
- * @param {number} size
- * @param {boolean} isGiven
- * @returns {[x: number, y: number][]}
- */
-function spots(place, [x, y], w, size, isGiven) {
-  /** @type {[x: number, y: number][]} */
-  const around = place.round
-    ? [
-        [x - w / 2, y - 0.9 * size],
-        [x - w / 2, y + 0.9 * size],
-        [x - w - 5, y],
-        [x + 5, y],
-      ]
-    : [
-        [x - w - 5, y - 0.75 * size],
-        [x - w - 5, y + 0.75 * size],
-        [x + 5, y - 0.75 * size],
-        [x + 5, y + 0.75 * size],
-      ];
-  return isGiven ? around : around.slice(0, 1);
 }
 
 /**

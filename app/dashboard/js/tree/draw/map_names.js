@@ -41,6 +41,8 @@ export const MOST_NEW = 80;
 const ROOM_PX = 170;
 /** The longest name, as a part of the width. */
 const PART = 0.3;
+/** The most points of a map where names keep clear of dots. */
+const MOST_DOTS = 2000;
 /** On a narrow map, as on a phone, names are shorter, so that there are more. */
 const NARROW_PX = 420;
 const NARROW_PART = 0.22;
@@ -144,6 +146,14 @@ export function mapNames(store, spots, { k, px, width: w, height: h, family, mem
   const rank = ({ slot, spot }) => priority(memory, store.id[slot], spot.n);
   rows.sort((a, b) => rank(b) - rank(a) || a.spot.first - b.spot.first);
   const ground = new Ground(w, h);
+  const { points } = spots;
+  const isSparse = points.xy.length <= 2 * MOST_DOTS;
+  for (let place = 0; isSparse && place < points.xy.length / 2; place += 1) {
+    const [x, y] = px(points.xy[2 * place], points.xy[2 * place + 1]);
+    for (const dy of [1 - reach, 0, reach - 1]) {
+      ground.draw(x - reach + 1, y + dy, x + reach - 1, y + dy);
+    }
+  }
   const words = new Set();
   const shown = new Set();
   /** @type {MapName[]} */
@@ -168,9 +178,13 @@ export function mapNames(store, spots, { k, px, width: w, height: h, family, mem
     const off = [[on, y - tall], [on, y + tall]]; // prettier-ignore
     const beside = [[x + reach + 3, y], [x - reach - 3 - wide, y]]; // prettier-ignore
     const tries = isLeaf ? [...beside, ...off] : [[on, y], ...off];
-    const place = tries.find(([left, middle]) =>
-      ground.take(left - 2, middle - tall / 2, wide + 4, tall),
-    );
+    /** @type {(clear: boolean) => number[] | undefined} */
+    const free = (clear) =>
+      [...tries, ...(clear && !isLeaf ? beside : [])].find(([left, middle]) =>
+        ground.take(left - 2, middle - tall / 2, wide + 4, tall, clear),
+      );
+    // Where dots are few, a name lies on none if there is room near its own.
+    const place = (isSparse ? free(true) : undefined) ?? free(false);
     if (!place) continue;
     words.add(spot.name).add(text);
     shown.add(store.id[slot]);

@@ -12,6 +12,9 @@ const DOT = 5;
 const LENGTHS = [2, 2, 4, 6, 0, 3];
 /** The numbers in a path before a new one is begun: short paths are filled and stroked faster. */
 const FULL = 6000;
+/** The length of a straight piece of a curve, px, and the most pieces. */
+const PIECE = 8;
+const MOST_PIECES = 200;
 
 /**
  * @typedef {"back" | "areas" | "guides" | "strokes" | "ring" | "dots" | "front" | "texts"} Layer
@@ -206,6 +209,49 @@ export class Path {
     }
   }
 
+  /**
+   * The straight pieces of the path, of curves pieces of a few px.
+   *
+   * @param {(x0: number, y0: number, x1: number, y1: number) => void} visit
+   */
+  pieces(visit) {
+    const { data, length } = this;
+    let [x, y, fromX, fromY] = [0, 0, 0, 0];
+    for (let at = 0; at < length; at += 1 + LENGTHS[data[at]]) {
+      const code = data[at];
+      if (code === CLOSE) visit(x, y, fromX, fromY);
+      else if (code !== DOT) {
+        const last = at + LENGTHS[code];
+        const [toX, toY] = [data[last - 1], data[last]];
+        if (code === MOVE) [fromX, fromY] = [toX, toY];
+        else if (code === CUBE) bend(data, at, x, y, visit);
+        else visit(x, y, toX, toY);
+        [x, y] = [toX, toY];
+      }
+    }
+  }
+
+  /**
+   * Lines that cover the areas within the path, from the beginning of each.
+   *
+   * @param {(x0: number, y0: number, x1: number, y1: number) => void} visit
+   */
+  fan(visit) {
+    let [fromX, fromY, lastX, lastY] = [NaN, NaN, NaN, NaN];
+    this.pieces((x0, y0, x1, y1) => {
+      if (x0 !== lastX || y0 !== lastY) [fromX, fromY] = [x0, y0];
+      [lastX, lastY] = [x1, y1];
+      const isSide = (x0 === fromX && y0 === fromY) || (x1 === fromX && y1 === fromY);
+      const far = Math.abs(x1 - x0) + Math.abs(y1 - y0);
+      // The sides are lines anyway, and between the sides of narrow areas is nothing.
+      if (isSide || far < PIECE / 2) return;
+      const steps = Math.min(MOST_PIECES, Math.ceil(far / PIECE));
+      for (let step = 1; step <= steps; step += 1) {
+        visit(fromX, fromY, x0 + ((x1 - x0) * step) / steps, y0 + ((y1 - y0) * step) / steps);
+      }
+    });
+  }
+
   /** As SVG path data, two decimals. */
   written() {
     const { data, length } = this;
@@ -229,6 +275,29 @@ export class Path {
       at += 1 + LENGTHS[code];
     }
     return parts.join("");
+  }
+}
+
+/**
+ * The pieces of a cubic curve.
+ *
+ * @param {Float32Array} data
+ * @param {number} at
+ * @param {number} x
+ * @param {number} y
+ * @param {(x0: number, y0: number, x1: number, y1: number) => void} visit
+ */
+function bend(data, at, x, y, visit) {
+  const [ax, ay, bx, by] = [data[at + 1], data[at + 2], data[at + 3], data[at + 4]];
+  const [cx, cy] = [data[at + 5], data[at + 6]];
+  const steps = Math.max(1, Math.min(MOST_PIECES, Math.ceil(Math.hypot(cx - x, cy - y) / PIECE)));
+  let [lastX, lastY] = [x, y];
+  for (let step = 1; step <= steps; step += 1) {
+    const [t, s] = [step / steps, 1 - step / steps];
+    const [t0, t1, t2, t3] = [s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t];
+    const [toX, toY] = [t0 * x + t1 * ax + t2 * bx + t3 * cx, t0 * y + t1 * ay + t2 * by + t3 * cy];
+    visit(lastX, lastY, toX, toY);
+    [lastX, lastY] = [toX, toY];
   }
 }
 

@@ -180,17 +180,18 @@ export class Scenery extends EventTarget {
 
   /**
    * @param {Staged} staged
-   * @param {{ tint?: Tint, labels?: boolean, memory?: Memory }} [options]
+   * @param {{ tint?: Tint, labels?: boolean, memory?: Memory, clear?: boolean }} [options]
    */
   #composed(
     { scene, frame, camera },
-    { tint: own = this.tint, labels = this.look.labels, memory = noMemory() } = {},
+    { tint: own = this.tint, labels = this.look.labels, memory = noMemory(), clear = false } = {},
   ) {
     const { store, theme } = this;
     this.#number();
     const cut = cutMarks(this, scene);
     const links = this.#links(scene);
-    return compose({ store, scene, frame, camera, theme, tint: own, cut, links, labels, memory });
+    const marks = { cut, links, labels, memory, clear };
+    return compose({ store, scene, frame, camera, theme, tint: own, ...marks });
   }
 
   /**
@@ -249,7 +250,7 @@ export class Scenery extends EventTarget {
     this.theme = theme;
     try {
       const staged = size ? this.#restaged(size) : this.#staged();
-      return this.#composed(staged, { tint: tinted(this, this.scene) });
+      return this.#composed(staged, { tint: tinted(this, this.scene), clear: true });
     } finally {
       this.theme = own;
     }

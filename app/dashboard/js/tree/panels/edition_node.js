@@ -104,7 +104,13 @@ export function editionNode(view, { change }) {
       replace(
         list,
         chosen.map((each) =>
-          el("li", {}, each.name ? bdiName(each.name) : `Node ${each.id}`, " ", remover(each.id)),
+          el(
+            "li",
+            {},
+            bdiName(each.name || view.calledOf(each.id) || `Node ${each.id}`),
+            " ",
+            remover(each.id),
+          ),
         ),
       );
       few.hidden = true;
@@ -115,7 +121,7 @@ export function editionNode(view, { change }) {
     const marks = model.marksOf(details);
     replace(
       heading,
-      details.name ? bdiName(details.name) : parent === null ? "Root" : `Node ${id}`,
+      bdiName(details.name || (parent === null ? "Root" : view.calledOf(id) || `Node ${id}`)),
     );
     fill(id, marks);
     const at = siblings.indexOf(id);

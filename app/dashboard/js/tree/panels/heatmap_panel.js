@@ -283,7 +283,8 @@ function subjectOf(view, { rows, columns }, tiles) {
     rows.node.map((node) => ({ node })),
   );
   /** @param {number} at a row of the tree's order */
-  const nameOf = (at) => rows.name[at] ?? rows.id?.[at] ?? `Node ${rows.node[at]}`;
+  const nameOf = (at) =>
+    rows.name[at] ?? rows.id?.[at] ?? view.calledOf(rows.node[at]) ?? `Node ${rows.node[at]}`;
   /** @param {number} at */
   const rowName = (at) => nameOf(rowAt(tiles, at));
   return {

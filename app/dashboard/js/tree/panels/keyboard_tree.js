@@ -5,7 +5,8 @@ import { el, replace, unique } from "../../ui/dom.js";
 import { plural } from "../../ui/format.js";
 import { FOLDED, INNER, LEAF, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
-import { line } from "../draw/text.js";
+import { drawnName, line } from "../draw/text.js";
+import { calledName } from "../model/cluster_names.js";
 
 /** @import { Selection, TreeView } from "../draw/view.js" */
 /** @import { Drawn, Scene } from "../model/scene.js" */
@@ -170,6 +171,7 @@ export function rowText({ kind, leaves, size, slot, id }, store, row) {
   }
   const name =
     line(store.name[slot[row]] ?? "") ||
+    (id[row] > 0 && kind[row] !== LEAF && drawnName(calledName(store, slot[row]))) ||
     (id[row] === 0 ? "Root" : kind[row] === LEAF ? String(id[row]) : `Node ${id[row]}`);
   const extent =
     kind[row] === LEAF ? plural(size[row], "point") : plural(leaves[row], "leaf", "leaves");

@@ -321,7 +321,7 @@ export function mapPanel(view, { onchoose, only = null }) {
     if (at === NONE) return;
     const { store } = view;
     const isLeaf = slot !== NONE && store.size[slot] === 1;
-    const name = slot === NONE ? null : store.name[slot];
+    const name = slot === NONE ? null : store.name[slot] || view.calledOf(store.id[slot]);
     const row = el("span", {}, "…");
     replace(
       tip,
@@ -476,7 +476,7 @@ function fitsOf({ n_points: n, items }, view, onchoose, onclear) {
       el(
         "button",
         { type: "button", class: "linklike", onclick: () => onchoose(fit.node, fit.path) },
-        bdiName(fit.name ?? `Node ${fit.node}`),
+        bdiName(fit.name ?? view.calledOf(fit.node) ?? `Node ${fit.node}`),
       ),
       ` ${plural(fit.size, "point")}: purity ${percent(fit.purity)}, recall ${percent(fit.recall)}`,
     );

@@ -102,7 +102,7 @@ export function searchBox(
         onclick: () => choose(hit),
         onpointerenter: () => point(k),
       },
-      bdi((hit.name ?? view.nameOf(hit.node) ?? `Node ${hit.node}`).slice(0, 200)),
+      bdi((hit.name ?? view.calledOf(hit.node) ?? `Node ${hit.node}`).slice(0, 200)),
       hit.text && hit.text !== hit.name && el("span", { class: "find-text" }, bdi(hit.text)),
       el("span", { class: "quiet" }, way(hit)),
     );

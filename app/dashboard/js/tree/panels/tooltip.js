@@ -24,7 +24,7 @@ export function tooltip(view, stage) {
     const { scene, store } = view;
     const { kind, leaves, size, height, slot, id } = scene;
     const isRest = slot[row] === NONE;
-    const name = isRest ? null : store.name[slot[row]];
+    const name = isRest ? null : store.name[slot[row]] || view.calledOf(id[row]);
     const category = categoryText(view, scene, row);
     const below = isRest || kind[row] === LEAF ? "" : leavesText(store, slot[row]);
     const isCluster = view.look.color === "cut" && view.byNode.has(id[row]);

@@ -1,0 +1,60 @@
+"""The names that inner nodes were given, beside their nodes and clear of branches."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from app.pictures.labels import MOST_WORDS, Ground
+from app.pictures.lettering import FEWEST_LETTERS, shortened, width
+from app.pictures.marks import Marks, points
+from app.pictures.pictured_tree import PicturedTree
+from models.arrays import Float
+
+_TRIED = 200
+"""The most names that are tried for a place."""
+_LONGEST, _SHORTER = 15.0, 8.0
+"""The most room for a name, in its size, and where the whole has none."""
+
+
+def given(pictured: PicturedTree) -> list[int]:
+    """The inner nodes below the root that have names, the largest first."""
+    rows = [row for row in np.flatnonzero(~pictured.tip).tolist() if row and pictured.label[row]]
+    return sorted(rows, key=lambda row: -int(pictured.n_leaves[row]))
+
+
+def write(
+    marks: Marks,
+    pictured: PicturedTree,
+    ground: Ground,
+    x: Float,
+    y: Float,
+    font: float,
+    *,
+    radius: float | None = None,
+) -> None:
+    """Write the names that have room on `ground`, some led out by a line; others are left out.
+
+    x, y : (n_shown,) of the nodes. radius : of a circle that has its names within.
+    """
+    written = 0
+    for row in given(pictured)[:_TRIED]:
+        if written == MOST_WORDS:
+            break
+        whole = pictured.label[row]
+        at = float(x[row]), float(y[row])
+        for text in dict.fromkeys(
+            shortened(whole, font, most * font) for most in (_LONGEST, _SHORTER)
+        ):
+            if text != whole and len(text) < FEWEST_LETTERS:
+                continue
+            wide = width(text, font)
+            spot = ground.name(at, wide, font, is_round=radius is not None, radius=radius)
+            if spot is None:
+                continue
+            left, middle, led = spot
+            colour = pictured.text_colour(row)
+            if led is not None:
+                marks.stroke(f"M{points(*at)}L{points(*led)}", colour, 0.06 * font)
+            marks.text(left, middle, text, font, colour=colour, whole=whole, halo=True)
+            written += 1
+            break
