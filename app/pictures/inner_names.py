@@ -34,27 +34,38 @@ def write(
 ) -> None:
     """Write the names that have room on `ground`, some led out by a line; others are left out.
 
-    x, y : (n_shown,) of the nodes. radius : of a circle that has its names within.
+    x, y : (n_shown,) of the nodes. radius : of a circle that has its names within. A crowded one
+    has branches everywhere: there a name without another place lies over them.
     """
-    written = 0
-    for row in given(pictured)[:_TRIED]:
-        if written == MOST_WORDS:
-            break
-        whole = pictured.label[row]
-        at = float(x[row]), float(y[row])
-        for text in dict.fromkeys(
-            shortened(whole, font, most * font) for most in (_LONGEST, _SHORTER)
-        ):
-            if text != whole and len(text) < FEWEST_LETTERS:
-                continue
-            wide = width(text, font)
-            spot = ground.name(at, wide, font, is_round=radius is not None, radius=radius)
-            if spot is None:
-                continue
-            left, middle, led = spot
-            colour = pictured.text_colour(row)
-            if led is not None:
-                marks.stroke(f"M{points(*at)}L{points(*led)}", colour, 0.06 * font)
-            marks.text(left, middle, text, font, colour=colour, whole=whole, halo=True)
-            written += 1
-            break
+    left_out, written = given(pictured)[:_TRIED], 0
+    for clear in (True, False) if radius is not None else (True,):
+        rows, left_out = left_out, []
+        for row in rows:
+            if written == MOST_WORDS:
+                return
+            whole = pictured.label[row]
+            at = float(x[row]), float(y[row])
+            for text in dict.fromkeys(
+                shortened(whole, font, most * font) for most in (_LONGEST, _SHORTER)
+            ):
+                if text != whole and len(text) < FEWEST_LETTERS:
+                    continue
+                spot = ground.name(
+                    at,
+                    width(text, font),
+                    font,
+                    is_round=radius is not None,
+                    radius=radius,
+                    clear=clear,
+                )
+                if spot is None:
+                    continue
+                left, middle, led = spot
+                colour = pictured.text_colour(row)
+                if led is not None:
+                    marks.stroke(f"M{points(*at)}L{points(*led)}", colour, 0.06 * font)
+                marks.text(left, middle, text, font, colour=colour, whole=whole, halo=True)
+                written += 1
+                break
+            else:
+                left_out.append(row)

@@ -183,14 +183,16 @@ class Ground:
         *,
         is_round: bool,
         radius: float | None = None,
+        clear: bool = True,
     ) -> Spot | None:
         """Take the first of the `spots` of the node at `at` where its name lies on no line and no
         other name, with the line that leads to it; None: there is none. Not from the node, but in
         the picture.
 
-        radius : of the circle around the middle that the name stays within.
+        radius : of the circle around the middle that the name stays within. clear : False: the
+        first of those beside the node where it lies on no other name.
         """
-        for dx, dy, end in spots(wide, size, is_round=is_round, is_led=True):
+        for dx, dy, end in spots(wide, size, is_round=is_round, is_led=clear):
             left, middle = at[0] + dx, at[1] + dy
             if radius is not None:
                 x = left - self._corner[0] - self._size[0] / 2
@@ -201,7 +203,7 @@ class Ground:
             if led is not None and self._is_over_names(at, led):
                 continue
             x, y = left - _SPARE * size, middle - _TALL / 2 * size
-            if self.take(x, y, wide + 2 * _SPARE * size, _TALL * size, clear=True):
+            if self.take(x, y, wide + 2 * _SPARE * size, _TALL * size, clear=clear):
                 if led is not None:
                     self.draw(*(np.array([value]) for value in (*at, *led)))
                 return left, middle, led

@@ -110,8 +110,7 @@ def test_names_of_inner_nodes_are_in_the_picture(shape: Shape) -> None:
     largest = sorted(largest, key=lambda row: -tree.size[row])[:4]
     name[largest] = ["Large_birds", "Things", "עצים", "<script>alert(1)</script>"]
     found = {w.text for w in readable(svg(replace(tree, name=name), shape=shape), 6.0)}
-    # A crowded circle has no room for the longest.
-    assert {"Large birds", "Things"} - found <= ({"Large birds"} if shape == "circular" else set())
+    assert {"Large birds", "Things"} <= found
 
 
 @pytest.mark.parametrize("shape", ["circular", "rectangular"])
@@ -127,8 +126,10 @@ def test_no_name_of_a_figure_lies_on_a_branch(shape: Shape, n: int) -> None:
     name[inner] = given
     picture = svg(replace(tree, name=name), shape=shape, **PAGES["85 mm"])  # type: ignore[arg-type]
     own = [word for word in readable(picture, 6 * PT) if word.text in given]
-    if shape == "rectangular":
-        assert len(own) >= 7
+    assert len(own) >= (7 if shape == "rectangular" else 2)
+    if shape == "circular":
+        # A crowded circle has branches everywhere: there a name lies over them.
+        return
     x, y = lines(picture)
     for word in own:
         (left, top), (right, bottom) = word.corners[0], word.corners[2]

@@ -1,8 +1,7 @@
 """Two kinds of work that exclude each other, without one waiting for the other.
 
-Each says first that it goes on with its subject, and looks then whether one of the other kind does:
-where two meet, at least one sees the other, and gives up. A process that dies says so for `HOLD_S`
-more, and no longer.
+Each notes first that it goes on with its subject, and looks then for a note of the other kind: where
+two meet, at least one sees the other, and gives up. What a dead process left counts for `HOLD_S`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from workers.settings import WorkerSettings
 from workers.stores.redis.client import translated
 
 HOLD_S = 30
-"""As long as what is said counts: far longer than either kind of work takes."""
+"""How long a note counts: far longer than either kind of work takes."""
 
 
 class Crossings:
@@ -32,7 +31,7 @@ class Crossings:
     def entered(self, kind: str, other: str, subject: str) -> Iterator[bool]:
         """Whether no work of the kind `other` goes on with the subject; to be left at the end.
 
-        Where Redis refuses writes nothing is said, and True is no promise: there is room for
+        Where Redis refuses writes there is no note, and True is no promise: there is room for
         removals alone.
 
         Raises StoreUnavailable.
