@@ -1,7 +1,8 @@
 """Two kinds of work that exclude each other, without one waiting for the other.
 
 Each notes first that it goes on with its subject, and looks then for a note of the other kind:
-where two meet, at least one sees the other, and gives up. What a dead process left counts for `HOLD_S`.
+where two meet, at least one sees the other, and gives up. What a dead process left counts for
+`HOLD_S`.
 """
 
 from __future__ import annotations
