@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import hypothesis
 import pytest
 
 from tests import turns_kit
-from tests.needs_kit import Unread, lacking, need, needs_of, table
+from tests.needs_kit import Unread, lacking, need, needs_of, table, unnamed, watch
 from tests.turns_kit import (  # noqa: F401
     pytest_collection_modifyitems,
     pytest_configure,
@@ -76,8 +76,17 @@ def pytest_pycollect_makemodule(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    watch()
     for marker in item.iter_markers("needs"):
         need(*marker.args)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """A test without the mark would fail where the package is missing."""
+    yield
+    if names := unnamed(item):
+        pytest.fail(f"it needs the mark needs({', '.join(map(repr, names))})", pytrace=False)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

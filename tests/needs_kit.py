@@ -2,7 +2,8 @@
 
 A test says so by the marker `needs("torch")`, on itself, on a parameter or as the `pytestmark` of
 its file, or calls `need`. Where it is missing the test is skipped by name, and the end of the run
-counts such tests; with UMBEL_REQUIRE_ALL=1 it fails.
+counts such tests; with UMBEL_REQUIRE_ALL=1 it fails. A test that uses an optional package of Umbel
+in its own process and does not say so fails where the package is there, too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,7 +121,51 @@ def reason(name: str) -> str:
 
 def lacking(names: Iterable[str]) -> list[str]:
     """The names, among these, of things that are missing."""
+    names = tuple(names)
+    _named.update(names)
     return [name for name in names if _is_missing(name)]
+
+
+_used, _named = set[str](), set[str]()
+"""Optional packages that the test has used; what it has looked for by `need` or `lacking`."""
+_find_spec, _require = find_spec, packages.require
+
+
+def _required(what: str, needed: Iterable[str], **options: Any) -> None:
+    needed = tuple(needed)
+    _require(what, needed, **options)
+    if vars(packages)["find_spec"] is _find_spec:  # No test decides what is there.
+        _used.update(needed)
+
+
+@cache
+def _watch() -> None:
+    from models.method import Method
+
+    def fitted(method: Any, data: Any, params: Any, *args: Any, **options: Any) -> Any:
+        answer = fit(method, data, params, *args, **options)
+        _used.update(method.needs)
+        for parameter, value, needed in method.values_with_needs():
+            if getattr(params, parameter, None) == value:
+                _used.update(needed)
+        return answer
+
+    fit = Method.fit
+    Method.fit = fitted  # type: ignore[assignment,misc,method-assign]
+    packages.require = _required
+
+
+def watch() -> None:
+    """Watch from now on which optional packages this process uses, and begin with none."""
+    _watch()
+    _used.clear()
+    _named.clear()
+
+
+def unnamed(item: pytest.Item) -> list[str]:
+    """The packages that a test has used and does not say that it needs."""
+    marked = {name for marker in item.iter_markers("needs") for name in marker.args}
+    return sorted(_used - _named - marked)
 
 
 def need(*names: str) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from models.errors import UsageError
+from models.running import packages
 from tests import needs_kit
-from tests.needs_kit import MODULES, need, needs_of, table
+from tests.needs_kit import MODULES, need, needs_of, table, unnamed
 
 FILE = """
 import pytest
@@ -46,6 +49,25 @@ def test_a_test_is_skipped_by_name_or_fails(monkeypatch: pytest.MonkeyPatch) -> 
 def test_nothing_is_skipped_for_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(needs_kit, "find_spec", lambda module: module)
     need(*MODULES)
+
+
+def test_what_a_test_uses_it_names(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    def require(what: str, needed: Sequence[str], **_: object) -> None:
+        if "h5py" in needed:
+            raise UsageError("it is not installed")
+
+    monkeypatch.setattr(needs_kit, "_require", require)
+    packages.require("It", ["torch", "typst"], parameter="method")
+    with pytest.raises(UsageError):
+        packages.require("It", ["h5py"], parameter="method")
+    assert unnamed(request.node) == ["torch", "typst"]
+    monkeypatch.setattr(needs_kit, "find_spec", lambda module: module)
+    need("torch")
+    assert unnamed(request.node) == ["typst"]
+    request.node.add_marker(pytest.mark.needs("typst"))
+    assert unnamed(request.node) == []
 
 
 def test_a_file_names_its_needs(tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -103,8 +103,8 @@ def test_costs_by_cosines_of_rows_in_nearly_one_direction_are_warned_of() -> Non
     assert "standardize" in warning
 
 
+@pytest.mark.needs("torch")
 def test_counts_of_words_too_small_to_be_learned_from_are_warned_of() -> None:
-    pytest.importorskip("torch")
     group = np.arange(30) % 3
     counts = np.where(group[:, None] == group, 40.0, 2.0)
     for factor, warned in ((1.0, False), (0.01, True), (1e-8, True)):

@@ -70,9 +70,9 @@ def test_a_few_states_spread_over_all(most: int) -> None:
     assert len(kept.before(50)) == sum(step < 50 for step in kept.step)
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.parametrize("name", CASES)
 def test_steps_change_nothing_and_resume(name: str) -> None:
-    pytest.importorskip("torch")
     rng = np.random.default_rng(3)
     data = Data({"features": rng.normal(size=(60, 4)) + np.repeat(np.eye(3, 4) * 3, 20, axis=0)})
     used = method(name)

@@ -94,6 +94,10 @@ def test_documents_are_not_features(working: Working, dataset: dict[str, Any]) -
     answer = working.client.post("/v1/jobs", json=body)
     assert answer.status_code == 422
     assert answer.json()["type"].endswith("wrong-role")
+
+
+@pytest.mark.needs("torch")
+def test_documents_come_without_a_graph(working: Working, dataset: dict[str, Any]) -> None:
     body = {"method": "ghhc-glove", "inputs": {"documents": dataset["id"], "graph": [[1.0]]}}
     assert working.client.post("/v1/jobs", json=body).status_code == 422
 

@@ -71,6 +71,8 @@ class Bucket:
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    """Else each body waits 40 ms, until what came before it has been acknowledged."""
     bucket: Bucket
     taken = 0
     """The status of a write that is refused."""

@@ -16,11 +16,11 @@ PARAMS = {"max_iter": 100, "n_init": 1, "batch_size": 256}
 DEEP = {"n_clusters": 6, "hidden_sizes": [8], "pretrain_epochs": 4, "epochs": 10}
 
 
+@pytest.mark.needs("torch")
 @pytest.mark.parametrize(("name", "params"), [("hyphc", PARAMS), ("deepect", DEEP)])
 def test_steps_are_trees_of_the_same_rows(
     working: Working, name: str, params: dict[str, object]
 ) -> None:
-    pytest.importorskip("torch")
     tree = fit(working, name, {"features": ROWS}, params={**params, "keep_steps": 3})
     items = get(working, tree, "/steps").json()["items"]
     assert 2 <= len(items) <= 4
@@ -49,8 +49,8 @@ def test_steps_are_trees_of_the_same_rows(
     assert get(working, tree, "/steps/9/tree.json").status_code in (404, 422)
 
 
+@pytest.mark.needs("torch")
 def test_a_fit_without_them_has_none(working: Working) -> None:
-    pytest.importorskip("torch")
     tree = fit(working, "hyphc", {"features": ROWS}, params=PARAMS)
     assert get(working, tree, "/steps").json() == {"items": []}
     detail = problem_of(get(working, tree, "/steps/0/tree.json"), 404, "not-found")["detail"]
