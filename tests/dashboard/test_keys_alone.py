@@ -57,9 +57,9 @@ def trees(api: Api) -> dict[str, Any]:
     points[40:, 1] += 30
     features = api.upload(npy(points), role="features", name="keyed points.npy")
     found = {}
-    for linkage in ("single", "ward"):
+    for name, linkage in (("near", "single"), ("ward", "ward")):
         job = api.run(
-            "hac", {"features": features}, params={"linkage": linkage}, name=f"Keyed {linkage}"
+            "hac", {"features": features}, params={"linkage": linkage}, name=f"Keyed {name}"
         )
         found[linkage] = job["result"]["tree"]
     return found
@@ -110,7 +110,7 @@ def test_undo_after_a_name(open_page: Open, trees: dict[str, Any]) -> None:
 
 def test_two_trees(open_page: Open, trees: dict[str, Any]) -> None:
     keys = opened(open_page, trees["ward"])
-    keys.go("keyed single", "Keyed single Beside this tree")
+    keys.go("keyed near", "Keyed near Beside this tree")
     keys.page.locator(".tangle-facts dd").first.wait_for()
     assert keys.pressed <= MOST, keys.pressed
 
@@ -124,7 +124,7 @@ def test_a_prediction_after_a_calibration(open_page: Open, api: Api) -> None:
         if name == "first":
             inputs = {"logits": uploaded, "names": ["cat", "dog", "horse", "oak", "elm", "rose"]}
             job = api.run("l2h", inputs, name="Keyed classes")
-    api.upload(npy(own), role="labels", name="keyed species")
+    api.upload(npy(own), role="labels", name="keyed kinds")
     keys = opened(open_page, job["result"]["tree"])
     region = keys.page.get_by_role("region", name="Trust", exact=True)
     keys.go("trust", "Trust Tab")
