@@ -82,6 +82,16 @@ def require_rows(features: Points, needed: int, parameter: str = "n_clusters") -
         refuse_clusters(needed, features.shape[0], "point(s)", parameter)
 
 
+def require_two(n_points: int, role: str = "features", what: str = "point") -> None:
+    """Raises UsageError if an input has a single point, or one of `what` it has."""
+    if n_points < 2:
+        raise UsageError(
+            f"Input {role!r} has only one {what}; a tree over {what}s needs two or more.",
+            code="too-few-points",
+            role=role,
+        )
+
+
 def require_distinct(features: Points, needed: int, parameter: str = "n_clusters") -> None:
     """Raises UsageError naming `parameter` if there are fewer distinct points than `needed`.
 

@@ -55,7 +55,7 @@ from pydantic import Field
 
 from models.arrays import Array
 from models.errors import UsageError
-from models.inputs.checks import require_columns, require_rows, require_width
+from models.inputs.checks import require_columns, require_two, require_width
 from models.inputs.data import Data, Earlier
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ball.parameters import BallParams, step_bytes
@@ -144,7 +144,7 @@ class GHHC(Method[GHHCParams]):
         _check_processes(params)
         rows = data.rows("features")
         require_columns(rows)
-        require_rows(rows, params.n_internal, "n_internal")
+        require_two(rows.shape[0])
         data.leaf_names(rows.shape[0], "point")
         earlier = data.earlier()
         if earlier is not None:

@@ -35,6 +35,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from models.errors import UsageError
+from models.inputs.checks import require_two
 from models.inputs.data import Data
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
 from models.methods.hyperbolic.ball.parameters import step_bytes
@@ -144,7 +145,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
             return
         n_words = data.matrix("graph").shape[0]
         data.leaf_names(n_words, "row of 'graph'")
-        _require_words(n_words, params, "graph", "row(s)")
+        require_two(n_words, "graph", "word")
 
     def _fit(self, data: Data, params: GHHCGloveParams, run: Run) -> Fitted:
 
@@ -161,7 +162,7 @@ class GHHCGlove(Method[GHHCGloveParams]):
                 params.window,
                 subprogress(run.progress, 0.0, 0.06),
             )
-            _require_words(len(names), params, "documents", "word(s) that occur near another")
+            require_two(len(names), "documents", "word")
             facts["vocabulary"] = names
         else:
             counts = checked(data.matrix("graph"), "graph")
@@ -200,13 +201,3 @@ def _word_counts(documents: list[str], model: Model) -> sp.csr_array:
 
     words = model.facts["vocabulary"]
     return word_counts(numbered(documents, words), len(words))
-
-
-def _require_words(n_words: int, params: GHHCGloveParams, role: str, what: str) -> None:
-    if n_words < params.n_internal:
-        raise UsageError(
-            f"Parameter 'n_internal' is {params.n_internal}, but input {role!r} has only "
-            f"{n_words:,} {what}.",
-            code="too-few-points",
-            parameter="n_internal",
-        )

@@ -32,7 +32,7 @@ import numpy as np
 
 from models.arrays import Array
 from models.errors import UsageError
-from models.inputs.checks import require_points, require_squares, require_symmetric
+from models.inputs.checks import require_points, require_squares, require_symmetric, require_two
 from models.inputs.data import Data, require_finite
 from models.inputs.frames import Aside
 from models.method import Fitted, Input, Method, Model, Paper, Predictions, Run, Shapes
@@ -110,12 +110,7 @@ class HypHC(Method[HypHCParams]):
                 code="wrong-parameter",
                 parameter="gamma",
             )
-        if len(values) < 2:
-            raise UsageError(
-                f"Input {role!r} has only one point; a tree over points needs two or more.",
-                code="too-few-points",
-                role=role,
-            )
+        require_two(len(values), role)
         data.leaf_names(len(values), "point")
         require_finite(values, role)
         if role == "similarity":

@@ -464,8 +464,7 @@ def test_zero_rows_are_taken_with_a_warning_where_they_are_the_mean() -> None:
 @pytest.mark.parametrize(
     ("features", "params", "code", "part"),
     [
-        (np.eye(1), {}, "too-few-points", "'n_internal' is 15, but input 'features' has only 1"),
-        (np.eye(14), {}, "too-few-points", "only 14 point(s)"),
+        (np.eye(1), {}, "too-few-points", "'features' has only one point"),
         (2 * np.eye(20), {"scaling": "none"}, "outside-the-ball", "row 0"),
         (1e200 * np.eye(20), {}, "too-large", "would overflow"),
     ],
@@ -477,6 +476,17 @@ def test_unusable_input_is_named(
         fit(features, **params)
     assert caught.value.code == code
     assert part in caught.value.detail
+
+
+@pytest.mark.parametrize(("n_points", "n_nodes"), [(2, 3), (14, 27), (60, 64)])
+def test_fewer_points_than_nodes_are_taken(n_points: int, n_nodes: int) -> None:
+    rng = np.random.default_rng(0)
+    fitted = METHOD.fit(
+        Data({"features": rng.normal(size=(n_points, 4))}), METHOD.Params(max_iter=5, n_init=1)
+    )
+    assert fitted.tree.n_points == n_points
+    fewer = f"the tree has {n_nodes} nodes to move, not 'n_internal' = 64."
+    assert any(fewer in warning for warning in fitted.warnings) == (n_nodes < 64)
 
 
 def test_new_points_outside_the_ball_are_refused() -> None:
