@@ -21,7 +21,14 @@ TABLE = np.column_stack(
 )
 
 TAKING = [
-    pytest.param(each, id=str(each), marks=[pytest.mark.slow] * (each.method.id in SLOW))
+    pytest.param(
+        each,
+        id=str(each),
+        marks=[
+            pytest.mark.needs(*each.method.needs),
+            *[pytest.mark.slow] * (each.method.id in SLOW),
+        ],
+    )
     for each in EXAMPLES
     if "features" in each.roles and each.number == 0
     if each.method.family != "sphere" and each.method.id not in COUNTED
