@@ -86,13 +86,16 @@ class Readers:
 
     def _serve(self) -> None:
         began, took = self._work(), 0.0
-        while self._waiting and took < TURN_S:
-            whose, readers = next(iter(self._waiting.items()))
-            self._waiting.move_to_end(whose)
-            reader = next(iter(readers))
-            self.leave(reader)
-            reader.read_on()
-            took = self._work() - began
-        self._next_at = self._clock() + min(took, LONGEST_S) * (1 / SHARE - 1)
-        self._awaited = False
-        self._wait()
+        try:
+            while self._waiting and took < TURN_S:
+                whose, readers = next(iter(self._waiting.items()))
+                self._waiting.move_to_end(whose)
+                reader = next(iter(readers))
+                self.leave(reader)
+                reader.read_on()
+                took = self._work() - began
+        finally:
+            # Whatever happened to one of them, the others wait for their turn.
+            self._next_at = self._clock() + min(took, LONGEST_S) * (1 / SHARE - 1)
+            self._awaited = False
+            self._wait()

@@ -171,3 +171,17 @@ def test_tenants_take_turns_and_the_line_has_its_share_of_the_time() -> None:
     turns.readers.leave(last)
     turns.run()
     assert turns.served.count("b") == 5
+
+
+def test_one_that_fails_holds_nobody_up() -> None:
+    class Failing(One):
+        def read_on(self) -> None:
+            raise RuntimeError
+
+    turns = Turns()
+    turns.readers.stand(Failing(turns, "a", 1))
+    turns.readers.stand(One(turns, "b", 2))
+    with pytest.raises(RuntimeError):
+        turns.run()
+    turns.run()
+    assert turns.served == ["b", "b"]
