@@ -45,7 +45,7 @@ from workers.formats.facts import DEFAULT, Bounds, Facts, Member
 from workers.formats.gaps import Gaps
 from workers.formats.raw import Content, Layout
 from workers.formats.recognition import refuse_foreign, text_format
-from workers.formats.refusals import by_curl, no_numbers, unsupported
+from workers.formats.refusals import by_curl, texts_refused, unsupported
 from workers.formats.tables import Columns, Indicator, Table
 
 __all__ = [
@@ -369,18 +369,18 @@ def _facts(
         return roles.facts(_read(format, path, member, role, bounds, columns), role)
     if not columns:
         found = format.inspect(path, member, bounds)
-        if role is not None and roles.wanted(role) == "matrix" and found.dtype == "str":
-            raise no_numbers(format.id, role)
-        return found
+        if role is None or roles.wanted(role) != "matrix" or found.dtype != "str":
+            return found
+        with texts_refused(format.id, role):
+            return roles.facts(_read(format, path, member, role, bounds, columns), role)
     names = column_roles.features(columns)
     if role is not None and role_of(role).column:
         own = _member(member, columns, role, sheets=format.id in _SHEETS)
         return format.inspect(path, own, bounds)
     if not names:
         if role is not None:
-            raise column_roles.no_features(
-                columns, role, reading_notes(format.id, path, member, bounds, ())
-            )
+            notes = reading_notes(format.id, path, member, bounds, ())
+            raise column_roles.no_features(columns, role, notes)
         single = _member(None, columns, "documents") or _member(None, columns, "labels")
         return format.inspect(path, single, bounds)
     n_rows, width, dtypes, sparse = 0, 0, {np.dtype(np.float64)}, False
@@ -453,9 +453,8 @@ def load(
     if want == "matrix" and (member is None or sheet is not None) and columns:
         names = column_roles.features(columns)
         if not names:
-            raise column_roles.no_features(
-                columns, role, reading_notes(format, path, member, bounds, ())
-            )
+            notes = reading_notes(format, path, member, bounds, ())
+            raise column_roles.no_features(columns, role, notes)
         return roles.value(table_files.matrix(format, path, names, bounds, sheet), role)
     return roles.value(_read(_format(format), path, member, role, bounds, columns), role)
 

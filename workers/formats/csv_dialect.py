@@ -3,13 +3,9 @@
 It is found in the first lines, or given.
 
 What is found: the separator (tab, comma, semicolon, bar or space); lines of comment before the
-table; the encoding, UTF-8 or else Windows-1252; whether the first line is a header; and of each
-column how its numbers are written: with a decimal comma, in groups of thousands, as percentages, as
-money or with a typographic minus, as yes and no.
-
-The first line is a header where none of its cells is a number. It is one too where its numbers are
-integers that follow each other, such as 0, 1, 2 or years, and the first cell is blank or text, or
-every cell below has a decimal point: so data frames without names are saved.
+table; the encoding, UTF-8 or else Windows-1252; whether the first line is a header (`csv_header`);
+and of each column how its numbers are written: with a decimal comma, in groups of thousands, as
+percentages, as money or with a typographic minus, as yes and no.
 
 Where the first line has one cell fewer than all the others, as R writes tables, the first column is
 the names of the rows and has a blank name. A space is a separator where the cells of the first line
@@ -26,13 +22,14 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import IO, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
 from models.errors import UsageError, listed
+from workers.formats.csv_header import TRUTHS, header_of
 from workers.formats.csv_spaces import with_one_space
 from workers.formats.refusals import broken
 from workers.formats.tables import NUMBER, is_empty, is_number
@@ -49,7 +46,6 @@ Delimiter: TypeAlias = Literal["\t", ",", ";", "|"]
 Decimal: TypeAlias = Literal[".", ","]
 Thousands: TypeAlias = Literal[",", ".", " ", "'"]
 
-TRUTHS = {"true": "1", "yes": "1", "false": "0", "no": "0"}
 _MARKS = "\t;,|"
 _SAMPLE_BYTES = 1 << 18
 _SAMPLE_ROWS = 500
@@ -235,7 +231,7 @@ def dialect_of(path: Path, written: Written) -> Dialect:
         first = ("", *first)
     rows = _rows(text, delimiter, len(first), whole=whole)
     numbers = _Numbers.of(rows[1:] or rows, written, delimiter)
-    header, more = _is_header(first, rows[1:], numbers, written.header)
+    header, more = header_of(first, rows[1:], numbers.reads, written.header)
     styles = _styles(len(first), rows[1:] if header else rows, numbers)
     start = begin
     if header:
@@ -442,6 +438,10 @@ class _Numbers:
         groups = [mark for mark in ("'", " ", "." if comma else ",") if found[mark]]
         return cls(decimal, groups[0] if groups else "")
 
+    def reads(self, cell: str) -> bool:
+        """Whether a cell is a number, so written."""
+        return standard(cell, "plain", self.decimal, self.thousands) is not None
+
 
 def _numeric_cells(rows: Sequence[Sequence[str]]) -> list[str]:
     """The cells of the columns without text: an id such as 1,5 among names is no number."""
@@ -469,73 +469,6 @@ def _ambiguous(example: str, taken: str, other: str) -> str:
         f"Numbers like {example} were read as {taken}; upload with ?{other} if they are written "
         "otherwise."
     )
-
-
-def _is_header(
-    first: Sequence[str], below: Sequence[Sequence[str]], numbers: _Numbers, given: bool | None
-) -> tuple[bool, tuple[str, ...]]:
-    """Whether the first line has the names of the columns, and a note where that is not sure."""
-    if given is not None:
-        return given, ()
-    cells = [cell.strip() for cell in first]
-    numeric = [
-        at
-        for at, cell in enumerate(cells)
-        if standard(cell, "plain", numbers.decimal, numbers.thousands) is not None
-    ]
-    if not numeric:
-        return True, ()
-    note = "The first line of the CSV file was taken as its header, not as a row."
-    if _are_words(cells, numeric, below, numbers):
-        return True, (note,)
-    whole = [int(cells[at]) for at in numeric if re.fullmatch(r"\d{1,9}", cells[at], re.ASCII)]
-    follow = len(whole) == len(numeric) and all(b - a == 1 for a, b in pairwise(whole))
-    if not follow or not below or len(cells) == 1 or any(cell and is_empty(cell) for cell in cells):
-        return False, ()
-    if len(numeric) < len(cells):
-        # The other cells are names, or the corner above an index.
-        apart = [at for at in range(len(cells)) if at not in numeric]
-        if not cells[0] and apart == [0] and (whole[0] == 0 or len(whole) > 1):
-            return True, ()
-        last = len(numeric) > 1 and numeric == list(range(apart[-1] + 1, len(cells)))
-        return (True, (note,)) if last else (False, ())
-    decimals = all("." in cell or "," in cell or is_empty(cell) for row in below for cell in row)
-    if decimals and len(cells) > 2:
-        return True, (note,)
-    if (decimals or len(cells) > 2) and (whole[0] == 0 or not any(map(_follow, below))):
-        return False, (
-            f"The first line of the CSV file is {listed(cells, 3)}...: it was taken as a row. "
-            "Upload with ?header=true if it is the header.",
-        )
-    return False, ()
-
-
-def _are_words(
-    cells: Sequence[str], numeric: Sequence[int], below: Sequence[Sequence[str]], numbers: _Numbers
-) -> bool:
-    """Whether what could be numbers in the first line are names such as `nan` and `inf`: words,
-    fewer than the other names, of which one at least stands over numbers."""
-    if any(letter.isdigit() for at in numeric for letter in cells[at]):
-        return False
-    if 2 * len(numeric) >= len(cells) or not all(cells) or len({*cells}) < len(cells):
-        return False
-    return bool(below) and any(
-        all(
-            standard(row[at].strip(), "plain", numbers.decimal, numbers.thousands) is not None
-            for row in below
-            if at < len(row)
-        )
-        for at in range(len(cells))
-        if at not in numeric
-    )
-
-
-def _follow(row: Sequence[str]) -> bool:
-    """Whether the cells are integers that follow each other."""
-    cells = [cell.strip() for cell in row]
-    if not all(re.fullmatch(r"\d{1,9}", cell, re.ASCII) for cell in cells):
-        return False
-    return all(int(b) - int(a) == 1 for a, b in pairwise(cells))
 
 
 def _styles(n_columns: int, rows: Sequence[Sequence[str]], numbers: _Numbers) -> tuple[Style, ...]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from models.errors import UsageError, shown
 
 CONVERT = (
@@ -82,16 +85,21 @@ def described(item: object) -> str:
     return "a number"
 
 
-def no_numbers(format: str, role: str) -> UsageError:
-    """The error for texts in the place of a matrix."""
+@contextmanager
+def texts_refused(format: str, role: str) -> Iterator[None]:
+    """Around the reading of one column of words as a matrix, which it is where they are truths or
+    missing values; else it is refused as texts."""
     how = (
         " Cells are separated by a tab, comma, semicolon or bar, or by spaces where all but the "
         "first column are numbers."
         if format == "csv"
         else ""
     )
-    return UsageError(
-        f"Input {role!r} must be a matrix of numbers; the file is one column of texts.{how}",
-        code="wrong-shape",
-        role=role,
-    )
+    try:
+        yield
+    except UsageError:
+        raise UsageError(
+            f"Input {role!r} must be a matrix of numbers; the file is one column of texts.{how}",
+            code="wrong-shape",
+            role=role,
+        ) from None

@@ -287,3 +287,32 @@ def test_values_that_excel_and_pandas_lack_are_missing(tmp_path: Path) -> None:
     path = put(tmp_path / "x", "x,y\n1,#N/A\n<NA>,2\n3,4\n")
     facts = catalogue.inspect("csv", path, role="features")
     assert "2 cell(s) of the features are empty" in facts.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x\n1\nNA\n3\n", [[1.0], [np.nan], [3.0]]),
+        ("x\ntrue\nfalse\n", [[1.0], [0.0]]),
+        ("is_new\nyes\nno\n", [[1.0], [0.0]]),
+    ],
+)
+def test_a_single_column_with_words_for_values_is_a_matrix(
+    text: str, expected: list[list[float]], tmp_path: Path
+) -> None:
+    facts, value = read(put(tmp_path / "x", text))
+    assert facts.shape == (len(expected), 1)
+    np.testing.assert_array_equal(value, expected)
+
+
+@pytest.mark.parametrize("text", ["true\nfalse\ntrue\n", "yes\nNo\nyes\n"])
+def test_truths_without_a_header_keep_their_first_row(text: str, tmp_path: Path) -> None:
+    facts, value = read(put(tmp_path / "x", text))
+    assert value.tolist()[:2] == [[1.0], [0.0]]
+    assert any("it was taken as a row" in warning for warning in facts.warnings)
+
+
+def test_a_header_of_yes_and_no_over_numbers_is_one(tmp_path: Path) -> None:
+    facts, value = read(put(tmp_path / "x", "yes,no\n3,4\n5,6\n"))
+    assert value.tolist() == [[3.0, 4.0], [5.0, 6.0]]
+    assert [column.name for column in facts.columns] == ["yes", "no"]
