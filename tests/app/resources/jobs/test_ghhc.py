@@ -104,8 +104,7 @@ def test_a_job_continues_from_an_earlier_one(working: Working, fitted: dict[str,
 def test_bad_input_is_a_problem(working: Working) -> None:
     for changes, kind, where in (
         ({"params": {**PARAMS, "scaling": "none"}}, "outside-the-ball", {"row": 0}),
-        ({"params": {**PARAMS, "n_internal": 61}}, "too-few-points", {"parameter": "n_internal"}),
-        ({"inputs": {"features": [[1.0, 2.0]]}}, "too-few-points", {"parameter": "n_internal"}),
+        ({"inputs": {"features": [[1.0, 2.0]]}}, "too-few-points", {"role": "features"}),
         (
             {"params": {**PARAMS, "max_iter": 600, "learning_rate": 1e4, "keep": "last"}},
             "diverged",
