@@ -416,6 +416,9 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         self._responded_at = self.loop.time()
         super().on_response_complete()
+        if self._held:
+            # What waits to be parsed is no idle connection.
+            self._unset_keepalive_if_required()
         self._stand()
 
     def _unsupported_upgrade_warning(self) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
 from redis import Redis
+from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import WatchError
 from starlette.responses import Response
 
@@ -49,6 +50,10 @@ Again = Callable[[str], Awaitable[Response | None]]
 
 
 _log = logging.getLogger(__name__)
+
+
+MOST_TURNS = 8
+"""How often a reservation is replaced anew where the connection ends meanwhile."""
 
 
 class Reservations:
@@ -92,7 +97,7 @@ class Reservations:
         self._replace(place, lambda current: json.loads(current)["id"] == own_id, value)
 
     def _replace(self, place: str, fits: Callable[[str], bool], value: str | None) -> bool:
-        while True:
+        for _ in range(MOST_TURNS):
             with self.redis.pipeline() as pipe, contextlib.suppress(WatchError):
                 cast(Any, pipe).watch(place)
                 current = cast("str | None", pipe.get(place))
@@ -110,6 +115,7 @@ class Reservations:
                 return True
             # Another request was faster, or the connection ended, which is all that redis-py says
             # while it watches: the next turn sees which.
+        raise RedisConnectionError("every connection ended while it watched")
 
     def owe(self, place: str, own_id: str, value: str | None) -> None:
         """Have `send_owed` do what `settle` could not."""
