@@ -251,7 +251,7 @@ have an offset, so they are compared by the rounding of their type."""
 
 
 _SHARED = 1e-9
-"""Heights within this of the largest are one, up to the rounding of sums of distances."""
+"""Heights within this share of each other are one, up to the rounding of sums of distances."""
 
 MANY_SHARED = 0.4
 """Share of merges above 0 with a height of others from which trees of whole numbers, of answers on
@@ -274,7 +274,7 @@ def _heights_shared(height: Float) -> tuple[str, ...]:
     apart = np.sort(height[height > 0])
     if apart.size < _FEWEST_MERGES:
         return ()
-    equal = np.diff(apart) <= _SHARED * apart[-1]
+    equal = np.diff(apart) <= _SHARED * apart[1:]
     n_shared = int((np.append(equal, False) | np.append(False, equal)).sum())
     if n_shared < MANY_SHARED * apart.size:
         return ()

@@ -546,7 +546,7 @@ def test_points_at_equal_distances_are_ties() -> None:
 @pytest.mark.parametrize("linkage", ["ward", "average", "single", "complete"])
 def test_trees_that_the_order_of_rows_changes_have_a_warning(linkage: str) -> None:
     """Answers yes or no: equal distances are many, and another order gives another tree. Values
-    that vary freely, and rows that occur several times, have no warning."""
+    that vary freely, also beside a row far away, and repeated rows have no warning."""
     rng = np.random.default_rng(0)
     answers, order = (rng.random((120, 10)) < 0.4).astype(float), rng.permutation(120)
     there, back = (fit("features", own, linkage=linkage) for own in (answers, answers[order]))
@@ -554,6 +554,7 @@ def test_trees_that_the_order_of_rows_changes_have_a_warning(linkage: str) -> No
     again = {frozenset(order[list(each)].tolist()) for each in clades(back.tree)}
     assert len(clades(there.tree) & again) < 0.9 * len(again)
     values = rng.normal(size=(40, 4))
-    for rows in (values, np.repeat(values, 3, axis=0)):
+    far = np.vstack([values, np.full((1, 4), 1e9)])
+    for rows in (values, np.repeat(values, 3, axis=0), far):
         found = fit("features", rows, linkage=linkage).warnings
         assert not any("height of others" in text for text in found)
