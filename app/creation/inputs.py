@@ -20,7 +20,6 @@ from models.tree.dialects import text_format
 from workers.artifacts.datasets import Dataset
 from workers.formats import catalogue, distances
 from workers.formats.column_roles import COLUMN_OF, features, of_role
-from workers.formats.column_roles import of_role as column_of
 from workers.formats.inline import LongList, shapes_of_list
 from workers.formats.table_files import TABULAR
 
@@ -101,7 +100,7 @@ def _add_dataset(resolved: ResolvedInputs, role: str, dataset: Dataset | None) -
     """Note the name of the input, and its shape as far as that of the dataset says it."""
     if dataset is not None and dataset.name and dataset.name.strip():
         resolved.names[role] = dataset.name.strip()
-    if dataset is not None and column_of(dataset.columns or (), "id") is not None:
+    if dataset is not None and of_role(dataset.columns or (), "id") is not None:
         resolved.ided.add(role)
     if dataset is None or dataset.shape is None or role_of(role).tree:
         return

@@ -149,5 +149,5 @@ def removed_unnamed(
                 f"Alias {shown('@' + names[0])} names it; move or remove the alias first.",
             )
         if not is_free:
-            raise Refused("conflict", "An alias is being pointed at it; read the aliases again.")
+            raise Refused("conflict", "An alias is just being pointed at it; try again.")
         return remove(tenant, own_id)

@@ -207,7 +207,7 @@ class Connection(HttpToolsProtocol):
         self._slice = FIRST_SLICE
         self._n_pieces = 0
         self._small = False
-        self._held = b""
+        self._held, self._held_by = b"", ""
         # Times of the last progress, for `check`.
         self._received_at = self.loop.time()
         self._responded_at = 0.0
@@ -294,7 +294,7 @@ class Connection(HttpToolsProtocol):
     def _hold(self, data: bytes) -> None:
         """Hold these bytes back, and read no others, until it is their turn."""
         self._keep(data)
-        if self._readers.full:
+        if self._readers.is_full(self._held_by):
             self._keep(b"")
             self._refuse("unavailable", "Too many clients send short pieces. Try again.")
             return
@@ -303,8 +303,9 @@ class Connection(HttpToolsProtocol):
         self._stand()
 
     def _keep(self, data: bytes) -> None:
-        self._readers.n_bytes += len(data) - len(self._held)
-        self._held = data
+        self._readers.count(self._held_by, -len(self._held))
+        self._held, self._held_by = data, self.whose if data else ""
+        self._readers.count(self._held_by, len(data))
         if not data:
             self._readers.leave(self)
 

@@ -38,8 +38,6 @@ class Readers:
 
     later : calls a function after so many seconds. clock, work : the time, and the time of this
     thread, in seconds.
-
-    n_bytes : what connections hold back, which they count here.
     """
 
     def __init__(
@@ -56,11 +54,23 @@ class Readers:
         self._waiting: OrderedDict[str, OrderedDict[Reader, None]] = OrderedDict()
         self._next_at = 0.0
         self._awaited = False
-        self.n_bytes = 0
+        self._bytes: dict[str, int] = {}
 
     @property
-    def full(self) -> bool:
-        return self.n_bytes > HELD_BYTES
+    def n_bytes(self) -> int:
+        """What connections hold back."""
+        return sum(self._bytes.values())
+
+    def count(self, whose: str, n_bytes: int) -> None:
+        """Count what a connection holds back from now on, or, below 0, no longer."""
+        self._bytes[whose] = self._bytes.get(whose, 0) + n_bytes
+        if not self._bytes[whose]:
+            del self._bytes[whose]
+
+    def is_full(self, whose: str) -> bool:
+        """Whether too much is held back, and `whose` holds no less than the mean of all."""
+        held = self.n_bytes
+        return held > HELD_BYTES and self._bytes.get(whose, 0) * len(self._bytes) >= held
 
     def stand(self, reader: Reader) -> None:
         """Stand in line, once."""

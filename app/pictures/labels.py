@@ -121,7 +121,7 @@ def spots(wide: float, size: float, *, is_round: bool, is_led: bool) -> list[Spo
     ]
     middle = [(-wide / 2, -0.9 * size, None), (-wide / 2, 0.9 * size, None)]
     sides = [(half, 0.0, None), (-wide - half, 0.0, None)]
-    found: list[Spot] = [*middle, *sides, *corners] if is_round else [*corners, *sides, *middle]
+    order: list[Spot] = [*middle, *sides, *corners] if is_round else [*corners, *sides, *middle]
     for far in _LED if is_led else ():
         for way in range(_WAYS):
             # Upwards first, then by turns to both sides.
@@ -129,10 +129,10 @@ def spots(wide: float, size: float, *, is_round: bool, is_led: bool) -> list[Spo
             x, y = far * size * math.sin(turn), -far * size * math.cos(turn)
             if abs(x) > 0.3 * far * size:
                 left = x + _SPARE * size if x > 0 else x - wide - _SPARE * size
-                found.append((left, y, (x, y)))
+                order.append((left, y, (x, y)))
             else:
-                found.append((-wide / 2, y, (0.0, y - math.copysign(half, y))))
-    return found
+                order.append((-wide / 2, y, (0.0, y - math.copysign(half, y))))
+    return order
 
 
 class Ground:

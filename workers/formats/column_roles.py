@@ -279,8 +279,9 @@ def _doubtful(columns: Sequence[Column], seen: Sequence[Seen]) -> Iterator[str]:
                 f"{shown(each.padded)}, as ids and codes do, and is among the features; if it is "
                 "none, choose ids with ?id_column=, or the features with ?columns=."
             )
+    used = {column.name for column in columns if column.role is not None}
     for each in seen:
-        if each.spoilt is not None and each.name not in own:
+        if each.spoilt is not None and each.name not in used:
             row, word = each.spoilt
             yield (
                 f"Column {shown(each.name)} is no feature: it has numbers and words, "

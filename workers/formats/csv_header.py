@@ -51,7 +51,7 @@ def header_of(
         # The other cells are names, or the corner above an index.
         apart = [at for at in range(len(cells)) if at not in numeric]
         if not cells[0] and apart == [0] and (whole[0] == 0 or len(whole) > 1):
-            return True, ()
+            return True, () if whole[0] == 0 else (note,)
         last = len(numeric) > 1 and numeric == list(range(apart[-1] + 1, len(cells)))
         return (True, (note,)) if last else (False, ())
     decimals = all("." in cell or "," in cell or is_empty(cell) for row in below for cell in row)

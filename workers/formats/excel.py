@@ -237,7 +237,11 @@ def _sheet(rows: list[list[Any]], first_line: int, notes: tuple[str, ...]) -> Sh
         dropped = len(cells) - len(filled)
         notes += (f"{dropped} blank column{'s' * (dropped > 1)} of the sheet left out.",)
     first = [column[0] for column in filled]
-    named = _is_header(first, [column[1:] for column in filled])
+    below = [column[1:] for column in filled]
+    named = _is_header(first, below)
+    if not named and _has_places(first, below):
+        named = True
+        notes += ("The first line of the sheet was taken as its header, not as a row.",)
     if not named and _are_places(first):
         notes += (
             f"The first line of the sheet is {listed([_text(cell) for cell in first], 3)}...: it "
@@ -264,20 +268,23 @@ def _is_header(first: Sequence[Any], below: Sequence[Sequence[Any]]) -> bool:
     kinds = [_kind(cell) for cell in first]
     if not {"number", "boolean", "date"} & {*kinds}:
         return True
-    under = [_kinds(column) for column in below]
-    if any(
-        kind == "text" and own in ({"number"}, {"boolean"}, {"date"})
-        for kind, own in zip(kinds, under, strict=True)
-    ):
-        return True
-    # Names, or the corner above an index, and then years or days above numbers.
+    return any(
+        kind == "text" and _kinds(column) in ({"number"}, {"boolean"}, {"date"})
+        for kind, column in zip(kinds, below, strict=True)
+    )
+
+
+def _has_places(first: Sequence[Any], below: Sequence[Sequence[Any]]) -> bool:
+    """Whether the first line is names, or the corner above an index, and then years or days, or
+    other integers that follow each other, above numbers: a header, if not surely."""
+    kinds = [_kind(cell) for cell in first]
     apart = next(at for at, kind in enumerate(kinds) if kind not in ("text", None))
     places = first[apart:]
     return (
         apart > 0
         and len(places) > 1
         and (apart == 1 or None not in kinds[:apart])
-        and all(own == {"number"} for own in under[apart:])
+        and all(_kinds(column) == {"number"} for column in below[apart:])
         and ({*kinds[apart:]} == {"date"} or _follow(places))
     )
 

@@ -88,7 +88,7 @@ def described(item: object) -> str:
 @contextmanager
 def texts_refused(format: str, role: str) -> Iterator[None]:
     """Around the reading of one column of words as a matrix, which it is where they are truths or
-    missing values; else it is refused as texts."""
+    missing values; else it is refused as texts. Other errors stay as they are."""
     how = (
         " Cells are separated by a tab, comma, semicolon or bar, or by spaces where all but the "
         "first column are numbers."
@@ -97,7 +97,9 @@ def texts_refused(format: str, role: str) -> Iterator[None]:
     )
     try:
         yield
-    except UsageError:
+    except UsageError as error:
+        if error.code != "wrong-input":
+            raise
         raise UsageError(
             f"Input {role!r} must be a matrix of numbers; the file is one column of texts.{how}",
             code="wrong-shape",

@@ -59,6 +59,7 @@ _DAY = re.compile(r"\d{4}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])", re.ASCII)
 
 _BY_BATCHES = frozenset({*excel.MEDIA_TYPES, "arrow-stream", "arrow-file", "parquet"})
 _UNNAMED = "columns of a file without names were chosen"
+_CODE = re.compile(r"[\w-]+")
 _INTEGER = re.compile(r"\s*[+-]?\d{1,40}\s*", re.ASCII)
 _OPEN: dict[str, Callable[[Path, Bounds], AbstractContextManager[Batches]]] = {
     "arrow-stream": arrow.open_stream,
@@ -442,10 +443,14 @@ def _of_values(name: str, type: pa.DataType, values: pa.Array | None, index: boo
 
 
 def _spoilt(texts: Sequence[str | None]) -> tuple[int, str] | None:
-    """The row and the text of the first word, where at least half of the texts are numbers."""
+    """The row and the text of the first word, where at least half of the texts are numbers, unless
+    all are codes such as 12 and 12a."""
     filled = [(row, text) for row, text in enumerate(texts) if text is not None and text.strip()]
     words = [(row, text) for row, text in filled if not is_written_number(text)]
-    return words[0] if words and 2 * len(words) <= len(filled) else None
+    if not words or 2 * len(words) > len(filled):
+        return None
+    codes = any(map(str.isdigit, words[0][1])) and all(_CODE.fullmatch(text) for _, text in filled)
+    return None if codes else words[0]
 
 
 def _written(value: object) -> str:

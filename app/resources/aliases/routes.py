@@ -156,8 +156,10 @@ async def set_alias(
         if not is_id(tree, "tr"):
             raise _no_tree(tree)
         with service.aliases.naming(tenant, tree) as is_free:
-            if not is_free or service.trees.record(tenant, tree) is None:
+            if service.trees.record(tenant, tree) is None:
                 raise _no_tree(tree)
+            if not is_free:
+                raise _leaving(tree)
             return to(tree, alias)
 
     def to(tree: str, alias: Alias) -> tuple[Alias, bool]:
@@ -215,12 +217,14 @@ async def roll_back_alias(
         if earlier is None or earlier.tree is None:
             raise Refused("conflict", f"Alias {shown('@' + name)} has named no other tree before.")
         with service.aliases.naming(tenant, earlier.tree) as is_free:
-            if not is_free or service.trees.record(tenant, earlier.tree) is None:
+            if service.trees.record(tenant, earlier.tree) is None:
                 raise Refused(
                     "conflict",
                     f"Tree {earlier.tree!r}, which {shown('@' + name)} named before, was removed: "
                     "set the alias to another tree.",
                 )
+            if not is_free:
+                raise _leaving(earlier.tree)
             moved = service.aliases.move(
                 found,
                 earlier.tree,
@@ -296,6 +300,10 @@ async def _found(service: Service, tenant: str, name: str) -> Alias:
 
 def _no_tree(tree: str) -> Refused:
     return refused_at("unknown-input", f"There is no tree {shown(tree)}.", "tree")
+
+
+def _leaving(tree: str) -> Refused:
+    return Refused("conflict", f"Tree {tree!r} is just being removed; try again.")
 
 
 def _overtaken() -> Refused:

@@ -433,7 +433,7 @@ def test_a_reservation_whose_answer_was_lost_is_its_own(api: Api) -> None:
 def test_what_another_request_has_taken_over_stays(api: Api) -> None:
     """The first one, which took so long that it counted as dead, settles at last."""
     process = api.service.reservations
-    first, second, made = (json.dumps({"id": own}) for own in ("1", "2", "1 made"))
+    first, second, made = '{"id": "1"}', '{"id": "2"}', '{"id": "1 made"}'
     process.reserve("held", first)
     assert process.take_over("held", first, second)
     for value in (None, made):
@@ -465,6 +465,19 @@ def test_a_connection_that_ends_while_a_key_is_settled_is_no_fault(
     process.settle(step, "job_1", json.dumps({"id": "job_1", "made": True}))
     assert cut
     assert json.loads(process.redis.get(step) or "")["made"]
+
+
+def test_connections_that_always_end_are_an_outage(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = one_of(api, "here")
+
+    def ending(pipe: Pipeline, *args: Any) -> Any:
+        raise WatchError
+
+    monkeypatch.setattr(Pipeline, "get", ending)
+    with pytest.raises(ConnectionError):
+        process.take_over("ends", "first", "second")
 
 
 def test_a_key_whose_process_was_killed_is_free_at_once(api: Api) -> None:

@@ -80,13 +80,13 @@ def test_there_is_none_before_the_service_can_remove_it(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A signal that ends a process of the service while it loads leaves none."""
-    started = []
+    started: list[str] = []
     sleeping = ["sleep", "60"]
     monkeypatch.setattr("app.http.processes.Prefork.usable", False)
     spawn = processes.spawn
 
-    def note(*_: object, **options: object) -> processes.Process:
-        started.append(options)
+    def note(*_: object, env: dict[str, str], **__: object) -> processes.Process:
+        started.append(env["PROMETHEUS_MULTIPROC_DIR"])
         return spawn(sleeping)
 
     monkeypatch.setattr(processes, "spawn", note)
@@ -97,6 +97,6 @@ def test_there_is_none_before_the_service_can_remove_it(
         apis.keep()
         until(lambda: len(started) == 2)
         (made,) = root.iterdir()
-        assert {options["env"]["PROMETHEUS_MULTIPROC_DIR"] for options in started} == {str(made)}  # type: ignore[index]
+        assert {*started} == {str(made)}
         apis.stop(1.0)
     assert list(root.iterdir()) == []

@@ -121,6 +121,29 @@ def test_too_much_that_is_held_back_is_refused(line: Line, monkeypatch: pytest.M
     until(lambda: not line.readers.n_bytes)
 
 
+def test_a_connection_whose_bytes_wait_is_not_idle(line: Line) -> None:
+    asked = b"".join([get("/livez")] * 40 + [get("/livez", "Connection: close")])
+    with line.running.connect(asked) as connection:
+        until(lambda: line.due)
+        timers = [each.timeout_keep_alive_task for each in line.connections]
+        assert timers == [None]
+        line.serve()
+        assert answer_of(connection).count(b"HTTP/1.1 200") == 41
+
+
+def test_who_holds_less_than_others_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readers, "HELD_BYTES", 100)
+    line = Readers(lambda seconds, function: None)
+    line.count("a", 90)
+    assert not line.is_full("a")
+    line.count("b", 20)
+    assert line.n_bytes == 110
+    assert line.is_full("a")
+    assert not line.is_full("b")
+    line.count("a", -90)
+    assert not line.is_full("b")
+
+
 class One:
     """One that waits, with so many pieces of work of a millisecond."""
 

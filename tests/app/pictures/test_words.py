@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -124,7 +125,8 @@ def test_no_name_of_a_figure_lies_on_a_branch(shape: Shape, n: int) -> None:
     )[:8]
     given = ["Birds", "Sea animals", "Corals of reefs", "Geese", "Slugs", "Oxen", "Kin", "Horns"]
     name[inner] = given
-    picture = svg(replace(tree, name=name), shape=shape, **PAGES["85 mm"])  # type: ignore[arg-type]
+    page: dict[str, Any] = {**PAGES["85 mm"]}
+    picture = svg(replace(tree, name=name), shape=shape, **page)
     own = [word for word in readable(picture, 6 * PT) if word.text in given]
     assert len(own) >= (7 if shape == "rectangular" else 2)
     if shape == "circular":

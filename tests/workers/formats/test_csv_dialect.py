@@ -278,7 +278,7 @@ def test_columns_are_aligned_by_spaces(text: str, ids: list[str] | None, tmp_pat
     facts = catalogue.inspect("csv", path, role="features")
     assert facts.shape == (2, 2)
     features = catalogue.load("csv", path, None, "features", columns=facts.columns)
-    assert features.tolist() == [[1.5, 2.25], [10, 4.5]]  # type: ignore[union-attr]
+    assert np.asarray(features).tolist() == [[1.5, 2.25], [10, 4.5]]
     if ids is not None:
         assert catalogue.texts("csv", path, facts.columns[0].name) == ids
 
@@ -303,6 +303,12 @@ def test_a_single_column_with_words_for_values_is_a_matrix(
     facts, value = read(put(tmp_path / "x", text))
     assert facts.shape == (len(expected), 1)
     np.testing.assert_array_equal(value, expected)
+
+
+def test_a_missing_value_in_one_column_is_named(tmp_path: Path) -> None:
+    path = put(tmp_path / "x", "x\n1\nNA\n3\n")
+    error = refused(catalogue.inspect, "csv", path, None, Bounds(csv=Written()), "logits")
+    assert (error.code, error.where["row"]) == ("missing-value", 1)
 
 
 @pytest.mark.parametrize("text", ["true\nfalse\ntrue\n", "yes\nNo\nyes\n"])

@@ -143,6 +143,15 @@ def test_codes_and_chosen_columns_are_no_numbers_as_texts(tmp_path: Path) -> Non
     assert "features: 'kind'." in catalogue.inspect("jsonl", path).warnings[-1]
 
 
+@pytest.mark.parametrize("codes", [["12", "12a", "13", "14"], ["100", "200", "A1", "300"]])
+def test_codes_of_digits_and_letters_are_ids(codes: list[str], tmp_path: Path) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"code": codes, "x": [0.5, 1, 2, 4], "y": [1.5, 3, 2, 0]}), sink)
+    facts = catalogue.inspect("parquet", put(tmp_path / "x", sink.getvalue()), role="features")
+    assert [own.role for own in facts.columns] == ["id", "feature", "feature"]
+    assert not any("numbers and words" in warning for warning in facts.warnings)
+
+
 def test_lists_in_the_only_column_get_advice(tmp_path: Path) -> None:
     content = b'emb\n"[0.5, 1]"\n"[2, -1e3]"\n'
     error = refused(catalogue.load, "csv", put(tmp_path / "x", content), None, "features")

@@ -309,3 +309,5 @@ def test_years_days_and_the_corner_above_an_index_are_a_header(
     assert [own.role for own in facts.columns] == ["id", "feature", "feature"]
     assert facts.columns[2].name == column
     assert catalogue.texts("xlsx", path, facts.columns[0].name) == ["fr", "de", "it"]
+    is_noted = "taken as its header, not as a row" in facts.warnings[0]
+    assert is_noted == (column != "high")

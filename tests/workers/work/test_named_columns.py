@@ -80,13 +80,14 @@ def test_points_of_a_tree_that_grew_have_the_ids_of_both_tables(
         path.write_text("\n".join(map(",".join, [head, *cells])) + "\n")
         return Source(role="features", kind="dataset", path=path, format="csv", inspected=False)
 
-    jobs, perch = JobsInFolder(tmp_path), {"method": "perch", "params": {"growable": True}}
+    jobs = JobsInFolder(tmp_path)
+    perch: dict[str, Any] = {"method": "perch", "params": {"growable": True}}
     own = rows(first, [[0, 0], [0, 1], [9, 0], [9, 1]])
-    _, folder = jobs.run("fit", {"features": own}, **perch)  # type: ignore[arg-type]
+    _, folder = jobs.run("fit", {"features": own}, **perch)
     files = {item.name: item for item in folder.iterdir()}
-    base = Source(role="base", kind="job", path=files[results.TREE], files=files, **perch)  # type: ignore[arg-type]
+    base = Source(role="base", kind="job", path=files[results.TREE], files=files, **perch)
     inputs = {"features": rows(more, [[5, 5], [5, 6]]), "base": base}
-    outcome, grown = jobs.run("fit", inputs | ({"names": names} if names else {}), **perch)  # type: ignore[arg-type]
+    outcome, grown = jobs.run("fit", inputs | ({"names": names} if names else {}), **perch)
     assert outcome.error is None, outcome.error
     found = grown / results.IDS
     assert (results.load_ids(found).to_pylist() if found.exists() else None) == expected

@@ -33,19 +33,21 @@ class Crossings:
         """Whether no work of the kind `other` goes on with the subject; to be left at the end.
 
         Where Redis refuses writes there is no note, and True is no promise: there is room for
-        removals alone.
+        removals alone. Nor is it where Redis forgets the note meanwhile.
 
         Raises StoreUnavailable.
         """
         own, token = f"{self._prefix}{kind}:{subject}", secrets.token_hex(8)
+        with translated():
+            now = self._client.time()[0]
         with suppress(StoreFull), translated(), self._client.pipeline() as pipe:
-            pipe.sadd(own, token)
+            pipe.zadd(own, {token: now})
             pipe.expire(own, HOLD_S)
             pipe.execute()
         with translated():
-            is_free = not self._client.exists(f"{self._prefix}{other}:{subject}")
+            n_others = self._client.zcount(f"{self._prefix}{other}:{subject}", now - HOLD_S, "inf")
         try:
-            yield is_free
+            yield not n_others
         finally:
             with suppress(TransientError), translated():
-                self._client.srem(own, token)
+                self._client.zrem(own, token)

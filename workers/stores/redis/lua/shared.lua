@@ -42,7 +42,7 @@
 -- queue:<name>         Celery's list of messages
 -- take:<fence>         the job taken with this fence, for a moment
 -- room:<lane>          the fence of the attempt that makes room for this lane, for a moment
--- crossing:<kind>:<tenant>/<tree>  set: who moves an alias to it, or removes it (`crossings`)
+-- crossing:<kind>:<tenant>/<tree>  sorted set: who moves an alias to it, or removes it, since when
 -- only:<task>          some process does a periodic task now, so that the others need not
 -- counted, rebuilding  the server's run at the last rebuild; the token of a running rebuild
 local P = ARGV[1]

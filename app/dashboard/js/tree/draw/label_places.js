@@ -189,7 +189,7 @@ export function spots(wide, size, { isRound, isLed }) {
   );
   const middle = [spot(-wide / 2, -0.9 * size), spot(-wide / 2, 0.9 * size)];
   const sides = [spot(half, 0), spot(-wide - half, 0)];
-  const found = isRound ? [...middle, ...sides, ...corners] : [...corners, ...sides, ...middle];
+  const order = isRound ? [...middle, ...sides, ...corners] : [...corners, ...sides, ...middle];
   for (const far of isLed ? LED : []) {
     for (let way = 0; way < WAYS; way += 1) {
       // Upwards first, then by turns to both sides.
@@ -197,11 +197,11 @@ export function spots(wide, size, { isRound, isLed }) {
       const [x, y] = [far * size * Math.sin(turn), -far * size * Math.cos(turn)];
       if (Math.abs(x) > 0.3 * far * size) {
         const left = x > 0 ? x + SPARE * size : x - wide - SPARE * size;
-        found.push({ left, middle: y, led: [x, y] });
-      } else found.push({ left: -wide / 2, middle: y, led: [0, y - Math.sign(y) * half] });
+        order.push({ left, middle: y, led: [x, y] });
+      } else order.push({ left: -wide / 2, middle: y, led: [0, y - Math.sign(y) * half] });
     }
   }
-  return found;
+  return order;
 }
 
 /**
