@@ -16,7 +16,7 @@ from models.inputs.reading import noting
 from tests.workers.formats.files_kit import refused, rows_of
 from workers.formats import json as json_format
 from workers.formats import roles
-from workers.formats.tables import Lists, WrittenColumn
+from workers.formats.tables import Lists, Table, WrittenColumn
 
 
 def of_list(items: Any, role: str = "labels") -> Value:
