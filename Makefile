@@ -10,7 +10,7 @@ PAGE := app/dashboard/js tests/dashboard/js client-js *.config.js
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dev demo serve check check-types check-style check-page check-contract format test test-changed test-cpu test-page test-slow node chaos storm simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client client-js openapi check-released released sample platforms fresh release clean again
+.PHONY: help setup dev demo serve check check-types check-style check-house check-page check-contract format test test-changed test-cpu test-page test-slow node chaos storm simulate fuzz fuzz-guided mutants audit sbom image-root bench bench-quality docs notebooks client client-js openapi check-released released sample platforms fresh release clean again
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -64,7 +64,7 @@ node_modules/.package-lock.json: package.json package-lock.json .npmrc | node
 build/contract.d.ts: openapi/openapi.json node_modules/.package-lock.json
 	$(NODE)/openapi-typescript $< --output $@
 
-check: check-types check-style check-page check-contract  ## format, lint, types, import floors
+check: check-types check-style check-house check-page check-contract  ## format, lint, types, import floors, the house's rules
 
 check-types: dev  ## the types of the Python code
 	$(BIN)/mypy
@@ -74,6 +74,9 @@ check-style: dev  ## format and lint of the Python code, import floors
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
+
+check-house: dev  ## the house's own rules: words, lengths of files, what each package lists
+	$(BIN)/pytest -q -p no:cacheprovider tests/test_house.py
 
 check-page: build/contract.d.ts  ## the same of the JavaScript of the page and the client
 	$(NODE)/prettier --check --log-level warn $(PAGE)

@@ -122,8 +122,8 @@ def test_too_much_that_is_held_back_is_refused(line: Line, monkeypatch: pytest.M
 
 
 def test_a_connection_whose_bytes_wait_is_not_idle(line: Line) -> None:
-    asked = b"".join([get("/livez")] * 40 + [get("/livez", "Connection: close")])
-    with line.running.connect(asked) as connection:
+    sent = b"".join([get("/livez")] * 40 + [get("/livez", "Connection: close")])
+    with line.running.connect(sent) as connection:
         until(lambda: line.due)
         timers = [each.timeout_keep_alive_task for each in line.connections]
         assert timers == [None]
