@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from umbel_client.core.connection import Connection
 from umbel_client.core.facts import EditionState
 from umbel_client.core.messages import Request, post
+from umbel_client.errors import UmbelWarning
 from umbel_client.quoting import shown
 
 
@@ -93,6 +95,7 @@ class Edition:
 
     def apply(self, *operations: Mapping[str, Any]) -> list[int]:
         """Apply several operations, all or none, as one change; the ids of nodes that merges made.
+        UmbelWarning where a leaf got the name of another one.
 
         operations : as of `POST /v1/editions/{id}/changes`: `{"op": "rename", "node": 3, "name":
         "flowers"}`.
@@ -100,6 +103,8 @@ class Edition:
         headers = {"If-Match": self.state.etag}
         change = post(f"{self._path}/changes", {"operations": list(operations)}, headers=headers)
         self.state = EditionState.of(self._connection.send(change))
+        for sentence in self.state.body.get("warnings", ()):
+            warnings.warn(sentence, UmbelWarning, stacklevel=2)
         return list(self.state.body["new_nodes"])
 
     def title(self, name: str | None) -> None:

@@ -7,6 +7,7 @@ never a pass over the tree.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -179,6 +180,23 @@ class EditionState:
                     operation=number,
                     field=unfit.field,
                 ) from None
+
+    def shared_names(self) -> list[str]:
+        """The names that leaves got here and that other leaves have too, in the order of the first
+        of these leaves. O(n_leaves) where leaves were renamed."""
+        n_children = self.tree.n_children
+        renamed = {
+            node: name
+            for node, name in sorted(self.names.items())
+            if node < self.tree.n_nodes and not n_children[node]
+        }
+        given = Counter(renamed.values())
+        if renamed:
+            leaves = self.tree.leaves
+            for leaf, name in zip(leaves.tolist(), self.tree.name[leaves], strict=True):
+                if name in given and leaf not in renamed:
+                    given[name] += 1
+        return [name for name, times in given.items() if times > 1]
 
     def children_of(self, node: int) -> list[int]:
         """The children of a node, from left to right."""

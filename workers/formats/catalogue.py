@@ -271,7 +271,8 @@ def text_encoding(head: bytes) -> str | None:
 
 
 def peek(format: str, head: bytes, length: int) -> Facts | None:
-    """Facts of an npy file from its first 64 KiB and its length; None for every other format.
+    """Facts of an npy file from its first 64 KiB and its length; None for text that goes on after
+    them, and for every other format.
 
     Raises UsageError: `truncated`, `invalid-file`, `unsupported-format`, `wrong-shape` (neither one
     nor two dimensions), `empty` (no rows or no columns); `too-large` for JSON past what is read.
@@ -295,8 +296,8 @@ def inspect(
 
     The shape of a table is that of its features; of one without features, of what it has instead.
 
-    For a worker's child, never for the API process. For npy, npz and safetensors only headers are
-    read, for other formats every value. Raises UsageError: `member-needed` if the file holds
+    For a worker's child, never for the API process. Only headers are read of numbers in npy, npz
+    and safetensors, else every value. Raises UsageError: `member-needed` if the file holds
     several arrays and `member` names none of them, `archive-bomb`, `too-large`, `truncated`,
     `invalid-file`, `empty`, `ragged`, `missing-value`, `not-finite`, `wrong-input`.
     """

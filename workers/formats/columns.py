@@ -23,6 +23,9 @@ from workers.formats.tables import dtype_name, text_array
 NUMBERS = frozenset({int, float})
 """The types of JSON numbers."""
 
+_PAIRS = (0xD800, 0xDFFF)
+"""Code points that are halves of pairs in UTF-16, and no characters."""
+
 
 def of_list(items: object, role: str | None, *, real: bool = False) -> npt.NDArray[Any]:
     """(n_rows,) int64, float64 or `str` objects of a list all of numbers or all of text; of labels
@@ -144,20 +147,37 @@ def require_texts(
 
 def decoded(array: npt.NDArray[Any]) -> list[str]:
     """The texts of an array of dtype U, S or O."""
+    if array.dtype.kind == "O":
+        return [str(item) for item in array.tolist()]
+    require_unicode(array)
+    texts: list[str] = (
+        array.tolist() if array.dtype.kind == "U" else [item.decode() for item in array.tolist()]
+    )
+    return texts
+
+
+def require_unicode(array: npt.NDArray[Any], row: Int | None = None) -> None:
+    """Raise UsageError `invalid-file` naming the first text of an array of dtype U or S that is not
+    valid Unicode, or not UTF-8. array : of one dimension. O(bytes)."""
     if array.dtype.kind == "U":
         array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("="))
-        if array.view(np.uint32).max() > sys.maxunicode:
-            raise broken("The text of the array is not valid Unicode.")
-    items = array.tolist()
-    if array.dtype.kind != "S":
-        return [str(item) for item in items]
-    texts: list[str] = []
-    for row, item in enumerate(items):
-        try:
-            texts.append(item.decode("utf-8"))
-        except UnicodeDecodeError:
-            raise broken(f"The text at row {row} (counted from 0) is not UTF-8.") from None
-    return texts
+        codes = array.view(np.uint32).reshape(len(array), -1)
+        pairs = (codes >= _PAIRS[0]) & (codes <= _PAIRS[1])
+        strange, place = np.nonzero(pairs | (codes > sys.maxunicode))
+        if strange.size:
+            raise broken(
+                f"The text at row {_row(strange, row)} (counted from 0) has the code point "
+                f"U+{codes[strange[0], place[0]]:04X}, which is not valid Unicode."
+            )
+        return
+    # A zero after each keeps what one begins from being completed by the next.
+    apart = np.zeros((len(array), array.dtype.itemsize + 1), dtype=np.uint8)
+    apart[:, :-1] = np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+    try:
+        apart.tobytes().decode()
+    except UnicodeDecodeError as error:
+        at = _row([error.start // apart.shape[1]], row)
+        raise broken(f"The text at row {at} (counted from 0) is not UTF-8.") from None
 
 
 def _has_surrogate(text: str) -> bool:

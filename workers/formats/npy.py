@@ -19,8 +19,9 @@ import numpy as np
 from models.errors import UsageError
 from models.inputs.rows import widened
 from models.roles import Want
+from workers.formats.columns import require_unicode
 from workers.formats.facts import DEFAULT, Bounds, Facts
-from workers.formats.raw import Content, Layout, LocalContent, mapped
+from workers.formats.raw import Content, HeldContent, Layout, LocalContent, mapped
 from workers.formats.refusals import CONVERT, broken, unsupported
 from workers.formats.tables import Table, require_dtype, require_filled
 
@@ -30,6 +31,8 @@ HEAD = 1 << 16
 
 _MAX_PADDED = 10_000
 _MAX_WRITTEN = 1024
+_TEXT = frozenset("US")
+_BLOCK = 4 << 20
 
 
 def header(
@@ -95,9 +98,15 @@ def header(
     return Layout(shape, dtype, start + size, fortran, bfloat16=bfloat16)
 
 
-def peek(head: bytes, length: int) -> Facts:
-    """Facts of a file of `length` bytes that begins with `head` (64 KiB or the whole file)."""
-    return _filled(header(head, length, bfloat16=True)).facts()
+def peek(head: bytes, length: int) -> Facts | None:
+    """Facts of a file of `length` bytes that begins with `head` (64 KiB or the whole file); None
+    for text that goes on after it, which has to be read."""
+    layout = _filled(header(head, length, bfloat16=True))
+    if layout.dtype.kind in _TEXT:
+        if len(head) < length:
+            return None
+        require_text(HeldContent(head), layout)
+    return layout.facts()
 
 
 def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> Layout:
@@ -106,8 +115,26 @@ def locate(content: Content, member: str | None, bounds: Bounds = DEFAULT) -> La
 
 
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of the file, from its header. O(1)."""
-    return locate(LocalContent(path), member, bounds).facts()
+    """Facts of the file: from its header, O(1), but that text is read."""
+    content = LocalContent(path)
+    layout = locate(content, member, bounds)
+    require_text(content, layout)
+    return layout.facts()
+
+
+def require_text(content: Content, layout: Layout) -> None:
+    """Raise UsageError `invalid-file` for an array of text that is not valid Unicode; others are
+    not read."""
+    if layout.dtype.kind not in _TEXT:
+        return
+    step = max(1, _BLOCK // layout.dtype.itemsize)
+    for start in range(0, layout.size, step):
+        stop = min(start + step, layout.size)
+        begin, end = (layout.offset + at * layout.dtype.itemsize for at in (start, stop))
+        texts = np.frombuffer(content.read(begin, end), dtype=layout.dtype)
+        at = np.arange(start, stop)
+        n_rows = layout.shape[0]
+        require_unicode(texts, at % n_rows if layout.fortran else at // (layout.size // n_rows))
 
 
 def read(path: Path, member: str | None, want: Want, bounds: Bounds = DEFAULT) -> Table:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -36,8 +37,21 @@ _PARTS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Unpacked:
+    """The bytes of a member, which is read from its start to its end."""
+
+    file: IO[bytes]
+    length: int
+
+    def read(self, start: int, stop: int) -> bytes:
+        self.file.seek(start)
+        return self.file.read(stop - start)
+
+
 def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
-    """Facts of the chosen array, of which only the header is read, or of the sparse matrix.
+    """Facts of the chosen array, of which only the header is read, but text, or of the sparse
+    matrix.
 
     A sparse matrix is read whole, so that what is not consistent is refused here and not by the
     jobs that use it; its positions are held in memory, its values are not.
@@ -52,6 +66,10 @@ def inspect(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
             return Facts(shape, data.dtype, sparse=True, members=members)
         chosen = members[choose(members, member)]
         require_filled(chosen.shape)
+        info = archive.getinfo(f"{chosen.name}.npy")
+        layout = _header(archive, info)
+        with _member(archive, info) as file:
+            npy.require_text(_Unpacked(file, info.file_size), layout)
         return Facts(chosen.shape, chosen.dtype, members=members)
 
 

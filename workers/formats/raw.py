@@ -30,7 +30,8 @@ _NEAR_BYTES = 64 << 10
 class Content(Protocol):
     """The bytes of a file, local or remote."""
 
-    length: int
+    @property
+    def length(self) -> int: ...
 
     def read(self, start: int, stop: int) -> bytes:
         """The bytes [start, stop), fewer if the file ends earlier."""
@@ -48,6 +49,20 @@ class LocalContent:
         with self._path.open("rb") as file:
             file.seek(start)
             return file.read(stop - start)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldContent:
+    """The bytes of a file that is in memory."""
+
+    whole: bytes
+
+    @property
+    def length(self) -> int:
+        return len(self.whole)
+
+    def read(self, start: int, stop: int) -> bytes:
+        return self.whole[start:stop]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from models.errors import UsageError
 from models.inputs.rows import Rows
 from workers.errors import FatalError, StoreUnavailable
-from workers.formats import roles
+from workers.formats import npy, roles
 from workers.formats.catalogue import locate
 from workers.formats.facts import Facts
 from workers.formats.raw import Layout, runs
@@ -228,7 +228,10 @@ class RemoteRows(Rows):
 
 def facts_of(link: Link, format: str, member: str | None, role: str) -> Facts:
     """As `workers.formats.catalogue.inspect`, for an object of one of the formats `RAW`."""
-    return locate(format, RemoteContent(link, role), member).facts()
+    content = RemoteContent(link, role)
+    layout = locate(format, content, member)
+    npy.require_text(content, layout)
+    return layout.facts()
 
 
 def rows(link: Link, format: str, member: str | None, role: str) -> RemoteRows:

@@ -148,8 +148,8 @@ async def create_dataset(
     copy, which is kept for as long as the new dataset is. It is streamed to the store, so it may be
     large; a file that is too large for one request is uploaded in parts (`/v1/uploads`).
 
-    npy and small JSON are `ready` at once; other files are `inspecting` until a worker has opened
-    them, then `ready`, or `invalid` with the problem.
+    npy (not of long text) and small JSON are `ready` at once; other files are `inspecting` until a
+    worker has opened them, then `ready`, or `invalid` with the problem.
 
     What is read as features, labels, documents, items, a hierarchy or a graph, and how files and
     bodies are packed: `docs/formats.md`.

@@ -58,9 +58,9 @@ async def receive(
 ) -> Dataset:
     """Stream the body into the store; the dataset, which does not exist yet (see `create`).
 
-    Its status is `ready` if npy or small JSON shows its shape at once, else `inspecting`. Nothing
-    is left if this raises: Refused `too-large`, `full`, `empty`; OverLimit; UsageError for a format
-    that is not read or content that is not in its format.
+    Its status is `ready` if npy or small JSON shows its shape at once, else `inspecting`, also for
+    long text in npy. Nothing is left if this raises: Refused `too-large`, `full`, `empty`;
+    OverLimit; UsageError for a format that is not read or content that is not in its format.
     """
     stated = content_length(request)
     limit = service.settings.max_upload_bytes

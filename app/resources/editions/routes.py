@@ -31,6 +31,7 @@ from app.http.stored import look_turn, record_of, tree_of
 from app.http.streaming import in_turn
 from app.resources.editions.schemas import (
     CHANGE_EXAMPLE,
+    EDITED_EXAMPLE,
     EXAMPLE,
     ChangeBody,
     EditedBody,
@@ -43,7 +44,7 @@ from app.resources.editions.schemas import (
 )
 from app.resources.trees.shown import edition_of
 from models.editions.state import Operation
-from models.errors import UsageError
+from models.errors import UsageError, listed
 from workers.artifacts.editions import (
     MOST_BYTES,
     MOST_CHANGES,
@@ -259,7 +260,7 @@ async def delete_edition(
     status_code=200,
     response_model=EditedBody,
     responses={
-        200: _documented({**EXAMPLE, "new_nodes": []}),
+        200: _documented(EDITED_EXAMPLE),
         **responses(
             *_WRITING, "precondition-failed", "precondition-required", "idempotency-mismatch"
         ),
@@ -311,7 +312,10 @@ async def change_edition(
         def made() -> tuple[EditedBody, str]:
             edited = edit()
             fields = EditionBody.of(edited).model_dump()
-            return EditedBody(**fields, new_nodes=_new_nodes(service, edited)), _etag(edited)
+            body = EditedBody(
+                **fields, new_nodes=_new_nodes(service, edited), warnings=_warnings(service, edited)
+            )
+            return body, _etag(edited)
 
         shown, etag = await in_turn(made, look)
         return answer(request, shown, etag=etag)
@@ -412,6 +416,18 @@ def _new_nodes(service: Service, edition: Edition) -> list[int]:
     state = edition.state(tree_of(service, edition.tenant, edition.tree))
     made = range(state.n_ids - n_merges, state.n_ids)
     return [node for node in made if node not in state.gone]
+
+
+def _warnings(service: Service, edition: Edition) -> list[str]:
+    if not any(each.op == "rename" for each in edition.operations):
+        return []
+    shared = edition.state(tree_of(service, edition.tenant, edition.tree)).shared_names()
+    if not shared:
+        return []
+    return [
+        f"{len(shared)} name(s) given to leaves are names of other leaves too, which nobody tells "
+        f"apart by them then: {listed(shared)}; `?labels=id` writes node ids instead."
+    ]
 
 
 def _change(edition: Edition, caller: Access, **fields: Any) -> Change:

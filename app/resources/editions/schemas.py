@@ -26,6 +26,7 @@ EXAMPLE: dict[str, Any] = {
     "undo": True,
     "redo": False,
 }
+EDITED_EXAMPLE: dict[str, Any] = {**EXAMPLE, "new_nodes": [], "warnings": []}
 CHANGE_EXAMPLE: dict[str, Any] = {
     "number": 2,
     "at": "2026-11-26T10:04:12.000000Z",
@@ -136,11 +137,10 @@ class EditionBody(LateModel):
 class EditedBody(EditionBody):
     """An edition after an edit."""
 
-    model_config = ConfigDict(
-        title="Edited", json_schema_extra={"examples": [{**EXAMPLE, "new_nodes": []}]}
-    )
+    model_config = ConfigDict(title="Edited", json_schema_extra={"examples": [EDITED_EXAMPLE]})
 
     new_nodes: list[int] = Field(description="The ids of the nodes that its merges made.")
+    warnings: list[str] = Field(description="Names given to leaves that others have too.")
 
 
 class ChangeBody(LateModel):

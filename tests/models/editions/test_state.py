@@ -98,6 +98,28 @@ def test_dissolved_nodes_are_gone(tree: Tree) -> None:
         shown.row(1)
 
 
+def rename(node: int, name: str | None) -> dict[str, Any]:
+    return {"op": "rename", "node": node, "name": name}
+
+
+@pytest.mark.parametrize(
+    ("operations", "shared"),
+    [
+        ([rename(2, "rose")], ["rose"]),
+        ([rename(2, "x"), rename(3, "x")], ["x"]),
+        # Names of inner nodes, and of leaves that have others now, are free.
+        ([rename(1, "rose"), rename(2, "flowers")], []),
+        ([rename(3, "tulip"), rename(4, "rose")], []),
+        ([rename(2, "rose"), rename(2, None)], []),
+        ([rename(3, "x"), rename(2, "rose"), rename(3, None)], ["rose"]),
+    ],
+)
+def test_names_that_several_leaves_have(
+    tree: Tree, operations: list[dict[str, Any]], shared: list[str]
+) -> None:
+    assert applied(tree, *operations).shared_names() == shared
+
+
 def test_merged_nodes_lie_halfway_and_have_no_other_values(tree: Tree) -> None:
     shown = edited(applied(tree, {"op": "merge", "nodes": [4, 3], "name": "bulbs"}))
     row = shown.row(6)

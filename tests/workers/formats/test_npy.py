@@ -31,7 +31,9 @@ def claims(shape: str, data: bytes = b"", descr: str = "'<f4'") -> bytes:
 
 
 def peeked(content: bytes) -> Facts:
-    return npy.peek(content[: npy.HEAD], len(content))
+    facts = npy.peek(content[: npy.HEAD], len(content))
+    assert facts is not None
+    return facts
 
 
 def code(content: bytes) -> str:
@@ -293,7 +295,7 @@ def test_bfloat16_as_ml_dtypes_saves_it(tmp_path: Path) -> None:
     head, tail = npy_bytes(bits), bits.tobytes()
     path = put(tmp_path / "x", head[: -len(tail)].replace(b"'<u2'", b"'<V2'") + tail)
     assert npy.inspect(path, None).dtype == "bfloat16"
-    assert npy.peek(path.read_bytes(), path.stat().st_size).dtype == "bfloat16"
+    assert peeked(path.read_bytes()).dtype == "bfloat16"
     value = catalogue.load("npy", path, None, "features")
     assert isinstance(value, np.ndarray)
     assert (value.dtype, value.tolist()) == (np.float32, [[1, -2], [3.140625, 0]])
@@ -303,3 +305,42 @@ def test_bfloat16_as_ml_dtypes_saves_it(tmp_path: Path) -> None:
     # Bytes of no dtype that NumPy or ml_dtypes has.
     put(path, npy_bytes(np.zeros((2, 2), "V2")))
     assert refused(npy.inspect, path, None).code == "unsupported-format"
+
+
+def broken_text(unit: int, n_rows: int, row: int, *, fortran: bool = False) -> bytes:
+    """Texts of two letters in rows of three, one of which holds this code point."""
+    codes = np.full((n_rows, 3, 2), ord("a"), np.uint32)
+    codes[row, 1, 1] = unit
+    texts = codes.reshape(n_rows, 6).view("U2")
+    return npy_bytes(np.asfortranarray(texts) if fortran else texts)
+
+
+@pytest.mark.parametrize("unit", [0xD800, 0xDFFF, 0x110000, 0xFFFFFFFF])
+@pytest.mark.parametrize("fortran", [False, True])
+def test_text_that_is_no_unicode_is_refused_when_it_is_opened(
+    tmp_path: Path, unit: int, fortran: bool
+) -> None:
+    short = broken_text(unit, 50, 7, fortran=fortran)
+    long = broken_text(unit, 9_000, 8_888, fortran=fortran)
+    assert npy.peek(long[: npy.HEAD], len(long)) is None
+    for error, row in (
+        (refused(peeked, short), 7),
+        (refused(npy.inspect, put(tmp_path / "x", long), None), 8_888),
+    ):
+        assert error.code == "invalid-file"
+        assert f"row {row} (counted from 0)" in error.detail
+        assert f"U+{unit:04X}" in error.detail
+
+
+def test_bytes_that_are_no_utf_8_are_refused_when_they_are_opened() -> None:
+    # Together they would be one letter.
+    assert "row 1 " in refused(peeked, npy_bytes(np.array([b"a", b"\xc3", b"\xa9"]))).detail
+    assert peeked(npy_bytes(np.array(["é".encode(), b""]))).dtype == "str"
+
+
+def test_text_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(npy, "_BLOCK", 100)
+    texts = np.array([f"naïve {n}" for n in range(40)])
+    assert npy.inspect(put(tmp_path / "x", npy_bytes(texts)), None).shape == (40,)
+    content = broken_text(0xD800, 40, 33)
+    assert "row 33 " in refused(npy.inspect, put(tmp_path / "y", content), None).detail

@@ -408,3 +408,12 @@ def test_mutated_archives_raise_only_our_errors(
     path.write_bytes(content)
     for call, *rest in ((npz.inspect,), (load, "features")):
         survives(call, path, None, *rest)
+
+
+def test_text_that_is_no_unicode_is_refused_when_it_is_opened(tmp_path: Path) -> None:
+    bad = np.array(["fine", "bad"])
+    bad.view(np.uint32)[-1] = 0x110000
+    path = zipped(tmp_path / "x", texts=npy_bytes(bad), values=npy_bytes(np.zeros(2)))
+    assert "row 1 (counted from 0)" in refused(npz.inspect, path, "texts").detail
+    assert npz.inspect(path, "values").shape == (2,)
+    assert npz.inspect(zipped(path, texts=npy_bytes(bad[:1])), None).dtype == "str"

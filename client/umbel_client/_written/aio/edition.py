@@ -5,12 +5,14 @@ For asyncio. Written by `make client` from `umbel_client.edition`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from umbel_client._written.aio.core.connection import AsyncConnection
 from umbel_client.core.facts import EditionState
 from umbel_client.core.messages import Request, post
+from umbel_client.errors import UmbelWarning
 from umbel_client.quoting import shown
 
 
@@ -96,6 +98,7 @@ class AsyncEdition:
 
     async def apply(self, *operations: Mapping[str, Any]) -> list[int]:
         """Apply several operations, all or none, as one change; the ids of nodes that merges made.
+        UmbelWarning where a leaf got the name of another one.
 
         operations : as of `POST /v1/editions/{id}/changes`: `{"op": "rename", "node": 3, "name":
         "flowers"}`.
@@ -103,6 +106,8 @@ class AsyncEdition:
         headers = {"If-Match": self.state.etag}
         change = post(f"{self._path}/changes", {"operations": list(operations)}, headers=headers)
         self.state = EditionState.of(await self._connection.send(change))
+        for sentence in self.state.body.get("warnings", ()):
+            warnings.warn(sentence, UmbelWarning, stacklevel=2)
         return list(self.state.body["new_nodes"])
 
     async def title(self, name: str | None) -> None:

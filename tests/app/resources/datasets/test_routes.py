@@ -72,6 +72,19 @@ def test_npy_is_ready_at_once(api: Api) -> None:
     assert api.sent == []
 
 
+def test_npy_of_text_is_ready_once_all_of_it_was_read(api: Api) -> None:
+    texts = np.array([f"naïve {n}" for n in range(5_000)])
+    bad = texts[:9].copy()
+    bad.view(np.uint32)[-1] = 0xD800
+    answer = api.client.post("/v1/datasets", content=npy(bad), headers=NPY)
+    problem_of(answer, 422, "invalid-file")
+    assert "row 8 (counted from 0) has the code point U+D800" in answer.json()["detail"]
+    assert stored(api) == []
+    for n_texts, status in ((9, "ready"), (5_000, "inspecting")):
+        answer = api.client.post("/v1/datasets", content=npy(texts[:n_texts]), headers=NPY)
+        assert answer.json()["status"] == status
+
+
 def test_long_json_is_parsed_in_a_process_of_its_own(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,18 @@ def test_an_edition_from_its_begin_to_its_end(working: Working, tree: dict[str, 
     assert not [key for key in working.service.blobs.keys("jobs/") if "/editions/" in key]
 
 
+def test_a_leaf_with_the_name_of_another_one_is_warned_of(
+    working: Working, tree: dict[str, Any]
+) -> None:
+    same = change(working, begin(working, tree), {"op": "rename", "node": 2, "name": "oak"})
+    (warning,) = same.json()["warnings"]
+    assert "1 name(s) given to leaves are names of other leaves too" in warning
+    assert "'oak'" in warning
+    undone = change(working, same, {"op": "undo"})
+    assert undone.json()["warnings"] == []
+    assert change(working, undone, {"op": "redo"}).json()["warnings"] == [warning]
+
+
 def test_a_change_is_all_or_nothing_and_for_the_latest(
     working: Working, tree: dict[str, Any]
 ) -> None:

@@ -146,6 +146,7 @@ export function editionPanel(view) {
       take({ edition, etag });
       await view.setEdition(edition.id);
       show("saved");
+      edition.warnings.forEach((sentence) => toast(sentence));
       return edition.new_nodes;
     } catch (error) {
       if (aborted(error) || signal.aborted) return null;
