@@ -12,5 +12,5 @@ Start with `dependencies`, the parameters of routes; `problems` has every error.
 - `forms`, `picture_forms`, `tables`, `json_parts`, `stored`: forms, chosen by suffix or `Accept`.
 - `paging`, `etags`, `contents`: pages of lists, conditional requests, stored objects by ranges.
 - `streaming`, `threads`, `compression`: long answers; `waiting`, `job_ends`, `events`: of jobs.
-- `turns`, `presence`, `pacing`, `door`, `buckets`, `readers`: how much of the service each has.
+- `turns`, `presence`, `pacing`, `door`, `buckets`, `readers`, `machine`: how much each caller has.
 """

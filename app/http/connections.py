@@ -27,6 +27,7 @@ from uvicorn.server import ServerState
 
 from app.http.addresses import host_of
 from app.http.door import site_of
+from app.http.machine import Machine
 from app.http.problems import KINDS, MEDIA_TYPE
 from app.http.readers import Readers
 from app.settings import Settings
@@ -118,7 +119,10 @@ class State(ServerState):
     def readers_on(self, loop: asyncio.AbstractEventLoop) -> Readers:
         """The line of connections whose bytes wait to be parsed."""
         if self._readers is None:
-            self._readers = Readers(loop.call_later)
+            own = Machine()
+            self._readers = Readers(
+                lambda seconds, call: loop.call_later(seconds / own.ease, call), own.clock
+            )
         return self._readers
 
     def report_full(self, now: float) -> None:

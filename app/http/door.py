@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from anyio.lowlevel import RunVar
 
 from app.http.buckets import Bucket, Buckets
+from app.http.machine import machine
 from app.http.pacing import timed
 from app.http.presence import Presence, presence
 from app.http.turns import require_client
@@ -126,6 +127,6 @@ def door() -> Door:
     try:
         return _door.get()
     except LookupError:
-        own = Door(presence=presence())
+        own = Door(machine().clock, machine().sleep, presence())
         _door.set(own)
         return own

@@ -6,16 +6,17 @@ tenant has a bucket of requests, which are not refused but wait until they are d
 alone waits for nothing. Links, and addresses that are refused without a key, have buckets that hold
 always. Large documents count as several requests, and so does what takes the interpreter long,
 which threads share: with others there, a tenant gets about `PER_S * WORK_S` of it. Whoever has
-had more lately also lets the requests of others go first, within the burst too and before each
-piece of work in a thread, so that these are as fast where the machine is busy and has less to
-share.
+had more lately also lets the requests of others go first, within the burst too, before each piece
+of work in a thread and each step on the loop, so that these are as fast where the machine is busy
+and has less to share.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from types import coroutine
 from typing import Any
@@ -24,6 +25,7 @@ from anyio.lowlevel import RunVar
 from starlette.types import Message, Receive
 
 from app.http.buckets import Bucket, Buckets
+from app.http.machine import machine
 from app.http.presence import Presence, presence
 from app.http.problems import Refused
 from app.http.turns import AGAIN_S, Taker
@@ -52,7 +54,7 @@ FEW = 20.0
 """Whoever has so much less than a whole burst has sent more than is due, and gives way."""
 GIVES_WAY_S = 0.25
 """For so long a request of such a caller waits until others have their answers, and for so long
-again its pieces of work in threads, all together, ..."""
+again its pieces of work in threads and its steps on the loop, all together, ..."""
 PIECE_GIVES_WAY_S = 0.05
 """... each for so long at most, ..."""
 _LOOK_S = 0.01
@@ -105,7 +107,7 @@ class Pace:
         self, who: Taker, longest_s: float, held_up: Callable[[], bool] = lambda: False
     ) -> float:
         """Where `who` has had more than is due lately, wait until the short requests are answered
-        of tenants that have had less than `who`, so that no two wait for one another.
+        of tenants that have had less than `who` (`gives_way`).
 
         held_up : whether others wait for what `who` holds meanwhile; then it goes on.
 
@@ -113,12 +115,7 @@ class Pace:
         """
         began, waited = self._clock(), 0.0
         while max(waited, self._clock() - began) < longest_s - _LOOK_S / 2:
-            _, bucket = self._of(who, seen=False)
-            if bucket.left > BURST - FEW or held_up():
-                break
-            mine = bucket.left
-            others = self._presence.served(who.tenant)
-            if not any(self._buckets.left(Taker(each)) > mine for each in others):
+            if not self.gives_way(who) or held_up():
                 break
             self._n_looking += 1
             try:
@@ -129,6 +126,16 @@ class Pace:
                 self._n_looking -= 1
             waited += pause
         return max(waited, self._clock() - began) if waited else 0.0
+
+    def gives_way(self, who: Taker) -> bool:
+        """Whether `who` has had more than is due lately, and short requests are being answered of
+        tenants that have had less than `who`, so that no two wait for one another. O(tenants with
+        short requests)."""
+        _, bucket = self._of(who, seen=False)
+        if bucket.left > BURST - FEW:
+            return False
+        others = self._presence.served(who.tenant)
+        return any(self._buckets.left(Taker(each)) > bucket.left for each in others)
 
     def charge(self, who: Taker, n_bytes: int) -> None:
         """Count a document of this length; what `who` sends next waits."""
@@ -179,7 +186,7 @@ def pace() -> Pace:
     try:
         return _pace.get()
     except LookupError:
-        own = Pace(presence=presence())
+        own = Pace(machine().clock, machine().sleep, presence())
         _pace.set(own)
         return own
 
@@ -204,12 +211,29 @@ class Meter:
         self._counted = 0.0
         self._waiting = 0.0
         self._patience = GIVES_WAY_S
+        self._held_up: Callable[[], bool] = lambda: False
 
-    async def give_way(self, held_up: Callable[[], bool]) -> None:
-        """Before a piece of work in a thread: as `Pace.give_way`, `GIVES_WAY_S` in all."""
+    async def give_way(self) -> None:
+        """Before a piece of work in a thread, and a step on the loop: as `Pace.give_way`,
+        `GIVES_WAY_S` in all."""
         longest = min(PIECE_GIVES_WAY_S, self._patience)
         if longest > 0:
-            self._patience -= await pace().give_way(self._who, longest, held_up)
+            self._patience -= await pace().give_way(self._who, longest, self._held_up)
+
+    def pause(self) -> Generator[Any, Any, None] | None:
+        """What to await before the next step on the loop, if anything."""
+        if self._patience > 0 and pace().gives_way(self._who) and not self._held_up():
+            return self.give_way().__await__()
+        return None
+
+    @contextmanager
+    def holds(self, held_up: Callable[[], bool]) -> Iterator[None]:
+        """Within it the request holds what others may wait for: whether they do."""
+        before, self._held_up = self._held_up, held_up
+        try:
+            yield
+        finally:
+            self._held_up = before
 
     def add(self, seconds: float) -> None:
         """Count seconds of the loop or of a thread, at most `MOST_WORK_S` in all."""
@@ -232,11 +256,11 @@ meter: ContextVar[Meter | None] = ContextVar("meter", default=None)
 
 async def metered(answer: Awaitable[None], who: Taker) -> None:
     """Await `answer`, and count the time that its steps take on the event loop as that of `who`;
-    `app.http.threads` adds that of threads."""
+    `app.http.threads` adds that of threads. Before each step it may give way (`Meter.pause`)."""
     own, number = Meter(who), presence().begin(who.tenant)
     meter.set(own)
     try:
-        await timed(answer.__await__(), own.add)
+        await timed(answer.__await__(), own.add, own.pause)
     finally:
         presence().end(number)
         own.end()
@@ -244,10 +268,12 @@ async def metered(answer: Awaitable[None], who: Taker) -> None:
 
 @coroutine
 def timed(
-    answer: Generator[Any, Any, None], add: Callable[[float], None]
+    answer: Generator[Any, Any, None],
+    add: Callable[[float], None],
+    pause: Callable[[], Generator[Any, Any, None] | None] = lambda: None,
 ) -> Generator[Any, Any, None]:
     """As `yield from answer`, `add` getting the seconds of each step; no exception stays in its
-    frame."""
+    frame. pause : gives what to wait for before the next step."""
     value: Any = None
     thrown: BaseException | None = None
     while True:
@@ -261,6 +287,8 @@ def timed(
             add(time.thread_time() - began)
         try:
             value = yield awaited
+            if (pausing := pause()) is not None:
+                yield from pausing
         except GeneratorExit:
             answer.close()
             raise

@@ -62,9 +62,11 @@ async def in_turn(function: Callable[[], _T], turn: Turn, *, patient: bool = Fal
     with presence().at_work(who.tenant):
         async with turns.turn(who, patient=patient):
             own = meter.get()
-            if own is not None:
-                await own.give_way(lambda: turns.holds_up(who.tenant))
-            return await threads.run_sync(function, limiter=_limiter())
+            if own is None:
+                return await threads.run_sync(function, limiter=_limiter())
+            with own.holds(lambda: turns.holds_up(who.tenant)):
+                await own.give_way()
+                return await threads.run_sync(function, limiter=_limiter())
 
 
 def _limiter() -> CapacityLimiter:

@@ -391,6 +391,69 @@ def test_all_pieces_of_a_request_wait_no_longer_than_one_request() -> None:
     assert sum(clock.waited) == pytest.approx(GIVES_WAY_S)
 
 
+def test_each_step_of_a_request_lets_others_go_first() -> None:
+    """Also one that began before theirs, but not while others wait for what it holds."""
+    clock = Clock()
+    presence = Presence(clock)
+    pace = Pace(clock, clock.sleep, presence)
+    waited: list[float] = []
+
+    async def step() -> None:
+        await asyncio.sleep(0)
+        waited.append(sum(clock.waited))
+
+    async def work() -> None:
+        pacing._pace.set(pace)
+        await pace.admit(B)
+        pace.spend(A, MOST_WORK_S)
+        clock.waited.clear()
+        await step()
+        number = presence.begin("b")
+        await step()
+        own = pacing.meter.get()
+        assert own is not None
+        with own.holds(lambda: True):
+            await step()
+        presence.end(number)
+        await step()
+
+    run(metered(work(), A))
+    assert waited == pytest.approx([0.0, *[PIECE_GIVES_WAY_S] * 3])
+
+
+def test_a_request_that_lets_others_go_first_can_be_cancelled() -> None:
+    clock = Clock()
+    presence = Presence(clock)
+    ended: list[str] = []
+
+    async def forever(_: float) -> None:
+        await asyncio.sleep(3600)
+
+    pace = Pace(clock, forever, presence)
+
+    async def answer() -> None:
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    async def work() -> None:
+        pacing._pace.set(pace)
+        pace._presence.note("b")
+        pace.spend(A, MOST_WORK_S)
+        presence.begin("b")
+        task = asyncio.create_task(metered(answer(), A))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(work())
+    assert ended == ["cancelled"]
+
+
 def test_steps_of_a_request_and_its_threads_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work on the loop and in a thread, but not what is waited for; one request counts for no more
     than `MOST_WORK_S`."""
