@@ -2,13 +2,13 @@
 
 Start with `dependencies`, the parameters of routes; `problems` has every error.
 
-- `server`, `connections`, `early`, `processes`, `prefork`, `heap`; `addresses`, `routing`, `late`.
+- `server`, `connections`, `connection_state`, `peers`, `early`, `processes`, `prefork`, `heap`.
 - `security`, `keyring`, `environment_keys`, `sharing`, `sign_in`: who may call; `rates`.
 - `reached`: what a limited key may name; `aliased`: aliases in place of ids.
 - `observability`, `metrics_folder`, `service_metrics`, `auditing`: ids, log, metrics, who did what.
 - `dependencies`: the service, the tenant, ids of the path; `idempotency`, `lives`: keys again.
 - `problems`, `problem_schemas`, `pointers`: RFC 9457 problems, their kinds, error handlers, places.
-- `bodies`, `queries`, `picture_queries`: bounded bodies, strict JSON, query parameters.
+- `routing`, `late`, `addresses`, `bodies`, `queries`, `picture_queries`: routes, bodies, queries.
 - `forms`, `picture_forms`, `tables`, `json_parts`, `stored`: forms, chosen by suffix or `Accept`.
 - `paging`, `etags`, `contents`: pages of lists, conditional requests, stored objects by ranges.
 - `streaming`, `threads`, `compression`: long answers; `waiting`, `job_ends`, `events`: of jobs.

@@ -10,27 +10,20 @@ answered with 503.
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
-import logging
 import secrets
-import sys
-import termios
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
-from uvicorn.server import ServerState
 
 from app.http.addresses import host_of
+from app.http.connection_state import State
 from app.http.door import site_of
-from app.http.machine import Machine
+from app.http.peers import has_left, unconfirmed
 from app.http.problems import KINDS, MEDIA_TYPE
-from app.http.readers import Readers
-from app.settings import Settings
 from workers.errors import problem
 
 SLICE = 16 << 10
@@ -72,69 +65,13 @@ LINGER_S = 2.0
 LINGER_BYTES = 1 << 20
 """What is read and dropped meanwhile; then nothing more is read."""
 
+CROWD = 64
+"""Where more are open, those whose clients have left already are let go before anything is done for
+them: thousands that send a request and are closed at once stand before whoever comes next."""
+
 CROWDED_S = 5.0
 """How long a kept connection may be idle while there are as many as there may be: others wait for
 its place."""
-
-REPORT_S = 10.0
-"""The log says at most this often that there are too many connections."""
-
-_log = logging.getLogger("umbel")
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """What one connection may do, and how many there may be. Times are in seconds."""
-
-    connections: int
-    header_bytes: int
-    headers: int
-    header_s: float
-    body_s: float
-    keep_alive_s: float
-
-    @classmethod
-    def of(cls, settings: Settings, connections: int) -> ConnectionLimits:
-        return cls(
-            connections=connections,
-            header_bytes=settings.max_header_bytes,
-            headers=settings.max_headers,
-            header_s=settings.header_timeout_s,
-            body_s=settings.body_timeout_s,
-            keep_alive_s=settings.keep_alive_s,
-        )
-
-
-class State(ServerState):
-    """What the connections of one server share."""
-
-    def __init__(self, limits: ConnectionLimits) -> None:
-        super().__init__()
-        self.limits = limits
-        self.draining = False
-        """Whether every further response closes its connection."""
-        self._reported_at = -REPORT_S
-        self._readers: Readers | None = None
-
-    def readers_on(self, loop: asyncio.AbstractEventLoop) -> Readers:
-        """The line of connections whose bytes wait to be parsed."""
-        if self._readers is None:
-            own = Machine()
-            self._readers = Readers(
-                lambda seconds, call: loop.call_later(seconds / own.ease, call), own.clock
-            )
-        return self._readers
-
-    def report_full(self, now: float) -> None:
-        """Log that there are too many connections, unless that was logged just now."""
-        if now - self._reported_at >= REPORT_S:
-            self._reported_at = now
-            _log.warning(
-                "%d connections are open, more than UMBEL_MAX_CONNECTIONS or the limit of "
-                "descriptors allow (%d): new ones get 503",
-                len(self.connections),
-                self.limits.connections,
-            )
 
 
 class _TooLarge(Exception):
@@ -230,7 +167,8 @@ class Connection(HttpToolsProtocol):
         if excess > 0:
             self.server_state.report_full(self.loop.time())
             # At once: who waits for a request holds a descriptor meanwhile.
-            self._refuse("unavailable", "There are too many connections. Try again.")
+            full = "There are too many connections. Try again."
+            self._refuse("unavailable", full, at_once=True)
             if excess > SPARE:
                 transport.close()
 
@@ -373,6 +311,10 @@ class Connection(HttpToolsProtocol):
         if (wrong := self._ambiguous()) is not None:
             self._refuse("malformed", wrong)
             return
+        if len(self.connections) > CROWD and has_left(self.transport):
+            # Its request would take a hundred times as long as to let it go.
+            self.transport.abort()
+            return
         self._in_body = True
         super().on_headers_complete()
         self.scope["state"]["gone"] = self._gone
@@ -444,8 +386,9 @@ class Connection(HttpToolsProtocol):
             f"{self._limits.header_bytes} bytes of headers with the request line.",
         )
 
-    def _refuse(self, code: str, detail: str) -> None:
-        """Answer with a problem, if no other response is in the way, and read no further."""
+    def _refuse(self, code: str, detail: str, *, at_once: bool = False) -> None:
+        """Answer with a problem, once it is due, if no other response is in the way, and read no
+        further."""
         if self._dropped is not None:
             return
         self._dropped = 0
@@ -466,6 +409,16 @@ class Connection(HttpToolsProtocol):
         if self._in_body and not self._responding:
             # The request has been answered already; this is the rest of its body.
             self.transport.close()
+            return
+        due_in = 0.0 if at_once else self.server_state.due_in(self.client)
+        if due_in > 0:
+            self.loop.call_later(due_in, self._end, code, detail)
+        else:
+            self._end(code, detail)
+
+    def _end(self, code: str, detail: str) -> None:
+        """Send the problem, which nothing follows."""
+        if self.transport.is_closing():
             return
         self.transport.write(_response(code, detail, self.server_state.default_headers))
         if self.transport.can_write_eof():
@@ -533,7 +486,7 @@ class Connection(HttpToolsProtocol):
         unsent = self.transport.get_write_buffer_size()
         if unsent:
             # The kernel takes more in large steps only: what it still has shows smaller ones.
-            unsent += _in_kernel(self.transport)
+            unsent += unconfirmed(self.transport)
         if unsent != self._unsent:
             self._unsent, self._sent_at = unsent, now
         return unsent > 0 and now - self._sent_at > self._limits.body_s
@@ -570,17 +523,6 @@ class Connection(HttpToolsProtocol):
             return
         if max(self._received_at, self._responded_at) <= since:
             self.transport.close()
-
-
-def _in_kernel(transport: asyncio.Transport) -> int:
-    """Bytes that were written and that the client's machine has not confirmed; 0 if unknown."""
-    connection = transport.get_extra_info("socket")
-    try:
-        return int.from_bytes(
-            fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4)), sys.byteorder
-        )
-    except OSError:
-        return 0
 
 
 def _response(code: str, detail: str, headers: list[tuple[bytes, bytes]]) -> bytes:

@@ -17,7 +17,8 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
-from app.http.connections import Connection, ConnectionLimits, State
+from app.http.connection_state import ConnectionLimits, State
+from app.http.connections import Connection
 from app.settings import Settings
 
 CHECK_TICKS = 5

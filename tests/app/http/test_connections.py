@@ -18,7 +18,9 @@ from fastapi import FastAPI
 
 from app.http import bodies
 from app.http.bodies import INLINE_BYTES
-from app.http.connections import MOST_PARTS, SLICE, SPARE, Connection
+from app.http.buckets import Bucket, Buckets
+from app.http.connection_state import State
+from app.http.connections import CROWD, MOST_PARTS, SLICE, SPARE, Connection
 from app.http.server import Server
 from app.http.turns import FairQueue, Taker, taker
 from tests.app.http.server_kit import (
@@ -467,6 +469,47 @@ def test_a_request_that_waits_for_a_turn_leaves_with_its_connection(
         assert status_of(first.recv(1 << 16)) == 422
     assert len(begun) == 1
     assert (waiting[0].n_running, waiting[0].n_waiting) == (0, 0)
+
+
+def test_in_a_crowd_nothing_is_done_for_a_client_that_has_left(patient: Running) -> None:
+    def answered() -> bytes:
+        with patient.connect() as client:
+            client.sendall(START + b"Connection: close\r\n\r\n")
+            client.shutdown(socket.SHUT_WR)
+            return answer_of(client)
+
+    with contextlib.ExitStack() as crowd:
+        for _ in range(CROWD):
+            crowd.enter_context(patient.connect())
+        assert answered() == b""
+        # Whoever stays is answered as ever.
+        stays = crowd.enter_context(patient.connect(START + b"Connection: close\r\n\r\n"))
+        assert status_of(answer_of(stays)) == 200
+
+
+def test_refusals_of_an_address_wait_until_they_are_due(
+    patient: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many in a loop took the event loop: each waits, and so do those that send them."""
+    due: list[float] = []
+
+    def due_in(self: State, client: Any) -> float:
+        due.append(own(self, client))
+        return due[-1]
+
+    own = State.due_in
+    monkeypatch.setattr(State, "due_in", due_in)
+    monkeypatch.setattr(
+        patient.server.state, "_refusals", Buckets(Bucket, 2.0, 20.0, time.monotonic)
+    )
+    began = time.monotonic()
+    with contextlib.ExitStack() as clients:
+        refused = [clients.enter_context(patient.connect(b"no HTTP\r\n\r\n")) for _ in range(6)]
+        for client in refused:
+            problem_of(answer_of(client), 400, "malformed")
+    assert due[:2] == [0.0, 0.0]
+    assert sorted(due[2:]) == due[2:]
+    assert time.monotonic() - began > due[-1] > 0
 
 
 def test_connections_past_the_bound_get_503(
