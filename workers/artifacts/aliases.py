@@ -150,6 +150,21 @@ class Aliases:
         found = (self._alias(tenant, name, keys[name]) for name in sorted(keys))
         return [alias for alias in found if alias.tree is not None]
 
+    def naming_trees(self, tenant: str) -> dict[str, str]:
+        """By tree, an alias that names it. One listing, and a read of each last move that is not
+        in memory."""
+        folder = layout.aliases_of(tenant)
+        last: dict[str, str] = {}
+        for key in self._blobs.keys(folder):
+            name = key.removeprefix(folder).partition("/")[0]
+            last[name] = max(last.get(name, ""), key)
+        moves = {name: self._move(last[name]) for name in sorted(last, reverse=True)}
+        return {
+            move.tree: name
+            for name, move in moves.items()
+            if move is not None and move.tree is not None
+        }
+
     def count(self, tenant: str) -> int:
         """The number of a tenant's aliases, removed ones among them."""
         folder = layout.aliases_of(tenant)

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Literal, Unpack
 
 from models.errors import UsageError
+from workers.artifacts.aliases import Aliases
 from workers.artifacts.annotations import Annotations
 from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
@@ -51,6 +52,7 @@ from workers.stores.erasure import erase_files, erase_job
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import publish, read_end, read_request
+from workers.stores.redis.crossings import Crossings
 from workers.stores.redis.pages import Listing
 from workers.stores.redis.records import JobFilters, Records, Taken
 from workers.stores.redis.removal import Removal
@@ -136,7 +138,10 @@ class Ledger:
         idle = IdleWorkers(self.workers, self._hint, records.hints)
         self.pieces = Pieces(blobs, records, settings, carrier(settings, idle))
         self._leftovers_at = 0.0
-        self.retention = Retention(blobs, records, datasets, beside, usage, removal, settings)
+        aliases = Aliases(blobs, crossings=Crossings(records.client, settings))
+        self.retention = Retention(
+            blobs, records, datasets, beside, usage, removal, aliases, settings
+        )
         self._rebuild = Rebuild(
             blobs,
             records,

@@ -8,26 +8,29 @@ as long as one of these is kept:
 - of a dataset: a job that has not ended and has it as an input, or inspects it;
 - of a job, with its tree and model: any job made from them (predictions, evaluations, maps,
   transformations, comparisons, methods that take its tree, jobs grown from it), ended or not, and
-  labels made of statements about its tree.
+  labels made of statements about its tree;
+- of a job: an alias that names its tree.
 
 One script takes a thing for removal and looks at these in the same step, and a job that refers to
 it is refused from then on. Then it is removed from the store as DELETE does it; what a dead process
-has left of that is removed by the next sweep.
+has left of that is removed by the next sweep. Aliases are in the store alone: they are looked at
+just before, while none is moved to the tree.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from workers.artifacts.aliases import Aliases
 from workers.artifacts.audit import Event, event_of_command, note_command
 from workers.artifacts.beside import Beside
 from workers.artifacts.datasets import Datasets
 from workers.artifacts.shares import Shares
 from workers.errors import TransientError
-from workers.model import made_at
+from workers.model import made_at, sibling
 from workers.settings import WorkerSettings, of_tenant
 from workers.stores.erasure import erase_job
 from workers.stores.objects.blobs import Blobs
@@ -41,8 +44,8 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A dataset or job whose time is over. why : the reason. kept_by : what it stays for, "" if it
-    goes; its own id if it has not ended."""
+    """A dataset or job whose time is over. why : the reason. kept_by : what it stays for, an id or
+    an alias, as `@champion`; "" if it goes; its own id if it has not ended."""
 
     id: str
     tenant: str
@@ -62,6 +65,7 @@ class Retention:
         beside: Beside,
         usage: Usage,
         removal: Removal,
+        aliases: Aliases,
         settings: WorkerSettings,
     ) -> None:
         self._blobs = blobs
@@ -70,6 +74,7 @@ class Retention:
         self._beside = beside
         self._usage = usage
         self._removal = removal
+        self._aliases = aliases
         self._settings = settings
 
     def sweep(self) -> int:
@@ -112,7 +117,7 @@ class Retention:
     def plan(self) -> list[Verdict]:
         """What `run` would do: first what goes, in an order in which it can, then what stays."""
         now = self._removal.now()
-        plan = _Plan(self._removal)
+        plan = _Plan(self._removal, self._aliases)
         plan.add(self._removal.expired(now), "it has expired")
         for tenant in self._removal.tenants() if self._limited else ():
             self._add_old(plan, tenant, now)
@@ -150,6 +155,16 @@ class Retention:
         plan.add_until(ids, f"the tenant keeps more than {most} bytes", excess)
 
     def _taken(self, verdict: Verdict) -> Verdict:
+        if not verdict.id.startswith("job_"):
+            return self._retired(verdict)
+        tree = sibling(verdict.id, "tr")
+        with self._aliases.leaving(verdict.tenant, tree) as is_free:
+            name = self._aliases.naming_trees(verdict.tenant).get(tree)
+            if is_free and name is None:
+                return self._retired(verdict)
+        return replace(verdict, kept_by="an alias" if name is None else f"@{name}")
+
+    def _retired(self, verdict: Verdict) -> Verdict:
         what, facts = self._removal.retire(verdict.id)
         if what == "ok":
             self._remove(verdict.id, facts)
@@ -171,8 +186,10 @@ class Retention:
 class _Plan:
     """What goes and what stays, without changing anything."""
 
-    def __init__(self, removal: Removal) -> None:
+    def __init__(self, removal: Removal, aliases: Aliases) -> None:
         self._removal = removal
+        self._aliases = aliases
+        self._named: dict[str, dict[str, str]] = {}
         self._why: dict[str, str] = {}
         self._known: dict[str, Removable] = {}
         self._keepers: dict[str, bool] = {}
@@ -231,6 +248,9 @@ class _Plan:
         if not each.finished:
             self._kept_by[own_id] = own_id
             return False
+        if is_job and (name := self._alias_of(each)) is not None:
+            self._kept_by[own_id] = f"@{name}"
+            return False
         for by in each.needed_by:
             runs = self._keepers.get(by)
             if runs is not None and (is_job or runs) and by not in self._going:
@@ -238,6 +258,13 @@ class _Plan:
                 return False
         self._going[own_id] = None
         return True
+
+    def _alias_of(self, job: Removable) -> str | None:
+        """An alias of its tree. One listing for a tenant."""
+        named = self._named.get(job.tenant)
+        if named is None:
+            named = self._named[job.tenant] = self._aliases.naming_trees(job.tenant)
+        return named.get(sibling(job.id, "tr"))
 
     def _read(self, ids: list[str]) -> list[Removable]:
         read: list[Removable] = []

@@ -320,8 +320,8 @@ def _body(service: Service, alias: Alias) -> AliasBody:
         warnings.append(f"Tree {tree_id!r} was removed: requests by this alias find nothing.")
     elif job is not None and job.expires_at is not None:
         warnings.append(
-            f"Tree {tree_id!r} expires at {job.expires_at}, alias or not; give the alias a tree "
-            "that does not."
+            f"Tree {tree_id!r} expires at {job.expires_at}, or as soon as no alias names it any "
+            "more."
         )
     made_by = None if record is None else record.job
     return AliasBody.of(alias, job=made_by, warnings=warnings)

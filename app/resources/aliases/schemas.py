@@ -100,7 +100,7 @@ class AliasBody(LateModel):
     before: str | None = Field(description="The tree that `rollback` gives back; null: none.")
     webhook: str | None = Field(description="The address that hears of its moves.")
     warnings: list[str] = Field(
-        description="That the tree is gone, or when it will be removed by itself."
+        description="That the tree is gone, or goes once no alias names it."
     )
 
     @classmethod

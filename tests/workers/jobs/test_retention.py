@@ -14,12 +14,14 @@ from models.errors import UsageError
 from tests.workers import jobs_kit
 from tests.workers.artifacts.datasets_kit import dataset
 from tests.workers.jobs_kit import end, request, result_folder
+from workers.artifacts.aliases import Aliases
 from workers.artifacts.audit import Filter, found
 from workers.assembly import Assembly, assemble
 from workers.jobs.retention import Verdict
 from workers.model import Request, earliest_suffix, made_at, new_id, sibling
 from workers.settings import WorkerSettings
 from workers.stores.objects.layout import AUDIT
+from workers.stores.redis.crossings import Crossings
 from workers.stores.redis.removal import Removal
 
 PAST = "2020-01-01T00:00:00.000000Z"
@@ -171,6 +173,48 @@ def test_a_tree_stays_while_labels_about_it_are_kept(assembly: Assembly, tmp_pat
     assert removed(assembly) == {source.id: labels}
     assembly.datasets.delete("ada", labels)
     assert removed(assembly) == {source.id: ""}
+
+
+def test_a_tree_stays_while_an_alias_names_it(
+    assembly: Assembly, settings: WorkerSettings, tmp_path: Path
+) -> None:
+    """By whatever its time is over; then what it was made from stays too."""
+    base = submit(assembly, expires_at=PAST)
+    run(assembly, base, tmp_path)
+    job = submit(assembly, expires_at=PAST, inputs={"base": base.id})
+    run(assembly, job, tmp_path)
+    aliases = Aliases(assembly.blobs, crossings=Crossings(assembly.redis, settings))
+    named = aliases.move(aliases.get("ada", "champion"), sibling(job.id, "tr"))
+    assert named is not None
+    # Of another tenant; and one that names it no more.
+    aliases.move(aliases.get("bob", "champion"), sibling(base.id, "tr"))
+    past = aliases.move(aliases.get("ada", "past"), sibling(base.id, "tr"))
+    assert past is not None
+    aliases.move(past, None)
+    assert removed(assembly) == {job.id: "@champion", base.id: job.id}
+    aliases.move(named, None)
+    assert removed(assembly) == {job.id: "", base.id: ""}
+
+
+def test_a_tree_to_which_an_alias_is_being_moved_stays(
+    assembly: Assembly,
+    settings: WorkerSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The plan has seen none; the sweep meets the one who moves it, before and after the move."""
+    job = submit(assembly, expires_at=PAST)
+    run(assembly, job, tmp_path)
+    tree = sibling(job.id, "tr")
+    retention = assembly.ledger.retention
+    aliases = Aliases(assembly.blobs, crossings=Crossings(assembly.redis, settings))
+    with aliases.naming("ada", tree):
+        assert outcome(retention.run()) == {job.id: "an alias"}
+    plan = retention.plan()
+    monkeypatch.setattr(retention, "plan", lambda: plan)
+    aliases.move(aliases.get("ada", "champion"), tree)
+    assert outcome(retention.run()) == {job.id: "@champion"}
+    assert assembly.trees.record("ada", tree) is not None
 
 
 def test_a_job_stays_until_it_has_ended_and_its_webhook_is_sent(
