@@ -300,13 +300,15 @@ class Webhook(_Frozen):
 class Delivery(_Frozen):
     """The final result of a webhook: an object written once, create-only; the first one wins.
 
-    Until it is there, the webhook of an ended job is to be sent.
+    Until it is there, the webhook of an ended job is to be sent. url : where the last attempt at
+    that of a move went.
     """
 
     status: Literal["delivered", "failed"]
     attempts: int
     reason: str | None = None
     at: str
+    url: str | None = None
 
 
 Scope = Literal["lane", "tenant", "method", "worker"]

@@ -6,7 +6,8 @@ due in Redis, and a rebuild makes it due again unless `webhook.json` exists. So 
 once, whichever process dies, and exactly once if none does.
 
 So with a move of an alias that has a webhook: its marker is in the store from before the move until
-the result is stored, and a sweep makes due what has a marker and is not in Redis.
+the result is stored, and a sweep makes due what has a marker and is not in Redis. It goes to the
+address that the alias has by then, and nowhere once that was taken away.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
 
-from workers.artifacts.aliases import Move
+from workers.artifacts.aliases import Aliases, Move
 from workers.errors import AlreadyThere, Missing, TransientError
 from workers.jobs.webhook_keys import WebhookKeys
-from workers.model import Delivery, Record, Webhook
+from workers.model import Delivery, Record, Webhook, now
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -48,11 +49,12 @@ def read_delivery(blobs: Blobs, tenant: str, job_id: str) -> Delivery | None:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A move of a tenant's alias that owes a webhook."""
+    """A move of a tenant's alias that owes a webhook. address : where it goes."""
 
     tenant: str
     alias: str
     move: Move
+    address: str
 
     @property
     def id(self) -> str:
@@ -79,6 +81,7 @@ class Deliveries:
         self._records = records
         self._place_of = place_of
         self._queue = WebhookQueue(records.client, settings)
+        self._aliases = Aliases(blobs)
         self.keys = WebhookKeys(blobs, settings)
         self.on_due: Callable[[], None] = lambda: None
 
@@ -97,10 +100,35 @@ class Deliveries:
             return None
         own = _move_of(lease.job)
         if own is not None:
-            move = self._move(*own)
-            return None if move is None else Moved(own[0], own[1], move)
+            return self._owed_move(lease, *own)
         record = self._records.get(lease.job)
         return record if record is not None and record.ended else None
+
+    def _owed_move(self, lease: WebhookLease, tenant: str, alias: str, number: int) -> Moved | None:
+        move = self._move(tenant, alias, number)
+        if move is None:
+            return None
+        address = self._address(tenant, alias, move)
+        if address is None:
+            reason = "The alias has no webhook any more."
+            self.end(
+                lease, Delivery(status="failed", attempts=lease.attempts, reason=reason, at=now())
+            )
+            return None
+        return Moved(tenant, alias, move, address)
+
+    def _address(self, tenant: str, alias: str, move: Move) -> str | None:
+        """Where the webhook of a move goes now: to the address that its alias has had since, up to
+        its removal; None where that was taken away. One listing, and a read of each move that is
+        not in memory."""
+        address = move.webhook
+        for later in self._aliases.get(tenant, alias).moves:
+            if later.number < move.number:
+                continue
+            address = later.webhook
+            if later.tree is None:
+                break
+        return address
 
     def end(self, lease: WebhookLease, delivery: Delivery) -> None:
         """Record that it was delivered or given up: first in the store, then in Redis."""
@@ -158,14 +186,17 @@ class Deliveries:
             return None
         fields = self._queue.moves([move_entry(tenant, alias, move.number)])[0]
         if fields:
-            return webhook_of(move.webhook, fields)
+            return webhook_of(self._address(tenant, alias, move) or move.webhook, fields)
         try:
             key = layout.move_webhook(tenant, alias, move.number)
             sent = read_model(self._blobs, key, Delivery)
         except Missing:
             return Webhook(url=move.webhook, status="pending")
         return Webhook(
-            url=move.webhook, status=sent.status, attempts=sent.attempts, reason=sent.reason
+            url=sent.url or move.webhook,
+            status=sent.status,
+            attempts=sent.attempts,
+            reason=sent.reason,
         )
 
     def counts(self) -> dict[str, int]:

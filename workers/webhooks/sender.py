@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Literal
 
 from pydantic_core import to_json
 
@@ -189,17 +190,23 @@ class Sender:
                     reason = _refusal(reply.status)
                     step.fail(str(reply.status))
             self._log(lease, target.place, reply, reason, time.monotonic() - began)
-        self._conclude(lease, reason, final, reply)
+        url = address if isinstance(owed, Moved) else None
+        self._conclude(lease, reason, final, reply, url)
 
     def _conclude(
-        self, lease: WebhookLease, reason: str | None, final: bool, reply: Reply | None = None
+        self,
+        lease: WebhookLease,
+        reason: str | None,
+        final: bool,
+        reply: Reply | None = None,
+        url: str | None = None,
     ) -> None:
         attempts = lease.attempts + 1
-        if reason is None:
-            self._keep(lease, Delivery(status="delivered", attempts=attempts, at=now()))
-        elif final or attempts >= len(self._schedule_s):
-            failed = Delivery(status="failed", attempts=attempts, reason=reason, at=now())
-            self._keep(lease, failed)
+        if reason is None or final or attempts >= len(self._schedule_s):
+            status: Literal["delivered", "failed"] = "delivered" if reason is None else "failed"
+            self._keep(
+                lease, Delivery(status=status, attempts=attempts, reason=reason, at=now(), url=url)
+            )
         else:
             pause_s = self._schedule_s[attempts]
             if reply is not None:
@@ -266,7 +273,7 @@ def message(owed: Record | Moved) -> bytes:
 
 def _address(owed: Record | Moved) -> str | None:
     if isinstance(owed, Moved):
-        return owed.move.webhook
+        return owed.address
     return None if owed.webhook is None else owed.webhook.url
 
 

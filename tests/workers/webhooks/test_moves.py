@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -130,6 +131,63 @@ def test_another_address_alone_is_no_move(
     assert none.webhook is None
     assert [each.content["data"]["number"] for each in receiver.requests] == [3]
     until(lambda: not markers(assembly))
+
+
+def test_what_is_still_to_be_sent_goes_where_the_alias_has_its_webhook_by_then(
+    assembly: Assembly, aliases: Aliases, receiver: Receiver, sending: Sending
+) -> None:
+    """Never to an address that was replaced or taken away, however the alias is named after."""
+    old, new = f"{receiver.url}&to=old", f"{receiver.url}&to=new"
+    first = moved(aliases, TREE, old)
+    second = moved(aliases, OTHER)
+    moved(aliases, OTHER, new)
+    assert stands(assembly, first).url == new
+    sending()
+    for alias in (first, second):
+        assert reaches(assembly, alias, "delivered").url == new
+    assert {each.path.rpartition("=")[2] for each in receiver.requests} == {"new"}
+    verify(secret_of(assembly), receiver.requests[0])
+
+
+def test_an_address_that_was_taken_away_hears_nothing_more(
+    assembly: Assembly, aliases: Aliases, receiver: Receiver, sending: Sending
+) -> None:
+    first = moved(aliases, TREE, receiver.url)
+    moved(aliases, TREE, "")
+    sending()
+    webhook = reaches(assembly, first, "failed")
+    assert (webhook.attempts, webhook.reason) == (0, "The alias has no webhook any more.")
+    assert receiver.requests == []
+    until(lambda: not markers(assembly))
+
+
+def test_what_an_alias_owed_is_sent_though_it_was_removed_and_named_anew(
+    assembly: Assembly, aliases: Aliases, receiver: Receiver, sending: Sending
+) -> None:
+    first = moved(aliases, TREE, receiver.url)
+    removed = moved(aliases, None)
+    moved(aliases, OTHER)
+    sending()
+    for alias in (first, removed):
+        reaches(assembly, alias, "delivered")
+    assert {each.content["type"] for each in receiver.requests} == {"alias.moved", "alias.removed"}
+
+
+def test_an_address_that_changes_between_two_attempts(
+    assembly: Assembly, aliases: Aliases, receiver: Receiver, sending: Sending
+) -> None:
+    new = f"{receiver.url}&to=new"
+
+    def change(request: BaseHTTPRequestHandler) -> None:
+        moved(aliases, TREE, new)
+        request.send_response(500)
+        request.end_headers()
+
+    receiver.answers = [change, 500, 204]
+    sending()
+    assert reaches(assembly, moved(aliases, TREE, receiver.url), "delivered").attempts == 3
+    assert [each.path.endswith("&to=new") for each in receiver.requests] == [False, True, True]
+    assert len({each.id for each in receiver.requests}) == 1
 
 
 def test_a_retry_has_the_same_id_and_body_and_gives_up_in_the_end(
