@@ -43,8 +43,8 @@ a spare one."""
 
 
 class CostGradient:
-    """The cost of batches of `n_triples` triples for `n_nodes` nodes, one after the other: the
-    arrays of a batch are those of the next."""
+    """The cost of batches of `n_triples` triples for `n_nodes` nodes, one after the other, in
+    the same arrays."""
 
     def __init__(
         self, n_triples: int, n_nodes: int, n_columns: int, kind: torch.dtype, device: torch.device
@@ -65,7 +65,8 @@ class CostGradient:
         self._factors = zeros(2, n + n_points, n)
         self._factors[0, :n] = 1.0 + _NEVER * torch.ones_like(self._factors[0, :n]).triu_()
         self._factors[0, 0, 0] = 1.0
-        # Of ancestors, and of the nodes chosen: nodes, points, identity, products of pairs.
+        # Probabilities of ancestors, and of the nodes chosen: nodes, points, identity, products of
+        # pairs.
         self._both = zeros(2, 2 * n + 4 * n_triples, n)
         self._both[1, n + n_points : 2 * n + n_points].fill_diagonal_(1.0)
         self._weights = zeros(2, 2, n + 4 * n_triples)
