@@ -75,8 +75,7 @@ class CostGradient:
             self._weights[kinds, rows[1], n_points + n :] = sign / n_points
         self._swapped = torch.tensor([1, 0], device=device)
         self._others = zeros(2, 3, n_triples, n)
-        self._by_ancestors = zeros(2, n_points + n, n)
-        self._by_chosen = zeros(n + n_points, n)
+        self._by_ancestors = zeros(2, 2 * n + n_points, n)
         self._by_apart = zeros(2, 1 + n + n_points, n)
 
     def children(self, n_batches: int, n_columns: int) -> Tensor:
@@ -122,16 +121,18 @@ class CostGradient:
         torch.add(sums[4:6], sums[6:8], out=sums[1:3])
         pairs = self._both[:, n : n + 2 * n_triples].view(2, 2, n_triples, n)
         torch.index_select(pairs, 1, self._swapped, out=self._others[:, :2])
-        by = self._by_ancestors
+        # For nodes first what all rows but these give, then the points, then what G gives.
+        whole = self._by_ancestors
+        by = whole[:, n:]
         torch.addcmul(
             sums[2::5, None], self._others.flatten(1, 2), sums[:2, None], out=by[:, :n_points]
         )
         falls = torch.addcmul(self._zero, inverse, sums[5, :, None], value=-6.0 * n_triples)
         torch.mul(falls, sums[:1], out=by[0, n_points:])
-        by_chosen = self._by_chosen
-        by_steps = self._both[0, n : 2 * n + n_points].T @ by[0]
-        torch.mm(by_steps, inverse.T, out=by_chosen[:n])
-        torch.addmm(by[1, :n_points], by[0, :n_points], inverse.T, beta=-1.0, out=by_chosen[n:])
+        torch.mm(self._both[0, n : 2 * n + n_points].T, by[0], out=whole[0, :n])
+        by_chosen = torch.addmm(
+            whole[1, : n + n_points], whole[0, : n + n_points], inverse.T, beta=-1.0
+        )
         by_scores = torch._softmax_backward_data(by_chosen, chosen, 1, chosen.dtype)
         torch.ops.aten.threshold_backward(
             apart[1 + n :], self._factors[0, n:], 1.0, grad_input=self._factors[1, n:]

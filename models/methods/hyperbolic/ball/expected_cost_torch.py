@@ -34,8 +34,9 @@ Cost: O((B + R) (M D + R^2)) a step for B triples and R of M nodes that they rea
 
 from __future__ import annotations
 
+import math
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -51,9 +52,6 @@ from models.methods.hyperbolic.ball.cost_gradient_torch import (
     on_hyperboloid,
 )
 from models.methods.hyperbolic.ball.descent import SINGLE, AllReduce
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LEAST_TEMPERATURE, MOST_TEMPERATURE = 1e-3, 10.0
 """Bounds of a temperature that is derived from a perplexity, ..."""
@@ -192,20 +190,19 @@ def temperature_for(
     """
     apart = -decoding.log_weights(points, nodes)
 
-    def spread(temperature: float) -> float:
+    def spread(temperature: Tensor) -> Tensor:
         """The mean entropy, in nats."""
         log = apart.div(-temperature).log_softmax(dim=1)
-        sums = torch.stack([-(log.exp() * log).sum(), log.new_tensor(float(len(log)))])
+        sums = torch.stack([-(log.exp() * log).sum(), torch.full_like(log[0, 0], len(log))])
         all_reduce.sum(sums)
-        return float(sums[0] / sums[1])
+        return sums[0] / sums[1]
 
-    return _bisected(spread, float(torch.tensor(perplexity).log()))
-
-
-def _bisected(rising: Callable[[float], float], value: float) -> float:
-    """Where a rising function of the temperature has the value."""
-    low, high = LEAST_TEMPERATURE, MOST_TEMPERATURE
+    low = torch.full((), LEAST_TEMPERATURE, dtype=torch.float64, device=points.device)
+    high = torch.full_like(low, MOST_TEMPERATURE)
+    # Where the entropy, which rises with the temperature, has the value; read at the end alone.
+    wanted = math.log(perplexity)
     for _ in range(_HALVINGS):
-        middle = (low * high) ** 0.5
-        low, high = (low, middle) if rising(middle) > value else (middle, high)
-    return low
+        middle = (low * high).sqrt_()
+        above = spread(middle) > wanted
+        low, high = torch.where(above, low, middle), torch.where(above, middle, high)
+    return float(low)
