@@ -101,9 +101,9 @@ def loops() -> tuple[Steps, ...]:
     n_batches = N_POINTS // _BATCH
     joint = {**_DEEPECT, "pretrain_epochs": 2, "growth": 0.01}
     return (
-        Steps("turtle", _turtle, 5, 10),
+        Steps("turtle", _turtle, 20, 40),
         Steps("temi", _fit("temi", "max_iter", {"n_clusters": 4, "batch_size": 64}), 6, 8, 4),
-        Steps("ghhc", _fit("ghhc", "max_iter", {"n_init": 1, "n_internal": 9}), 10, 20),
+        Steps("ghhc", _fit("ghhc", "max_iter", {"n_init": 1, "n_internal": 9}), 20, 40),
         Steps("hyphc", _fit("hyphc", "max_iter", {"n_init": 1}), 20, 40),
         Steps(
             "deepect, the network alone",

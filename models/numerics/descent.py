@@ -48,8 +48,9 @@ class Adam:
 
     def restart(self) -> None:
         """Forget all steps."""
-        for state in (self._moments, self._n_steps):
-            state.zero_()
+        import torch
+
+        torch._foreach_zero_([self._moments, self._n_steps])
 
     def shorten(self, share: float) -> None:
         """Make steps this share of the learning rate from now on."""

@@ -37,7 +37,7 @@ for n points of one node, 8,192 at most, and the model holds all points. The tre
 twice and O(M^2 D) after every 100 steps (every M / 100 for more than 10,000 nodes); neighbours as
 in `models.graphs.neighbours`, for at most 131,072 points at a time and by an approximate index for
 more than 10,000 (`ball.points`). Memory: those points in
-float32 four times, about 100 B M values, 16 M^2 for the expected cost, and M^2 bytes for the tree
+float32 four times, about 100 B M values, 22 M^2 for the expected cost, and M^2 bytes for the tree
 over the seeds; the rest is read by rows. `python -m bench hyperbolic` measures both.
 
 Measured: CPU time as N^0.8 D^0.6, from 5,000 x 64 to four times each, iterations bounded (`python

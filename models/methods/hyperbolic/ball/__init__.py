@@ -4,7 +4,8 @@
 - `points`: features as points of the ball, in pools with their neighbours.
 - `seeding`: the initial nodes.
 - `triples`, `expected_cost_torch`, `ranking_torch`: what a step lowers, and its noise.
-- `descent`, `training`: steps, their losses, rounds of steps, and checkpoints.
+- `cost_gradient_torch`: the gradient of the expected cost, written out.
+- `descent`, `cost_steps_torch`, `training`: steps, several of them together, rounds, checkpoints.
 - `process_group`, `follower_process`: several processes for each step.
 - `decoding`, `extraction`: from nodes to a tree, and the cost that rounds are compared by.
 - `placing`: new points in the tree.

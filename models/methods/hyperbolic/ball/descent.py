@@ -91,25 +91,60 @@ class Descent:
         points = self.points
         with torch.no_grad():
             length = torch.linalg.vector_norm(points, dim=1, keepdim=True, dtype=torch.float64)
-            gap = length.square_().neg_().add_(1.0).clamp_(min=poincare.margin(points))
-            # The metric's inverse, (1 - |z|^2)^2 / 4.
-            inverse = gap.to(points.dtype).square_().mul_(0.25)
-            self.n_steps += 1
-            if self._kind == "adam":
-                # |g|_z^2 of the Riemannian gradient is that of the coordinates' by the inverse.
-                squared = gradient.square().sum(dim=1, keepdim=True).mul_(inverse)
-                self._first.lerp_(inverse * gradient, 1 - _FIRST)
-                self._second.lerp_(squared, 1 - _SECOND)
-                root = self._second.div(1 - _SECOND**self.n_steps).sqrt_().add_(_LEAST)
-                rate = self.learning_rate / (1 - _FIRST**self.n_steps)
-                moved = torch.addcdiv(points, self._first, root, value=-rate)
-            else:
-                moved = torch.addcmul(points, inverse, gradient, value=-self.learning_rate)
-            # As `poincare.retract`.
-            length = torch.linalg.vector_norm(moved, dim=1, keepdim=True, dtype=torch.float64)
-            most = self._max_norm * (1 - poincare.spare(points))
-            scale = length.reciprocal_().mul_(most).clamp_(max=1.0)
-            torch.mul(moved, scale, out=points)
+            half = length.square_().neg_().add_(1.0).clamp_(min=poincare.margin(points))
+            half = half.mul_(0.5).to(points.dtype)
+            room = self.room()
+            torch.mul(gradient, half, out=room[:, 1:])
+            self.move(points, self._first, self._second, room, half)
+
+    def room(self) -> Tensor:
+        """(M, D + 1) for gradients of points, after a column that keeps their lengths above 0."""
+        return self.points.new_full((len(self.points), self.points.shape[1] + 1), _LEAST)
+
+    def move(
+        self, points: Tensor, first: Tensor, second: Tensor, gradient: Tensor, half: Tensor
+    ) -> None:
+        """One step of points and state, in whatever order.
+
+        half : (M, 1) h = (1 - |z|^2) / 2, so that the metric is 1 / h^2. gradient : `room`, filled
+        with that in the coordinates times h, which is as long as the Riemannian one is.
+        """
+        self.n_steps += 1
+        if self._kind == "adam":
+            second[:, :, None].baddbmm_(
+                gradient[:, None, :], gradient[:, :, None], beta=_SECOND, alpha=1 - _SECOND
+            )
+            first.lerp_(gradient[:, 1:] * half, 1 - _FIRST)
+            rate = self.learning_rate * (1 - _SECOND**self.n_steps) ** 0.5
+            points.addcmul_(first, second.rsqrt(), value=-rate / (1 - _FIRST**self.n_steps))
+        else:
+            points.addcmul_(gradient[:, 1:], half, value=-self.learning_rate)
+        # As `poincare.retract`: rows of larger norm are shortened, by 1e-7 more.
+        points.renorm_(2, 0, self._max_norm * (1 - poincare.spare(points)))
+
+    def ordered(self) -> Tensor:
+        """(M, 2 D + 3) points and state in rows that may be sorted: 1, point, state, number."""
+        import torch
+
+        n_points = len(self.points)
+        number = torch.arange(n_points, dtype=self.points.dtype, device=self.points.device)
+        state = [self._first, self._second]
+        if self._kind == "sgd":
+            state = [torch.zeros_like(self.points), torch.zeros_like(number[:, None])]
+        ones = torch.ones_like(number[:, None])
+        return torch.cat([ones, self.points, *state, number[:, None]], dim=1)
+
+    def put_back(self, rows: Tensor) -> None:
+        """Take points and state from the rows of `ordered`, in whatever order."""
+        n_columns = self.points.shape[1]
+        number, ends = rows[:, -1].long(), (1 + n_columns, 1 + 2 * n_columns)
+        for kept, each in (
+            (self.points, rows[:, 1 : ends[0]]),
+            (self._first, rows[:, ends[0] : ends[1]]),
+            (self._second, rows[:, -2:-1]),
+        ):
+            if kept.numel():
+                kept.index_copy_(0, number, each)
 
     def tensors(self) -> list[Tensor]:
         """The points, and the other state that a step changes."""

@@ -18,14 +18,12 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from models.arrays import Arrays
 from models.methods.hyperbolic.ball.descent import (
     AllReduce,
     Descent,
@@ -33,7 +31,7 @@ from models.methods.hyperbolic.ball.descent import (
     join_group,
 )
 from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective
-from models.methods.hyperbolic.ball.triples import batch_rng, draw_triples
+from models.methods.hyperbolic.ball.triples import FixedTriples, batch_rng, draw_ahead
 from models.running.progress import Progress
 
 if TYPE_CHECKING:
@@ -45,10 +43,8 @@ FAILED, NO_MEMORY, NO_GPU_MEMORY = 1, 12, 13
 _PR_SET_PDEATHSIG = 1
 
 
-class MappedTriples:
-    """A follower's `TripleSource`: triples of the pools that the first process published."""
-
-    learned: Sequence[Tensor] = ()
+class MappedTriples(FixedTriples):
+    """A follower's triples, of the pools that the first process published."""
 
     def __init__(
         self, folder: Path, batch_size: int, seed: int, all_reduce: AllReduce, device: str
@@ -70,32 +66,17 @@ class MappedTriples:
             self._pool = pool
         self._rng = batch_rng(self._seed, number)
 
-    def draw(self) -> Tensor:
+    def ahead(self, n_steps: int) -> Tensor:
         import torch
 
-        numbers = draw_triples(self._near, self._batch_size, self._rng)
-        numbers = numbers[:, self._all_reduce.part(self._batch_size)]
+        part = self._all_reduce.part(self._batch_size)
+        numbers = draw_ahead(self._near, self._batch_size, n_steps, part, self._rng)
         if self._device == "cpu":
             return torch.from_numpy(np.asarray(self._points[numbers]))
         return self._on_device[torch.from_numpy(numbers).to(self._device)]
 
     def begin_round(self, number: int, progress: Progress) -> None:
         """Does nothing: `open` begins a round."""
-
-    def own_loss(self) -> None:
-        """None: points do not move."""
-
-    def learn(self, gradients: Sequence[Tensor]) -> None:
-        """Nothing: points do not move."""
-
-    def keep(self) -> None:
-        """Nothing: points do not move."""
-
-    def arrays(self) -> Arrays:
-        return {}
-
-    def restore(self, arrays: Arrays) -> None:
-        """Does nothing: `open` has everything needed."""
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ ScalingKind = Literal["unit", "largest", "none"]
 SeedDraw = Literal["k-means", "k-means++", "afk-mc2", "random", "points"]
 Placement = Literal["order", "midpoint"]
 
-MATRICES = 16
+MATRICES = 22
 """The number of matrices (M, M) that a step on the expected cost of M nodes holds."""
 
 

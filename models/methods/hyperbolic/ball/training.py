@@ -24,7 +24,9 @@ The dissimilarity of points of the ball is d_cp; the objectives that move nodes 
     eq. 15   sum_n s(d_in (P(n|ij) - P(n|ijk))) + s(d_jn (..)) + s(d_kn (P(n|ijk) - P(n|ij)))
     eq. 17   d_cp(c, parent of c; margin)
 
-In place of eq. 12 to 15 the expected cost of the tree may be lowered (`ball.expected_cost_torch`).
+In place of eq. 12 to 15 the expected cost of the tree may be lowered (`ball.expected_cost_torch`),
+in steps that are prepared several at a time where points do not move and nodes are few
+(`ball.cost_steps_torch`).
 
 Both objectives are means, over triples and over children, so that step lengths do not depend on
 their number. s(0) is subtracted from each term of eq. 15, so that a node with no part in a triple
@@ -57,7 +59,7 @@ from models.methods.hyperbolic.ball import decoding
 from models.methods.hyperbolic.ball.decoding import TreeCost
 from models.methods.hyperbolic.ball.descent import SINGLE, AllReduce, Descent, prefixed, unprefixed
 from models.methods.hyperbolic.ball.parameters import BallEffort, BallObjective
-from models.methods.hyperbolic.ball.triples import NoiseStream, TripleSource
+from models.methods.hyperbolic.ball.triples import FixedTriples, NoiseStream, TripleSource
 from models.numerics import poincare
 from models.running.progress import Progress, held_progress
 
@@ -242,7 +244,21 @@ def take_steps(
         objective = replace(objective, temperature=_temperature(triples, mover, effort, all_reduce))
     total = moving.new_zeros((), dtype=torch.float64)
     with all_reduce.threads_for(3 * effort.batch_size * len(moving) // all_reduce.size):
-        for step in range(n_steps):
+        ahead = _takes_cost_steps(triples, len(moving), effort)
+        if ahead is not None:
+            from models.methods.hyperbolic.ball.cost_steps_torch import take_cost_steps
+
+            total += take_cost_steps(
+                ahead,
+                mover,
+                effort.batch_size,
+                objective.temperature,
+                lambda step: effort.rate(begin + step),
+                n_steps,
+                report,
+                all_reduce,
+            )
+        for step in range(n_steps if ahead is None else 0):
             with torch.enable_grad():
                 nodes = moving.detach().requires_grad_()
                 batch = triples.draw()
@@ -268,6 +284,17 @@ def take_steps(
         all_reduce.sum(total)
     mean = float(total) / n_steps
     return mean if np.isfinite(mean) and bool(torch.isfinite(moving).all()) else None
+
+
+def _takes_cost_steps(
+    triples: TripleSource, n_nodes: int, effort: BallEffort
+) -> FixedTriples | None:
+    """The triples, where steps need not be taken one by one (`ball.cost_steps_torch`)."""
+    if effort.objective.form != "expected" or effort.structure_every:
+        return None
+    from models.methods.hyperbolic.ball.expected_cost_torch import MOST_WHOLE
+
+    return triples if isinstance(triples, FixedTriples) and n_nodes <= MOST_WHOLE else None
 
 
 def _temperature(

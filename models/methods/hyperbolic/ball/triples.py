@@ -21,6 +21,7 @@ generator for more than a few hundred nodes.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -72,14 +73,40 @@ class TripleSource(Protocol):
     def restore(self, arrays: Arrays) -> None: ...
 
 
-class PoolTriples:
+class FixedTriples(TripleSource):
+    """A source of points that do not move: its triples may be drawn several steps ahead."""
+
+    learned: Sequence[Tensor] = ()
+
+    @abstractmethod
+    def ahead(self, n_steps: int) -> Tensor:
+        """(n, 3, B, D) what the next `n_steps` calls of `draw` would give."""
+
+    def draw(self) -> Tensor:
+        return self.ahead(1)[0]
+
+    def own_loss(self) -> Tensor | None:
+        return None
+
+    def learn(self, gradients: Sequence[Tensor]) -> None:
+        """Nothing: points do not move."""
+
+    def keep(self) -> None:
+        """Nothing: points do not move."""
+
+    def arrays(self) -> Arrays:
+        return {}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Nothing: a round begins with all that it needs."""
+
+
+class PoolTriples(FixedTriples):
     """Triples of fixed points, from one pool after the other.
 
     pool : the first one. rounds_each : for how many rounds a pool is used.
     all_reduce : the processes that share a step; only this process's part of each batch is drawn.
     """
-
-    learned: Sequence[Tensor] = ()
 
     def __init__(
         self,
@@ -106,27 +133,12 @@ class PoolTriples:
         self._all_reduce.publish(self._pool, pool_number)
         self._rng = batch_rng(self._seed, number)
 
-    def draw(self) -> Tensor:
+    def ahead(self, n_steps: int) -> Tensor:
         import torch
 
-        numbers = draw_triples(self._pool.near, self._batch_size, self._rng)
-        numbers = numbers[:, self._all_reduce.part(self._batch_size)]
+        part = self._all_reduce.part(self._batch_size)
+        numbers = draw_ahead(self._pool.near, self._batch_size, n_steps, part, self._rng)
         return self._pool.points[torch.from_numpy(numbers).to(self._pool.points.device)]
-
-    def own_loss(self) -> Tensor | None:
-        return None
-
-    def learn(self, gradients: Sequence[Tensor]) -> None:
-        """Nothing: points do not move."""
-
-    def keep(self) -> None:
-        """Nothing: points do not move."""
-
-    def arrays(self) -> Arrays:
-        return {}
-
-    def restore(self, arrays: Arrays) -> None:
-        """Empty: `begin_round` has everything needed."""
 
 
 def pool_rng(seed: int, number: int) -> np.random.Generator:
@@ -152,6 +164,11 @@ def draw_triples(near: Int32, n: int, rng: np.random.Generator) -> Int:
     third += third >= low
     third += third >= high
     return np.stack([first, second, third])
+
+
+def draw_ahead(near: Int32, n: int, n_steps: int, part: slice, rng: np.random.Generator) -> Int:
+    """(n_steps, 3, b) a part of the triples of each of the next calls of `draw_triples`."""
+    return np.stack([draw_triples(near, n, rng)[:, part] for _ in range(n_steps)])
 
 
 _FIRST, _SECOND = 0x7FEB352D, 0x846CA68B - (1 << 32)

@@ -52,7 +52,10 @@ if TYPE_CHECKING:
 
 
 _REPORTED = 1e10
-"""The approximate number of multiplications between two progress reports."""
+"""The approximate number of multiplications between two progress reports, ..."""
+
+_FEWEST = 10
+"""... if that is more than so many steps."""
 
 
 class LabellingParams(Params):
@@ -109,7 +112,8 @@ class Heads:
         lengths = torch.stack([weights.norm(dim=0) for weights in start.weights])
         self._layer = start
         self.params = torch.cat([start.params, lengths])
-        self._norms = self._scales = torch.ones_like(lengths)
+        self._units = [torch.empty_like(weights) for weights in start.weights]
+        self._norms, self._scales = torch.ones_like(lengths), torch.ones_like(lengths)
 
     def split(self, tensor: Tensor) -> tuple[list[Tensor], list[Tensor], Tensor]:
         """(directions of each space, biases, lengths) of a tensor like `params`."""
@@ -121,10 +125,8 @@ class Heads:
         """The linear layer with these parameters; its tensor is overwritten by the next call."""
         import torch
 
-        directions, bias, lengths = self.split(self.params)
-        norms = [v.norm(dim=0) for v in directions]
-        self._norms = norms[0][None] if len(norms) == 1 else torch.stack(norms)
-        self._scales = lengths / self._norms
+        self._measure()
+        directions, bias, _ = self.split(self.params)
         for part, v, b, scale in zip(
             self._layer.parts, directions, bias, self._scales, strict=True
         ):
@@ -132,19 +134,42 @@ class Heads:
             part[-1].copy_(b)
         return self._layer
 
-    def pull_back(self, gradient: Tensor, out: Tensor) -> None:
-        """Write the gradient in `params` to `out`, given that in the parameters of the last layer
-        (`layer`)."""
+    def scores(self, rows: Sequence[Tensor], out: Tensor) -> Tensor:
+        """(S, B, K) as the `scores` of `layer`, written to `out`."""
         import torch
 
-        directions, _, _ = self.split(self.params)
-        out_v, out_bias, out_g = self.split(out)
-        for space, part in enumerate(self._layer.views(gradient)):
-            v, dw, norm = directions[space], part[:-1], self._norms[space]
-            dg = torch.div((dw * v).sum(dim=0), norm, out=out_g[space])
-            torch.addcmul(dw, v, dg / norm, value=-1.0, out=out_v[space])
-            out_v[space].mul_(self._scales[space])
-            out_bias[space].copy_(part[-1])
+        self._measure()
+        _, bias, lengths = self.split(self.params)
+        for batch, unit, b, g, own in zip(rows, self._units, bias, lengths, out, strict=True):
+            torch.addcmul(b, batch @ unit, g, out=own)
+        return out
+
+    def _measure(self) -> None:
+        """The directions' lengths, and the directions of length 1."""
+        import torch
+
+        directions, _, lengths = self.split(self.params)
+        for v, norm, unit in zip(directions, self._norms, self._units, strict=True):
+            torch.linalg.vector_norm(v, dim=0, out=norm)
+            torch.div(v, norm, out=unit)
+        torch.div(lengths, self._norms, out=self._scales)
+
+    def pull_back(
+        self, tall: Sequence[Tensor], slope: Tensor, out: Tensor, factor: float = 1.0
+    ) -> None:
+        """Write the gradient in `params`, times a factor, to `out`, given that in the last scores.
+
+        tall : the rows by `columns`. slope : (S, B, K).
+        """
+        import torch
+
+        parts, out_g = self._layer.views(out[: -len(slope)]), out[-len(slope) :]
+        for space, part in enumerate(parts):
+            # Weights and biases; then weights along the direction, and across.
+            torch.addmm(part, tall[space], slope[space], beta=0.0, alpha=factor, out=part)
+            dw, unit = part[:-1], self._units[space]
+            torch.sum(dw * unit, dim=0, out=out_g[space])
+            dw.addcmul_(unit, out_g[space], value=-1.0).mul_(self._scales[space])
 
 
 def learn(
@@ -193,15 +218,14 @@ def measured(soft: Tensor, log_learned: Tensor, gamma: float) -> Objective:
 
 
 def of_heads(soft: Tensor, log_learned: Tensor, gamma: float) -> Tensor:
-    """(S, B, K) the objective's gradient in the heads' scores; arguments as of `measured`."""
+    """(S, B, K) -S B times the objective's gradient in the heads' scores; arguments as of
+    `measured`."""
     import torch
 
-    n_spaces, n_rows, _ = soft.shape
     # The logarithm of a cluster's share would be infinite if that is 0 in the batch.
     share = soft.mean(dim=1, keepdim=True).clamp_(min=torch.finfo(soft.dtype).tiny)
-    common = log_learned.sum(dim=0)
-    weight = -1.0 / (n_spaces * n_rows)
-    slope = torch.add(share.log_().mul_(gamma / n_rows), common, alpha=weight)
+    common = log_learned if len(soft) == 1 else log_learned.sum(dim=0)
+    slope = torch.add(common, share.log_(), alpha=-gamma * len(soft))
     return torch._softmax_backward_data(slope, soft, 2, soft.dtype)
 
 
@@ -238,23 +262,26 @@ def train(
     outer = Adam(heads.params, params.learning_rate)
     inner = Adam(classifier.params, params.inner_learning_rate)
     out = torch.empty((len(tensors.widths), tensors.batch_size, n_clusters), device=tensors.device)
-    of_layer, of_params = torch.empty_like(classifier.params), torch.empty_like(heads.params)
-    numbers = None
-    if not params.warm_start:
-        numbers = torch.arange(1.0, params.inner_iter + 1.0, device=tensors.device)
+    of_params, tall, before = torch.empty_like(heads.params), [], None
+    steps = max(params.max_iter, params.inner_iter)
+    numbers = torch.arange(1.0, steps + 1.0, device=tensors.device)
+    inner_numbers = None if params.warm_start else numbers
     batches = tensors.batches(rng)
     ones = torch.ones((1, tensors.batch_size), device=tensors.device)
     objective = Objective(0.0, 0.0, params.gamma)
     work = float(out[0].numel()) * sum(tensors.widths) * 2 * (params.inner_iter + 1)
-    every = int(min(max(1.0, _REPORTED / work), max(1, params.max_iter // 20)))
+    every = int(min(max(1.0, _REPORTED / work), max(_FEWEST, params.max_iter // 20)))
+    factor = -1.0 / out[:, :, 0].numel()
     for step in range(params.max_iter):
         _, rows = next(batches)
-        tall = columns(rows, ones)
-        soft = torch.softmax(scores(rows, heads.layer(), out), dim=2)
+        if rows is not before:
+            tall, before = columns(rows, ones), rows
+        soft = torch.softmax(heads.scores(rows, out), dim=2)
+        labels = soft[0] if len(soft) == 1 else soft.mean(dim=0)
         if step == 0 or not params.warm_start:
             classifier.draw(generator)
             inner.restart()
-        learn(rows, tall, soft.mean(dim=0), classifier, inner, params.inner_iter, numbers)
+        learn(rows, tall, labels, classifier, inner, params.inner_iter, inner_numbers)
         log_learned = torch.log_softmax(scores(rows, classifier, out), dim=2)
         if step % every == 0 or step == params.max_iter - 1:
             objective = measured(soft, log_learned, params.gamma)
@@ -264,10 +291,8 @@ def train(
                 f"step {step + 1} of {params.max_iter}, objective {objective.value:.5g}",
             )
         slope = of_heads(soft, log_learned, params.gamma)
-        for own, of_scores, part in zip(tall, slope, classifier.views(of_layer), strict=True):
-            torch.mm(own, of_scores, out=part)
-        heads.pull_back(of_layer, of_params)
-        outer.step(of_params)
+        heads.pull_back(tall, slope, of_params, factor)
+        outer.step_of(numbers[step], of_params)
     return LearnedHeads(heads.layer(), objective)
 
 

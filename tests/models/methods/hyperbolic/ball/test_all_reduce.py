@@ -59,6 +59,7 @@ def moved(
         (7, replace(EFFORT, batch_size=7, structure_every=3)),
         (4, replace(EFFORT, structure_every=0)),
         (3, replace(EFFORT, objective=EXPECTED, perplexity=1.5, decay=True)),
+        (3, replace(EFFORT, objective=EXPECTED, structure_every=0, optimizer="adam")),
     ],
 )
 def test_parts_of_a_batch_come_to_the_step_of_the_whole(size: int, effort: BallEffort) -> None:

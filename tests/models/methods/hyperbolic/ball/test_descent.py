@@ -48,10 +48,8 @@ def test_adam_is_the_definition() -> None:
             inside = 1 - z[row] @ z[row]
             g = inside**2 / 4 * slope[row].numpy()
             m[row] = 0.9 * m[row] + 0.1 * g
-            v[row] = 0.999 * v[row] + 0.001 * (2 / inside) ** 2 * (g @ g)
-            z[row] -= (
-                0.02 * (m[row] / (1 - 0.9**step)) / (np.sqrt(v[row] / (1 - 0.999**step)) + 1e-8)
-            )
+            v[row] = 0.999 * v[row] + 0.001 * ((2 / inside) ** 2 * (g @ g) + 1e-16)
+            z[row] -= 0.02 * (m[row] / (1 - 0.9**step)) / np.sqrt(v[row] / (1 - 0.999**step))
     assert moved.numpy() == pytest.approx(z, rel=1e-8)
 
 

@@ -14,7 +14,6 @@ from models.methods.hyperbolic.ball.expected_cost_torch import (
     LEAST_TEMPERATURE,
     MOST_TEMPERATURE,
     expected_cost,
-    parent_probabilities,
     reached,
     temperature_for,
 )
@@ -36,18 +35,23 @@ def selection(children: np.ndarray, nodes: np.ndarray, temperature: float) -> np
     )
 
 
+def parents_of(ordered: np.ndarray, temperature: float) -> list[list[float]]:
+    """For each node but the first the probabilities of those before it, eq. 5."""
+    return [
+        equations.softmax(
+            [-equations.dissimilarity(ordered[child], p) / temperature for p in ordered[:child]]
+        )
+        for child in range(1, len(ordered))
+    ]
+
+
 def by_all_trees(triples: np.ndarray, nodes: np.ndarray, temperature: float) -> float:
     """The mean over every tree and every selection of the two points of a pair; third points are
     below a node as often as they are over all trees."""
     ordered = nodes[np.argsort((nodes**2).sum(axis=1), kind="stable")]
     n_nodes, n_triples = len(nodes), triples.shape[1]
     selected = selection(triples.reshape(-1, nodes.shape[1]), ordered, temperature)
-    parents = [
-        equations.softmax(
-            [-equations.dissimilarity(ordered[child], p) / temperature for p in ordered[:child]]
-        )
-        for child in range(1, n_nodes)
-    ]
+    parents = parents_of(ordered, temperature)
     trees = []
     for parent in itertools.product(*(range(child) for child in range(1, n_nodes))):
         probability = np.prod([parents[n][parent[n]] for n in range(n_nodes - 1)])
@@ -109,13 +113,6 @@ def test_without_temperature_it_is_the_cost_of_the_tree() -> None:
     assert abs(float(expected_cost(triples, nodes, 1.0)) - cost) > 0.01
 
 
-def test_the_root_has_no_parent_and_others_have_an_earlier_one() -> None:
-    nodes = scattered(9, 4, 2)
-    probability = parent_probabilities(nodes[decoding.norm_order(nodes)], 0.5)
-    assert (probability.triu() == 0).all()
-    assert probability.sum(dim=1).numpy() == pytest.approx([0.0] + [1.0] * 8)
-
-
 def test_points_on_nodes_and_nodes_at_one_place_have_gradients() -> None:
     nodes = torch.tensor([[0.0, 0.0], [0.5, 0.0], [0.5, 0.0], [0.0, 0.9]], requires_grad=True)
     triples = torch.tensor([[[0.5, 0.0]], [[0.5, 0.0]], [[0.0, 0.9]]], requires_grad=True)
@@ -156,10 +153,10 @@ def many_nodes() -> tuple[torch.Tensor, torch.Tensor]:
 def test_reached_nodes_are_likely_choices_and_likely_parents_of_these(temperature: float) -> None:
     triples, nodes = many_nodes()
     selected = selection(triples.flatten(0, 1).numpy(), nodes.numpy(), temperature)
-    parents = parent_probabilities(nodes, temperature).numpy()
+    parents = [[], *parents_of(nodes.numpy(), temperature)]
     expected = {0} | set(np.flatnonzero((selected > 1e-4).any(axis=0)).tolist())
     while True:
-        more = {int(p) for n in expected for p in np.flatnonzero(parents[n] > 1e-4)}
+        more = {int(p) for n in expected for p in np.flatnonzero(np.array(parents[n]) > 1e-4)}
         if more <= expected:
             break
         expected |= more

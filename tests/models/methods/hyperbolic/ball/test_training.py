@@ -267,10 +267,10 @@ class Poisoned(PoolTriples):
         super().begin_round(number, progress)
         self.bad = number >= 2
 
-    def draw(self) -> torch.Tensor:
-        drawn = super().draw()
+    def ahead(self, n_steps: int) -> torch.Tensor:
+        drawn = super().ahead(n_steps)
         if self.bad:
-            drawn[0, 0] = torch.nan
+            drawn[:, 0, 0] = torch.nan
         return drawn
 
 

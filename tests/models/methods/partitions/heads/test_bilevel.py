@@ -72,14 +72,14 @@ def test_the_objective_and_its_gradient(seed: int, gamma: float) -> None:
     learned = sum(nn.functional.cross_entropy(one, tau) for one in log_learned)
     entropy = torch.special.entr(soft.mean(dim=1)).sum()
     (learned - gamma * entropy).backward()
-    gradient = of_heads(soft.detach(), log_learned, gamma)
+    gradient = of_heads(soft.detach(), log_learned, gamma) / -(len(WIDTHS) * N_ROWS)
     assert_close(gradient, z.grad, rtol=1e-9, atol=1e-12)
 
 
 def test_the_gradient_by_finite_differences() -> None:
     log_learned = torch.log_softmax(drawn(1), dim=2)
     z, gamma, step = drawn(2), 3.0, 1e-6
-    gradient = of_heads(torch.softmax(z, dim=2), log_learned, gamma)
+    gradient = of_heads(torch.softmax(z, dim=2), log_learned, gamma) / -(len(WIDTHS) * N_ROWS)
     for at in [(0, 0, 0), (1, 8, 3), (0, 4, 2), (1, 2, 1)]:
         values = []
         for sign in (1.0, -1.0):
@@ -113,15 +113,16 @@ def test_heads_are_torchs_weight_normalised_layers() -> None:
         one.parametrizations.weight.original0.data = lengths[space][:, None].clone()
         one.bias.data = bias[space].clone()
         theirs.append(one)
-    layer = heads.layer()
-    out = scores(rows, layer, torch.empty_like(slope))
     expected = torch.stack([one(x) for one, x in zip(theirs, rows, strict=True)])
-    assert_close(out, expected.detach(), rtol=1e-5, atol=1e-6)
+    for own in (
+        scores(rows, heads.layer(), torch.empty_like(slope)),
+        heads.scores(rows, torch.empty_like(slope)),
+    ):
+        assert_close(own, expected.detach(), rtol=1e-5, atol=1e-6)
 
     (expected * slope).sum().backward()
-    of_layer = torch.cat([own @ part for own, part in zip(tall, slope, strict=True)])
     gradient = torch.full_like(heads.params, torch.nan)
-    heads.pull_back(of_layer, gradient)
+    heads.pull_back(tall, slope / 3.0, gradient, 3.0)
     of_v, of_bias, of_g = heads.split(gradient)
     for space, one in enumerate(theirs):
         parts = one.parametrizations.weight
