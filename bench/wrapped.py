@@ -165,7 +165,7 @@ CASES = (
     Case(
         "birch",
         # Few enough subclusters that the bound on their number raises nothing.
-        {"threshold": 8.0, "branching": 50},
+        {"threshold": 8.0, "branching": 50, "tree": "inserted"},
         {_LEARN: _sklearn("cluster.Birch", threshold=8.0, n_clusters=None)},
     ),
     Case(

@@ -28,6 +28,7 @@ import numpy as np
 
 from models.arrays import Array, Float, Int, Mask, Matrix
 from models.node_names.routing import Below, TermsOf, children_above, dealt, rows_under
+from models.node_names.terms import of_presence
 from models.tree.cut import finest_cut, rows_at
 from models.tree.tree import Tree
 
@@ -94,8 +95,7 @@ def of_terms(
 
     present : (n_points, D) as `models.node_names.terms.presence` gives it. terms : (D,).
     """
-    data = present if isinstance(present, np.ndarray) else present.data
-    least = 0.0 if bool(((data == 0) | (data == 1)).all()) else 1.0
+    least = 0.0 if of_presence(present) else 1.0
 
     def has(rows: Int, columns: Sequence[int]) -> Mask:
         own: Any = present[rows][:, list(columns)]

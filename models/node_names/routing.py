@@ -20,7 +20,7 @@ import numpy as np
 
 from models.arrays import Float, Int, Mask, Matrix
 from models.drift.proportions import wilson
-from models.node_names.terms import distinctive_columns
+from models.node_names.terms import distinctive_columns, of_presence
 from models.tree.cut import finest_cut, rows_at
 from models.tree.tree import Tree
 
@@ -203,8 +203,7 @@ def by_terms(present: Matrix, names_by: TermsOf) -> Namer:
 
     present : (n_points, D) as `models.node_names.terms.presence` gives it.
     """
-    data = present if isinstance(present, np.ndarray) else present.data
-    is_presence = bool(((data == 0) | (data == 1)).all())
+    is_presence = of_presence(present)
 
     def namer(rows: Int) -> Judge:
         names = names_by(rows)

@@ -13,13 +13,13 @@ import scipy.sparse as sp
 from models.arrays import Float, Int, Mask, Matrix
 from models.errors import UsageError
 from models.inputs.data import require_finite
+from models.node_names.joint_terms import MOST_SIBLINGS, N_TERMS, joint_terms
 from models.tree.cut import finest_cut, rows_at
 from models.tree.tree import Tree
 from models.tree.walk import ranks
 
-N_TERMS = 5
 N_CANDIDATES = 30
-"""The terms of the largest weights, of which a node is named by `N_TERMS`."""
+"""The terms of the largest weights, of which a node is named by `joint_terms.N_TERMS`."""
 MOST_COVERED = 2_000
 """The most rows of a node by which these are chosen, an even share from left to right."""
 MOST_CLUSTERS = 256
@@ -91,11 +91,13 @@ def distinctive_columns(
 
     so that a term which a sibling has too, or all rows have, counts little (class-based TF-IDF,
     Grootendorst 2022, with shares of rows for counts: a long row counts no more than a short one).
-    From the `N_CANDIDATES` with the largest weights the first is taken, and then one by one, as in
-    greedy covering, the one with the largest weight where p is the share of rows that have it and
-    none taken before; among equals, as where no row is left, the one with the larger weight. So
-    terms that stand in the same rows do not say one thing five times. Where values count, each row
-    has each term, and the largest weights are taken.
+    From the `N_CANDIDATES` with the largest weights the first is taken; then those that, with its
+    siblings' names, send most rows to the right sibling (`joint_terms`). Where there is no sibling
+    beside it, or there are too many, one by one, as in greedy covering, the one with the
+    largest weight where p is the share of rows that have it and none taken before; among equals,
+    as where no row is left, the one with the larger weight. So terms that stand in the same rows do
+    not say one thing five times. Where values count, each row has each term, and the largest
+    weights are taken.
     Nodes below the cut into `n_clusters` clusters, nodes of one point and the root have none.
 
     present : (n_points, D) as `presence` gives it. rows : that count; None: all.
@@ -113,35 +115,61 @@ def distinctive_columns(
             below.setdefault(int(tree.parent[node]), []).append(node)
     found: dict[int, list[tuple[int, float]]] = {}
     rows_of = _Under.of(tree, np.arange(tree.n_points) if rows is None else rows)
+    is_presence = of_presence(present)
+    rarity = np.log((1.0 + size[0]) / (1.0 + sums[0])) if is_presence else np.zeros(0)
     for siblings in below.values():
         shares = np.array([sums[node] / size[node] for node in siblings])
         total = shares.sum(axis=0)
+        candidates: list[Int] = []
+        weight_of: list[Float] = []
+        ratio: list[Float] = []
         for place, node in enumerate(siblings):
-            if tree.size[node] < 2:
-                continue
             p = shares[place]
             beside = (total - p) / max(len(siblings) - 1, 1)
             outside = (sums[0] - sums[node]) / max(size[0] - size[node], 1.0)
             least = np.maximum(np.maximum(beside, outside), 0.0) + 0.5 / size[node]
-            ratio = np.log(np.where(p > 0, p, 1.0) / np.where(p > 0, least, 1.0))
+            own = np.log(np.where(p > 0, p, 1.0) / np.where(p > 0, least, 1.0))
             # Rounding shall not order terms that are equal.
-            weight_of = np.round(p * ratio, 12)
-            best = np.argsort(-weight_of, kind="stable")[:N_CANDIDATES]
-            best = best[weight_of[best] > 0]
-            if best.size > 1:
-                own: Any = present[rows_of(node)][:, best]
-                has = (own if isinstance(own, np.ndarray) else own.toarray()) > 0
-                best = best[_covering(has, ratio[best])]
-            if best.size:
-                found[node] = [(column, float(weight_of[column])) for column in best.tolist()]
+            weights = np.round(p * own, 12)
+            best = np.argsort(-weights, kind="stable")[:N_CANDIDATES]
+            best = best[(weights[best] > 0) & (tree.size[node] > 1)]
+            candidates.append(best)
+            weight_of.append(weights[best])
+            ratio.append(own[best])
+        n_named = sum(own.size > 0 for own in candidates)
+        if not is_presence:
+            chosen = [own[:N_TERMS].tolist() for own in candidates]
+        elif n_named >= 2 and len(siblings) <= MOST_SIBLINGS:
+            some = [rows_of(node) for node in siblings]
+            sizes = np.array([size[node] for node in siblings])
+            chosen = joint_terms(present, some, sizes, candidates, rarity)
+        else:
+            chosen = [
+                _covering(present[rows_of(node)][:, own], own, each) if own.size else []
+                for node, own, each in zip(siblings, candidates, ratio, strict=True)
+            ]
+        for node, columns, own, weights in zip(
+            siblings, chosen, candidates, weight_of, strict=True
+        ):
+            if columns:
+                known = dict(zip(own.tolist(), weights.tolist(), strict=True))
+                found[node] = [(column, known[column]) for column in columns]
     return found
 
 
-def _covering(has: Mask, ratio: Float) -> list[int]:
-    """The columns, at most `N_TERMS`, in the order in which they are taken.
+def of_presence(present: Matrix) -> bool:
+    """Whether all values are 0 and 1, not values that count."""
+    data = present if isinstance(present, np.ndarray) else present.data
+    return bool(((data == 0) | (data == 1)).all())
 
-    has : (n_rows, n_columns), the columns by falling weight. ratio : (n_columns,) above 0.
+
+def _covering(own: Any, columns: Int, ratio: Float) -> list[int]:
+    """The columns, at most `N_TERMS`, in the order in which they are taken: from the second on the
+    one with the largest gain among rows that have none so far.
+
+    own : (n_rows, n_columns) values, the columns by falling weight. ratio : (n_columns,) above 0.
     """
+    has: Mask = (own if isinstance(own, np.ndarray) else own.toarray()) > 0
     free = np.ones(len(has), dtype=bool)
     taken: list[int] = []
     while len(taken) < min(N_TERMS, ratio.size):
@@ -151,7 +179,8 @@ def _covering(has: Mask, ratio: Float) -> list[int]:
         column = int(np.argmax(gain)) if taken else 0
         taken.append(column)
         free &= ~has[:, column]
-    return taken
+    chosen: list[int] = columns[taken].tolist()
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)

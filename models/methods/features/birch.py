@@ -1,15 +1,22 @@
-"""BIRCH: points summarized one by one in subclusters, which form a height-balanced tree.
+"""BIRCH: points summarized one by one in subclusters, which are merged by ward linkage.
 
-Each point descends the tree by the nearest centre and joins the subcluster that it reaches, if the
-subcluster's radius (root mean squared distance to its centre) stays within the threshold; otherwise
-it starts a new subcluster. A node with more than `branching` subclusters is split in two. Finally
-every point is assigned to the nearest of all subclusters. Leaves are the subclusters; heights count
-the levels below; `radius` is the radius of each node's summary. Inner nodes with a single child are
-left out. Its upper nodes are where the order of the points put them, so that cuts hardly ever stand
-out: `levels` suggests none but by silhouette. To cut, give `n_clusters`.
+Each point descends a height-balanced tree by the nearest centre and joins the subcluster that it
+reaches, if the subcluster's radius (root mean squared distance to its centre) stays within the
+threshold; otherwise it starts a new subcluster. A node with more than `branching` subclusters is
+split in two. Finally every point is assigned to the nearest of all subclusters, which are the
+leaves.
 
-With `n_clusters`, subclusters are grouped by ward linkage of their centres, as in scikit-learn, and
-the tree has the levels root, clusters, subclusters.
+The subclusters are then merged by ward linkage of what they summarize, each with the weight of its
+points (the paper's phase 3), exactly; heights are the distances of these merges. With `n_clusters`
+the tree has the levels root, clusters, subclusters, of the same merges (scikit-learn's have no
+weights). `tree: "inserted"` is the height-balanced tree itself; its heights count the levels below,
+and its upper nodes are where the order of the points put them, so that cuts hardly ever stand out.
+Inner nodes with a single child are left out. `radius` is the radius of each node's summary.
+
+NMI at the true number of clusters, and dendrogram purity, 300 rows of eleven sets, three draws
+each, of the merged tree and of the inserted one: .557 and .522, .323 and .341 (`python -m bench
+choices`). That merges count better with weights than without was chosen on five sets and holds on
+six others.
 
 More than 16.8 million values are summed up in at most 16 shares of the rows, a tree for each, and
 one tree takes up the subclusters of all (`summaries.subclusters`): by a crew, with the same tree
@@ -25,7 +32,7 @@ threshold, and the tree is that of a run with the final threshold.
 
 Source: Zhang, Ramakrishnan and Livny, "BIRCH: An Efficient Data Clustering Method for Very Large
 Databases" (1996); scikit-learn's Birch. Cost: O(N D branching depth) for the tree, O(N L D) for
-assigning points to L leaves; memory O(L D branching) besides the points.
+assigning points to L leaves, O(L^2 D) for merging them; memory O(L D branching) besides the points.
 
 A new point goes to the leaf of the nearest centre. For probabilities, the leaves are a mixture of
 Gaussians with equal weights and one shared spherical variance, the mean squared distance of the
@@ -39,7 +46,7 @@ bench costs`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -58,8 +65,8 @@ from models.numerics.agglomeration import merged_points
 from models.numerics.rows import log_softmax
 from models.parameters import Params
 from models.running.budget import Cost
-from models.running.progress import Piece, Progress
-from models.tree.build import from_parents, levels_below
+from models.running.progress import Piece, Progress, subprogress
+from models.tree.build import from_merges, from_parents, levels_below
 from models.tree.parents import places
 from models.tree.tree import Tree
 from models.tree.walk import contract_unary, paths
@@ -148,7 +155,14 @@ class BirchParams(Params):
         le=100_000,
         description=(
             "Number of clusters into which the subclusters are grouped by ward linkage; the tree "
-            "is then the clusters with their subclusters. Default: the tree of subclusters."
+            "is then the clusters with their subclusters. Default: all merges."
+        ),
+    )
+    tree: Literal["merged", "inserted"] = Field(
+        "merged",
+        description=(
+            "Without 'n_clusters': the subclusters merged by ward linkage, or the nodes into which "
+            "the order of the points put them."
         ),
     )
 
@@ -177,10 +191,9 @@ class Birch(Method[BirchParams]):
         n_leaves = min(n_points, params.max_leaves + subclusters.BATCH)
         # A node has room for all its centres, about half of it used; a subcluster has two vectors.
         tree = n_leaves * (8 * n_features * (2 * 2 + 2) + 2000)
-        pairs = 8 * n_leaves * n_leaves // 2 if params.n_clusters else 0
         shares = subclusters.SHARES * 8 * n_leaves * (n_features + 2)
         joined = 2 * shares if subclusters.is_large((n_points, n_features)) else 0
-        return tree + pairs + 16 * n_points + joined
+        return tree + 16 * n_points + joined
 
     def _check(self, data: Data, params: BirchParams) -> None:
         features = require_points(data)
@@ -202,31 +215,26 @@ class Birch(Method[BirchParams]):
         features = data.dense("features")
         mean = features.mean(axis=0, dtype=np.float64)
         grown, threshold, notes = _grow(features, mean, params, run)
-        run.progress(0.8, "placing points")
         parent, leaf, sums = _nodes(grown)
-        centres = sums.centre[leaf - 1]
-        radius = np.concatenate([_grouped(sums.at(parent[1:] == 0), None), sums.radius])
-        if params.n_clusters is not None:
-            if len(leaf) < params.n_clusters:
-                refuse_clusters(params.n_clusters, len(leaf), "subcluster(s)", "n_clusters")
-            group = _ward_groups(centres, params.n_clusters)
-            within = _grouped(sums.at(leaf - 1), group)
-            radius = np.concatenate([radius[:1], within, sums.radius[leaf - 1]])
-            parent = np.concatenate([[-1], np.zeros_like(within, dtype=np.int64), group + 1])
-            leaf = np.arange(len(group)) + 1 + params.n_clusters
-        centres = centres + mean
+        below = sums.at(leaf - 1)
+        n_clusters = params.n_clusters
+        if n_clusters is not None and len(leaf) < n_clusters:
+            refuse_clusters(n_clusters, len(leaf), "subcluster(s)", "n_clusters")
+        is_whole = n_clusters is None and params.tree == "inserted"
+        merges = None if is_whole else _merges(below, subprogress(run.progress, 0.5, 0.8))
+        run.progress(0.8, "placing points")
+        centres = below.centre + mean
         near, total = subclusters.placed(features, centres, run.crew)
-        name = np.full(len(parent), None, dtype=object)
-        name[leaf] = [str(number) for number in range(len(leaf))]
-        tree = contract_unary(
-            from_parents(
-                parent,
-                levels_below(parent.astype(np.int32)),
-                name,
-                leaf[near],
-                extra={"radius": radius},
-            )
-        )
+        if merges is None:
+            radius = np.concatenate([_grouped(sums.at(parent[1:] == 0), None), sums.radius])
+            tree = _with_levels(parent, leaf, near, radius)
+        elif n_clusters is None:
+            tree = _merged(merges, below, near)
+        else:
+            group = _groups(merges, len(leaf), n_clusters)
+            radius = np.concatenate([_grouped(below, None), _grouped(below, group), below.radius])
+            parent = np.concatenate([[-1], np.zeros(n_clusters, dtype=np.int64), group + 1])
+            tree = _with_levels(parent, np.arange(len(leaf)) + 1 + n_clusters, near, radius)
         empty = int((tree.size[tree.leaves] == 0).sum())
         if empty:
             notes += (
@@ -338,18 +346,49 @@ def _grouped(sums: _Sums, group: Int | None) -> Float:
     return np.sqrt(squared)
 
 
-def _ward_groups(centres: Float, n_clusters: int) -> Int:
-    """(L,) group of each centre by ward linkage, `n_clusters` groups in order of occurrence."""
-    n_leaves = len(centres)
-    group = np.zeros(n_leaves, dtype=np.int64)
-    if n_leaves > 1:
-        merges = merged_points(centres, "ward")[: n_leaves - n_clusters, :2]
-        merged = np.arange(n_leaves, n_leaves + len(merges))
-        ends = np.concatenate([merges.ravel().astype(np.int64), np.repeat(merged, 2)])
-        pairs = coo_array(
-            (np.ones(merged.size * 2), (ends[: merged.size * 2], ends[merged.size * 2 :])),
-            shape=(n_leaves + merged.size, n_leaves + merged.size),
-        )
-        group = connected_components(pairs, directed=False)[1][:n_leaves].astype(np.int64)
+def _merges(below: _Sums, progress: Progress) -> Float:
+    """(L - 1, 4) merges of the subclusters as SciPy's, by the rise of the squared distances."""
+    if below.count.size == 1:
+        return np.empty((0, 4))
+    return merged_points(below.centre, "ward", progress, below.count)
+
+
+def _merged(merges: Float, below: _Sums, near: Int) -> Tree:
+    """The tree of all merges. near : (n_points,) the subcluster of each point."""
+    n_leaves = below.count.size
+    left, right = merges[:, :2].astype(np.int64).T
+    count, squares = np.empty((2, n_leaves + len(merges)))
+    count[:n_leaves], squares[:n_leaves] = below.count, below.count * below.radius**2
+    for node, (one, other, height) in enumerate(merges[:, :3].tolist(), start=n_leaves):
+        count[node] = count[int(one)] + count[int(other)]
+        # Ward's height is the root of twice what the merge adds to the squared distances.
+        squares[node] = squares[int(one)] + squares[int(other)] + height**2 / 2.0
+    return from_merges(
+        left,
+        right,
+        merges[:, 2],
+        leaf_of_point=near,
+        extra={"radius": np.sqrt(squares / count)},
+    )
+
+
+def _with_levels(parent: Int, leaf: Int, near: Int, radius: Float) -> Tree:
+    """The tree of these nodes, whose heights count levels. leaf : (L,) the node of each."""
+    name = np.full(len(parent), None, dtype=object)
+    name[leaf] = [str(number) for number in range(len(leaf))]
+    heights = levels_below(parent.astype(np.int32))
+    tree = from_parents(parent, heights, name, leaf[near], extra={"radius": radius})
+    return contract_unary(tree)
+
+
+def _groups(merges: Float, n_leaves: int, n_clusters: int) -> Int:
+    """(L,) group of each subcluster, `n_clusters` groups in order of occurrence."""
+    kept = merges[: n_leaves - n_clusters, :2].astype(np.int64)
+    merged = np.arange(n_leaves, n_leaves + len(kept))
+    pairs = coo_array(
+        (np.ones(merged.size * 2), (kept.ravel(), np.repeat(merged, 2))),
+        shape=(n_leaves + merged.size, n_leaves + merged.size),
+    )
+    group = connected_components(pairs, directed=False)[1][:n_leaves].astype(np.int64)
     _, first, group = np.unique(group, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[group]

@@ -9,8 +9,9 @@ import pytest
 import scipy.sparse as sp
 
 from models.arrays import Array
+from models.node_names.joint_terms import N_TERMS
 from models.node_names.routing import N_FOLDS, Namer, by_terms, routed, terms_of
-from models.node_names.terms import N_CANDIDATES, N_TERMS, distinctive_columns, node_sums, presence
+from models.node_names.terms import N_CANDIDATES, distinctive_columns, node_sums, presence
 from models.tree.build import from_merges, from_parents
 from models.tree.tree import Tree
 from tests.models.consensus.sets_kit import random_tree, sets
@@ -32,32 +33,70 @@ def names_of(tree: Tree, have: Array, rows: list[int]) -> dict[int, list[int]]:
     """The columns of each node, from these rows alone."""
     below = [sorted(own) for own in sets(tree)]
     counted = [[row for row in own if row in rows] for own in below]
-    found = {}
+    waiting: dict[int, list[int]] = {}
+    ratio = np.zeros((tree.n_nodes, have.shape[1]))
     for node in range(1, tree.n_nodes):
         own = counted[node]
         if not own or len(below[node]) < 2:
             continue
-        siblings = [
+        others = [
             other
             for other in range(1, tree.n_nodes)
             if tree.parent[other] == tree.parent[node] and other != node and counted[other]
         ]
         p = have[own].mean(axis=0)
-        q = np.mean([have[counted[other]].mean(axis=0) for other in siblings] or [0 * p], axis=0)
+        q = np.mean([have[counted[other]].mean(axis=0) for other in others] or [0 * p], axis=0)
         rest = sorted(set(rows) - set(own))
         o = have[rest].mean(axis=0) if rest else 0 * p
-        best = np.log(np.where(p > 0, p, 1)) - np.log(np.maximum(q, o) + 0.5 / len(own))
-        weight = np.round(np.where(p > 0, p * best, 0.0), 12)
-        waiting = [c for c in np.argsort(-weight, kind="stable")[:N_CANDIDATES] if weight[c] > 0]
-        columns, left = waiting[:1], set(own)
-        while waiting and len(columns) < N_TERMS:
-            left = {row for row in left if not have[row, columns].any()}
-            waiting.remove(columns[-1])
-            gains = [round(sum(have[row, c] for row in left) * best[c], 9) for c in waiting]
-            columns += [waiting[gains.index(max(gains))]] if gains else []
-        if columns:
-            found[node] = columns
+        ratio[node] = np.log(np.where(p > 0, p, 1)) - np.log(np.maximum(q, o) + 0.5 / len(own))
+        weight = np.round(np.where(p > 0, p * ratio[node], 0.0), 12)
+        best = np.argsort(-weight, kind="stable")[:N_CANDIDATES]
+        if weight[best[0]] > 0:
+            waiting[node] = [column for column in best.tolist() if weight[column] > 0]
+    found: dict[int, list[int]] = {}
+    rarity = np.log((1 + len(rows)) / (1 + have[rows].sum(axis=0)))
+    for parent in range(tree.n_nodes):
+        siblings = [node for node in np.flatnonzero(tree.parent == parent) if node in waiting]
+        under = [n for n in np.flatnonzero(tree.parent == parent) if counted[n]]
+        names: dict[int, list[int]] = {node: [] for node in siblings}
+        for turn in range(N_TERMS):
+            for node in siblings:
+                left = [column for column in waiting[node] if column not in names[node]]
+                if not left:
+                    continue
+                gains = [0.0]
+                if turn and len(siblings) > 1:
+                    trials = [{**names, node: [*names[node], column]} for column in left]
+                    gains = [
+                        round(n_right(each, under, counted, have, rarity), 7) for each in trials
+                    ]
+                elif turn:
+                    free = [row for row in counted[node] if not have[row, names[node]].any()]
+                    gains = [
+                        round(sum(have[row, column] for row in free) * ratio[node, column], 9)
+                        for column in left
+                    ]
+                names[node].append(left[gains.index(max(gains))])
+        found |= names
     return found
+
+
+def n_right(
+    names: dict[int, list[int]],
+    under: list[int],
+    counted: list[list[int]],
+    have: Array,
+    rarity: Array,
+) -> float:
+    """Rows that these names send to their own, each sibling's together as the root of their
+    number."""
+    total = 0.0
+    for own in under:
+        for row in counted[own]:
+            fit = {n: round(sum(rarity[c] * have[row, c] for c in names[n]), 7) for n in names}
+            best = [node for node in names if fit[node] == max(fit.values())]
+            total += (own in best) / len(best) / np.sqrt(len(counted[own]))
+    return total
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])

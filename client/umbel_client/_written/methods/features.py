@@ -27,6 +27,7 @@ class FeaturesMethods(Generic[R]):
         branching: int = 10,
         max_leaves: int = 5000,
         n_clusters: int | None = None,
+        tree: Literal["merged", "inserted"] = "merged",
         preprocess: Sequence[Mapping[str, Any]] | None = None,
         then: str | Mapping[str, Any] | None = None,
         support: Mapping[str, Any] | None = None,
@@ -41,7 +42,7 @@ class FeaturesMethods(Generic[R]):
         progress: Progress = None,
         extra_inputs: Mapping[str, Input] | None = None,
     ) -> R:
-        """BIRCH: points summarized one by one in subclusters, which form a height-balanced tree.
+        """BIRCH: points summarized one by one in subclusters, which are merged by ward linkage.
 
         Leaves: tree, model.
 
@@ -57,8 +58,9 @@ class FeaturesMethods(Generic[R]):
         branching : Largest number of subclusters of a node of the tree.
         max_leaves : Largest number of subclusters; with more, the threshold is raised.
         n_clusters : Number of clusters into which the subclusters are grouped by ward linkage;
-            the tree is then the clusters with their subclusters. Default: the tree of
-            subclusters.
+            the tree is then the clusters with their subclusters. Default: all merges.
+        tree : Without 'n_clusters': the subclusters merged by ward linkage, or the nodes into
+            which the order of the points put them.
         preprocess, then, support, name_by, name, description, tags, webhook, expires_at,
             retrying, wait_s, progress : as of `Umbel.run`.
         extra_inputs : further inputs by role, for `then` and `name_by`.
@@ -74,6 +76,7 @@ class FeaturesMethods(Generic[R]):
                 "branching": branching,
                 "max_leaves": max_leaves,
                 "n_clusters": n_clusters,
+                "tree": tree,
             },
             preprocess=preprocess,
             then=then,

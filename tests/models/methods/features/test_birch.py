@@ -13,9 +13,11 @@ from scipy.spatial.distance import cdist
 from models import registry
 from models.errors import UsageError
 from models.inputs.data import Data
+from models.levels.suggested_cuts import levels
 from models.method import Fitted
 from models.metrics.hierarchical import dendrogram_purity
 from models.metrics.inputs import classes_of
+from models.tree.cut import cut
 from models.tree.walk import path
 
 METHOD = registry.method("birch")
@@ -55,10 +57,10 @@ def test_subclusters_and_their_points_are_scikit_learns(threshold: float, branch
     assert fitted.metrics["n_subclusters"] == len(order)
 
 
-def test_the_tree_is_that_of_the_nodes() -> None:
+def test_the_inserted_tree_is_that_of_the_nodes() -> None:
     points = blobs()
     points -= points.mean(axis=0)
-    fitted = fit(points, threshold=1.0, branching=4)
+    fitted = fit(points, threshold=1.0, branching=4, tree="inserted")
     known = scikit(points, 1.0, 4)
     order = in_linked_order(known, fitted.model.arrays["centers"])
     number = {
@@ -86,9 +88,12 @@ def test_the_tree_is_that_of_the_nodes() -> None:
     assert (fitted.tree.n_children != 1).all()
 
 
-def test_radius_is_that_of_what_was_summed_up() -> None:
+@pytest.mark.parametrize(
+    "params", [{}, {"tree": "inserted", "branching": 5}, {"n_clusters": 4}], ids=str
+)
+def test_radius_is_that_of_what_was_summed_up(params: dict[str, Any]) -> None:
     points = blobs(200)
-    fitted = fit(points, threshold=1e-9, branching=5)
+    fitted = fit(points, threshold=1e-9, **params)
     tree = fitted.tree
     # Each point is its own subcluster, so sums and points agree at every node.
     for node in range(tree.n_nodes):
@@ -98,16 +103,43 @@ def test_radius_is_that_of_what_was_summed_up() -> None:
         assert tree.extra["radius"][node] == pytest.approx(radius, abs=1e-6)
 
 
-def test_clusters_are_scikit_learns() -> None:
-    points = blobs()
-    points -= points.mean(axis=0)
-    fitted = fit(points, threshold=1.0, branching=10, n_clusters=6)
-    known = scikit(points, 1.0, 10, n_clusters=6)
+def test_subclusters_are_merged_by_what_they_add_to_the_squares() -> None:
+    """Each pair of subclusters merged is the one whose points' squared distances from their mean
+    grow least, counted naively; the cut into six clusters is `n_clusters`."""
+    points = blobs(150)
+    fitted = fit(points, threshold=0.8)
     tree = fitted.tree
-    cluster = tree.parent[tree.leaf_of_point]
-    both = {(int(a), int(b)) for a, b in zip(cluster, known.labels_, strict=True)}
-    assert len(both) == 6
-    assert tree.max_depth == 2
+    grown = scikit(points - points.mean(axis=0), 0.8, 10)
+    parts = [
+        (part.n_samples_, part.centroid_)
+        for leaf in grown._get_leaves()
+        for part in leaf.subclusters_
+    ]
+    heights = []
+    while len(parts) > 1:
+        n, centre = np.array([n for n, _ in parts], float), np.array([c for _, c in parts])
+        rise = np.outer(n, n) / (n[:, None] + n) * cdist(centre, centre, "sqeuclidean")
+        np.fill_diagonal(rise, np.inf)
+        one, other = sorted(np.unravel_index(rise.argmin(), rise.shape))
+        heights.append(np.sqrt(2.0 * rise[one, other]))
+        both = n[one] + n[other]
+        parts[one] = (both, (n[one] * centre[one] + n[other] * centre[other]) / both)
+        del parts[other]
+    assert np.sort(tree.height[tree.n_children > 0]) == pytest.approx(np.sort(heights))
+    six = fit(points, threshold=0.8, n_clusters=6).tree
+    assert six.max_depth == 2
+    cluster = six.parent[six.leaf_of_point]
+    assert len(np.unique(cluster)) == 6
+    merged = cut(tree, k=6).cluster_of_point
+    pairs = {(int(a), int(b)) for a, b in zip(cluster, merged, strict=True)}
+    assert len(pairs) == 6
+
+
+def test_a_cut_is_suggested_where_groups_are_far_apart() -> None:
+    points = blobs(400, seed=1)
+    found = levels(fit(points).tree)
+    assert [level.k for level in found] == [6]
+    assert levels(fit(points, tree="inserted").tree) == []
 
 
 def test_points_far_from_the_origin_give_the_same_tree() -> None:
@@ -145,7 +177,7 @@ def test_known_dendrogram_purity(name: str, known: float, real_data: Callable[[s
     purities = []
     for seed in range(5):
         order = np.random.default_rng(seed).permutation(len(features))
-        tree = fit(features[order]).tree
+        tree = fit(features[order], tree="inserted").tree
         purities.append(dendrogram_purity(tree, classes_of(labels[order], len(labels))).value)
     assert np.mean(purities) == pytest.approx(known, abs=0.03)
 
