@@ -43,7 +43,7 @@ export class Tree {
 
   /** Where the service's page shows it. */
   get page() {
-    return `${this.#connection.url}/trees/${this.id}`;
+    return `${this.#connection.url}/#/trees/${this.id}`;
   }
 
   /** What the tree is: sizes, method, how it was made. @returns {Promise<TreeBody>} */
