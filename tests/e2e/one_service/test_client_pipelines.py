@@ -104,8 +104,8 @@ def test_a_pipeline(
     assert umbel(capsys, *same)[0] == 0
     assert umbel(capsys, *drift, "--fail-if", "mass.p ~ .01")[0] == 2
     lines = ["batch,a,b,c,d,e,f", *(",".join(map(str, (7, *row))) for row in LOGITS[:160])]
-    Path("after.csv").write_text("\n".join(lines))
-    table = ("drift", tree.id, "before.npy", "after.csv")
+    Path("week.csv").write_text("\n".join(lines))
+    table = ("drift", tree.id, "week.csv", "week.csv")
     assert umbel(capsys, *table)[0] == 1
     assert umbel(capsys, *table, "--columns", "a,b,c,d,e,f", "--wait-s", "60")[0] == 0
 
