@@ -115,7 +115,12 @@ def service(arguments: Namespace, *, kept: bool = False) -> Iterator[Umbel]:
         return
     say("Starting a service for this command ...", arguments.quiet or not sys.stderr.isatty())
     with Umbel.local(arguments.data_dir, workers=1) as umbel:
-        yield umbel
+        try:
+            yield umbel
+        except WaitTimeout:
+            later = "resumes when one starts on the folder again" if own else "ends, too"
+            say(f"The service of this command ends with it; the job {later}.")
+            raise
 
 
 def run(arguments: Namespace) -> None:
