@@ -265,6 +265,9 @@ def test_bounds_of_arrays_are_of_their_items(document: dict[str, Any]) -> None:
         if isinstance(part, dict):
             if part.get("type") == "array":
                 assert not part.keys() & {"minLength", "maxLength"}, part
+            if isinstance(kinds := part.get("type"), list) and "array" in kinds:
+                # Without them a generator leaves out what has it.
+                assert "items" in part, part
             left += part.values()
         elif isinstance(part, list):
             left += part
