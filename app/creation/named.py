@@ -280,7 +280,7 @@ class NamedJobs(Named, Generic[Body]):
         @router.delete(
             f"{self.path}/{{{self.noun}_id}}".removeprefix(router.prefix),
             operation_id=f"delete_{self.noun}",
-            summary=f"Remove a {self.noun}",
+            summary=f"Remove {'an' if self.noun[0] in 'aeiou' else 'a'} {self.noun}",
             description=f"Removes the {self.noun} and its job, which is cancelled first if it is "
             "running. What was made with it stays.",
             status_code=204,

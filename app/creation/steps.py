@@ -32,11 +32,14 @@ def step_of(
     try:
         valid = method.Params.model_validate(params)
     except ValidationError as error:
-        wrong = error.errors(include_url=False, include_context=False, include_input=False)
+        names = list(method.Params.model_fields)
         detail, errors = field_errors(
-            wrong, lambda entry: place_in(params, entry["loc"], entry["type"]), (*at, "params")
+            error.errors(include_url=False),
+            lambda entry: place_in(params, entry["loc"], entry["type"]),
+            (*at, "params"),
+            names,
         )
-        accepted = ", ".join(method.Params.model_fields) or "none"
+        accepted = ", ".join(names) or "none"
         raise Refused(
             "invalid-request",
             f"{detail} Method {method_id!r} takes the parameters: {accepted}.",

@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
 import numpy as np
@@ -73,7 +74,9 @@ def by_suffix(suffix: str, forms: Sequence[Form[T]]) -> Form[T]:
     for form in forms:
         if form.suffix == suffix:
             return form
-    raise _none_fits(f"the suffix .{suffix}", forms)
+    near = get_close_matches(suffix[:40], [form.suffix for form in forms], 1)
+    meant = f" Did you mean .{near[0]}?" if near else ""
+    raise _none_fits(f"the suffix .{suffix}", forms, meant)
 
 
 def documented(forms: Sequence[Form[T]], drawn: Iterable[str] = ()) -> dict[str, Any]:
@@ -129,9 +132,9 @@ def _quality(media: str, ranges: Sequence[tuple[str, float]]) -> float:
     return 0.0
 
 
-def _none_fits(what: str, forms: Sequence[Form[T]]) -> Refused:
+def _none_fits(what: str, forms: Sequence[Form[T]], meant: str = "") -> Refused:
     there_are = ", ".join(f".{form.suffix} ({form.media})" for form in forms)
-    return Refused("not-acceptable", f"Nothing fits {what}; there are {there_are}.")
+    return Refused("not-acceptable", f"Nothing fits {what}; there are {there_are}.{meant}")
 
 
 def mount(

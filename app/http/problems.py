@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from difflib import get_close_matches
 from functools import cache
 from typing import Any
@@ -303,16 +303,18 @@ def field_errors(
     errors: list[Any],
     place: Callable[[Any], tuple[str | int, ...]],
     prefix: tuple[str | int, ...] = (),
+    names: Collection[str] = (),
 ) -> tuple[str, list[dict[str, Any]]]:
     """A message and `errors[]` from pydantic's error list, one entry for each place.
 
-    place : where an error is; `prefix` is prepended to it. Only the first `MOST_ERRORS` errors
-    have entries: a refusal must not cost more than what it refuses.
+    place : where an error is; `prefix` is prepended to it. names : the fields that there are, of
+    which one may have been meant. Only the first `MOST_ERRORS` errors have entries: a refusal must
+    not cost more than what it refuses.
     """
     details: dict[tuple[str | int, ...], list[str]] = {}
     for error in errors[:MOST_ERRORS]:
         sentences = details.setdefault((*prefix, *place(error)), [])
-        if (sentence := _sentence(error)) not in sentences:
+        if (sentence := _sentence(error, names)) not in sentences:
             sentences.append(sentence)
     entries = [
         {"detail": " Or: ".join(sentences), "pointer": list(pointer)}
@@ -332,23 +334,23 @@ def _part(part: str | int) -> str:
     return str(part) if quoted == f"'{part}'" else quoted
 
 
-def _sentence(error: Any) -> str:
+def _sentence(error: Any, names: Collection[str]) -> str:
     if error["type"] == "extra_forbidden":
-        return f"There is no such field{error.get('hint', '')}."
+        return f"There is no such field{error.get('hint', '')}.{_near(error['loc'][-1], names)}"
     message, context = str(error["msg"]), error.get("ctx") or {}
     written, accepted = error.get("input"), context.get("expected", "")
     if error["type"] == "union_tag_invalid":
         written, accepted = context["tag"], context["expected_tags"]
         message = f"{shown(written)} is no {context['discriminator']}; accepted are {accepted}"
     sentence = message if message.endswith(".") else f"{message}."
-    return f"{sentence}{_near(written, accepted)}"
+    return f"{sentence}{_near(written, _QUOTED.findall(str(accepted)))}"
 
 
-def _near(written: object, accepted: object) -> str:
-    """Which of the accepted words, each in quotes, was meant."""
+def _near(written: object, accepted: Collection[str]) -> str:
+    """Which of the accepted words was meant."""
     if not isinstance(written, str) or len(written) > _LONGEST_NEAR:
         return ""
-    near = get_close_matches(written, _QUOTED.findall(str(accepted)), 1)
+    near = get_close_matches(written, accepted, 1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 

@@ -81,6 +81,8 @@ def share(document: dict[str, Any]) -> None:
     _share(components, "requestBodies", _requests(operations))
     _share_parameters(components, [*operations, *received])
     _share(components, "schemas", _members(components["schemas"]), at_least=_MEMBER)
+    _put_back_examples(document)
+    _join_lines(document)
     document["components"] = dict(sorted(components.items()))
     for part in document["components"].values():
         entries = sorted(part.items())
@@ -189,27 +191,61 @@ def _put_examples_into_schemas(operations: list[tuple[str, dict[str, Any]]]) -> 
                 }
 
 
-def _join_types(document: dict[str, Any]) -> None:
-    """A number, text, truth or list that may be null has two types, in place of two schemas; a
-    bound that is whole is an integer."""
+def _objects(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """All objects of the document, each before the objects in it."""
     waiting: list[Any] = [document]
     while waiting:
         part = waiting.pop()
         if isinstance(part, list):
             waiting += part
         elif isinstance(part, dict):
-            kind, *others = part.get("anyOf") or [{}]
-            if (
-                others == [{"type": "null"}]
-                and kind.get("type") in _SIMPLE
-                and not (kind.keys() & part.keys() or {"enum", "const"} & kind.keys())
-            ):
-                del part["anyOf"]
-                part |= {**kind, "type": [kind["type"], "null"]}
-            for bound in _BOUNDS & part.keys():
-                if isinstance(part[bound], float) and part[bound].is_integer():
-                    part[bound] = int(part[bound])
+            yield part
             waiting += part.values()
+
+
+def _join_types(document: dict[str, Any]) -> None:
+    """A number, text, truth or list that may be null has two types, in place of two schemas; a
+    bound that is whole is an integer."""
+    for part in _objects(document):
+        kind, *others = part.get("anyOf") or [{}]
+        if (
+            others == [{"type": "null"}]
+            and kind.get("type") in _SIMPLE
+            and not (kind.keys() & part.keys() or {"enum", "const"} & kind.keys())
+        ):
+            del part["anyOf"]
+            part |= {**kind, "type": [kind["type"], "null"]}
+        for bound in _BOUNDS & part.keys():
+            if isinstance(part[bound], float) and part[bound].is_integer():
+                part[bound] = int(part[bound])
+
+
+def _put_back_examples(document: dict[str, Any]) -> None:
+    """An example that one body has stands in it. As one of `examples`, which types made of the
+    document leave out; an `example` would be a comment of each that has the body."""
+    shared = document["components"]["examples"]
+    held: dict[str, list[tuple[dict[str, Any], str]]] = {}
+    for part in _objects(document):
+        if not isinstance(examples := part.get("examples"), dict):
+            continue
+        for own, example in examples.items():
+            if isinstance(example, dict) and "$ref" in example:
+                held.setdefault(example["$ref"].rpartition("/")[2], []).append((examples, own))
+    for name, places in held.items():
+        if len(places) == 1:
+            ((examples, own),) = places
+            examples[own] = shared.pop(name)
+
+
+_LINE = re.compile(r"(?<!\n)\n(?![\n\s*|-])")
+"""The end of a line inside a paragraph."""
+
+
+def _join_lines(document: dict[str, Any]) -> None:
+    """A paragraph of a description is one line: types made of the document begin each line anew."""
+    for part in _objects(document):
+        if isinstance(description := part.get("description"), str):
+            part["description"] = _LINE.sub(" ", description)
 
 
 def _share_examples(

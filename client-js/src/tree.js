@@ -1,6 +1,6 @@
 // A tree: its forms, its parts, and what is made of it.
 
-import { ProblemError } from "./errors.js";
+import { ProblemError, WaitTimeout } from "./errors.js";
 import { given } from "./inputs.js";
 import { newKey } from "./connection.js";
 import { cancelled, followed } from "./jobs.js";
@@ -43,7 +43,7 @@ export class Tree {
 
   /** Where the service's page shows it. */
   get page() {
-    return `${this.#connection.url}/trees/${this.id}`;
+    return `${this.#connection.url}/#/trees/${this.id}`;
   }
 
   /** What the tree is: sizes, method, how it was made. @returns {Promise<TreeBody>} */
@@ -191,8 +191,8 @@ export function parted(options) {
 }
 
 /**
- * Work on inputs: files are uploaded before, and removed where the work is refused, or did not keep them
- * (as a job does, which names its inputs).
+ * Work on inputs: files are uploaded before, and removed where the work is refused, or has ended and
+ * does not keep them (as a job does, which names its inputs).
  *
  * @param {Connection} connection
  * @param {string} path
@@ -228,7 +228,7 @@ export async function workOn(connection, path, body, inputs, waiting, { keep }) 
     return made;
   } catch (error) {
     const isRefused = error instanceof ProblemError && error.job === null;
-    isKept = keep && isSubmitted && !isRefused;
+    isKept = (keep || error instanceof WaitTimeout) && isSubmitted && !isRefused;
     throw error;
   } finally {
     if (!isKept) await Promise.all(fresh.map((dataset) => dataset.delete().catch(() => undefined)));

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from umbel_client import columns, encodings, frames, items, line_files, tables
 from umbel_client.encodings import FileContent, Payload, media_type_of
 from umbel_client.errors import InputError, UmbelWarning
-from umbel_client.quoting import path_shown, written
+from umbel_client.quoting import VALUES, path_shown, written
 
 
 @runtime_checkable
@@ -142,10 +142,7 @@ TREE = "hierarchy"
 TREE_TEXT = re.compile(r"\s*(?:\(|\[|#NEXUS)", re.IGNORECASE)
 _ID = re.compile(r"(ds|tr|job|md|up)_[0-9a-z]{26}")
 _FRAMED = "give a table as a data frame, as of pandas.DataFrame(...)"
-_ACCEPTED = (
-    "accepted are arrays of NumPy, SciPy or torch, data frames of pandas or polars, lists, paths "
-    "of files, ids such as 'ds_...', and datasets"
-)
+_ACCEPTED = f"accepted are {VALUES}, lists, paths of files, ids such as 'ds_...', and datasets"
 _NUMBERS = "fiub"
 
 
@@ -346,7 +343,7 @@ def _file(role: str, file: File) -> Payload:
             else f"there is no file {path_shown(path)}"
         )
         where = "" if path.is_absolute() else f" in {Path.cwd()}"
-        raise InputError(role, f"{is_there}{where}; {_ACCEPTED}.")
+        raise InputError(role, f"{is_there}{where}; {_ACCEPTED}.{line_files.meant(path)}")
     try:
         length = path.stat().st_size
         with path.open("rb"):

@@ -1,11 +1,16 @@
-"""Text files: of one value a line, what encodes them, and what those without an ending are."""
+"""Text files: of one value a line, what encodes them, and what those without an ending are. Which
+file was meant."""
 
 from __future__ import annotations
 
 import codecs
+import difflib
+import itertools
+import os
 import re
 import warnings
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +97,16 @@ def media_type_of(text: str) -> str | None:
     if "\t" in first:
         return "text/tab-separated-values"
     return "text/csv" if any(mark in first for mark in ",;|") or " " in first.strip() else None
+
+
+_MOST_BESIDE = 2000
+"""Files among which one with a name like another's is sought."""
+
+
+def meant(path: Path) -> str:
+    """The file with a name like that of one that there is not, as a sentence; else ""."""
+    names: list[str] = []
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        names += (entry.name for entry in itertools.islice(entries, _MOST_BESIDE))
+    near = difflib.get_close_matches(path.name[:80], names, 1, cutoff=0.7)
+    return f" Is {path_shown(near[0])} meant?" if near else ""

@@ -52,4 +52,20 @@ def as_options(sentence: str) -> str:
         value = " NAME" if found[2] else ""
         return "FILE:NAME" if name == "member" else f"--{name.replace('_', '-')}{value}"
 
-    return _ARGUMENT.sub(option, _QUERY.sub(option, sentence))
+    own = _ARGUMENT.sub(option, _QUERY.sub(option, sentence))
+    for words, others in _OTHERWISE.items():
+        own = own.replace(words, others)
+    return _PARAMETER.sub(lambda found: f"--{found[1].replace('_', '-')}:", own)
+
+
+_PARAMETER = re.compile(r"^params\.(\w+):")
+VALUES = "arrays of NumPy, SciPy or torch, data frames of pandas or polars"
+"""What Python has and no command line."""
+_OTHERWISE = {
+    f"accepted are {VALUES}, lists, paths of files, ids such as 'ds_...', and datasets": (
+        "accepted are files, and ids such as 'ds_...'"
+    ),
+    ", or with Umbel.local(); or": "; or",
+    "Umbel(url), or UMBEL_URL": "--url, or UMBEL_URL",
+}
+"""Words of Python, and what the command line has in their place."""

@@ -16,7 +16,7 @@ import pytest
 
 from tests.conftest import ROOT
 from umbel_client import File, InputError, UmbelWarning
-from umbel_client.commands import add_commands, main, outputs, values, work
+from umbel_client.commands import add_commands, kept_work, main, outputs, values, work
 from umbel_client.inputs import converted
 from umbel_client.methods import GROUPS, METHODS
 from umbel_client.quoting import as_arguments, as_options
@@ -43,7 +43,9 @@ def test_methods_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert named == [name for names in GROUPS.values() for name in names]
     assert sorted(named) == sorted(METHODS)
     assert [each["id"] for each in json.loads(shown(capsys, "methods", "--json"))] == named
-    assert "temperature : Divisor of the logits before softmax." in shown(capsys, "methods", "l2h")
+    one = shown(capsys, "methods", "l2h")
+    assert "temperature : Divisor of the logits before softmax." in one
+    assert "Umbel.run" not in one
 
 
 def test_help_has_groups(capsys: pytest.CaptureFixture[str]) -> None:
@@ -115,11 +117,16 @@ def test_an_option_is_not_abbreviated(capsys: pytest.CaptureFixture[str]) -> Non
         ("run kmeans x.npy --nclusters 3", ["Is --n-clusters meant?", "`umbel-client run kmeans`"]),
         ("run l2h x.npy y.npy", ["umbel-client run l2h: error: unrecognized arguments: y.npy"]),
         ("run --quite hac x.npy", ["umbel-client run: error: unrecognized arguments: --quite"]),
-        ("evaluat t.nwk", ["invalid choice: 'evaluat'", "Is 'evaluate' meant?"]),
+        (
+            "evaluat t.nwk",
+            ["invalid choice: 'evaluat'. Is 'evaluate' meant? `umbel-client --help` lists all."],
+        ),
         ("confusion tr_1", ["Is 'confusions' meant?"]),
         ("list tree", ["invalid choice: 'tree'", "Is 'trees' meant?"]),
         ("consensus a b --rule strct", ["Is 'strict' meant?"]),
         ("evaluate t.nwk --lables y.npy", ["umbel-client evaluate: error", "Is --labels meant?"]),
+        ("drift t.nwk a.npy b.npy", ["'t.nwk' is not the id of a tree (tr_...); `umbel run` make"]),
+        ("report ds_1 r.html", ["'ds_1' is not the id of a tree or a comparison or"]),
     ],
 )
 def test_what_is_misspelt_gets_the_near_name(
@@ -391,3 +398,50 @@ def test_sizes_of_what_is_listed(body: dict[str, object], size: str) -> None:
 )
 def test_steps_are_names_or_json(text: str | None, steps: object) -> None:
     assert work._steps(text) == steps
+
+
+def test_what_is_refused_is_in_words_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flowers.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "hac", "flower.csv", "--url", "http://127.0.0.1:1"])
+    assert ended.value.code == 2
+    refused = capsys.readouterr().err
+    assert "accepted are files, and ids such as 'ds_...'. Is 'flowers.csv' meant?" in refused
+    assert as_options("params.n_init: Input should be 1.") == "--n-init: Input should be 1."
+    with pytest.raises(SystemExit) as ended:
+        main(["list", "trees", "--url", "http://127.0.0.1:1"])
+    assert ended.value.code == 3
+    assert "`umbel serve`; or give the address of another: --url, or" in capsys.readouterr().err
+
+
+def test_a_warning_that_joins_earlier_ones_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    outputs.shower(quiet=False)
+    outputs.warn(["One is left out.", "Two are guessed.", "One is left out. Two are guessed."])
+    assert capsys.readouterr().err.count("guessed") == 1
+
+
+def test_parts_are_known_by_name() -> None:
+    paths = json.loads((ROOT / "openapi" / "openapi.json").read_text())["paths"]
+    nouns = {
+        "at": "attachments",
+        "cal": "calibrations",
+        "dr": "drifts",
+        "ds": "datasets",
+        "hm": "heatmaps",
+        "job": "jobs",
+        "map": "maps",
+        "md": "models",
+        "nm": "namings",
+        "tr": "trees",
+    }
+    for prefix, noun in nouns.items():
+        begin = re.compile(rf"/v1/{noun}/{{\w+}}/([a-z]+)")
+        found = {
+            match[1]
+            for path, methods in paths.items()
+            if "get" in methods and (match := begin.match(path))
+        }
+        assert set(kept_work.PARTS[prefix]) == found, noun

@@ -27,7 +27,7 @@ from tests.client.fault_server_kit import (
 from umbel_client import encodings, problems
 from umbel_client.core import uploads
 from umbel_client.encodings import Payload
-from umbel_client.errors import InputError, UploadInterrupted
+from umbel_client.errors import InputError, UploadInterrupted, WaitTimeout
 from umbel_client.inputs import Inline, Inputs, Reference, converted
 
 PART = 1000
@@ -233,6 +233,12 @@ def test_uploads_of_accepted_work_stay_only_where_a_job_names_them(
     def used(_: dict[str, object]) -> object:
         return "done"
 
+    def goes_on(_: dict[str, object]) -> object:
+        raise WaitTimeout("job_1", 1.0)
+
+    with pytest.raises(WaitTimeout):
+        run_both(kind, server, supplied({"features": payload(4)}, goes_on, keep=keep))
+    assert store.deleted == []
     assert run_both(kind, server, supplied({"features": payload(4)}, used, keep=keep)) == "done"
     assert store.deleted == ([] if keep else ["/v1/datasets/ds_1"])
 

@@ -17,7 +17,7 @@ from mcp.server.mcpserver import Context
 from umbel_client.client import Umbel
 from umbel_client.errors import UmbelError
 from umbel_client.progress import watched
-from umbel_client.quoting import shown
+from umbel_client.quoting import VALUES, shown
 
 _UPLOADS = 0.1
 """The share of progress that reading and sending inputs are; the job is the rest."""
@@ -102,7 +102,7 @@ def called(
         try:
             return await to_thread.run_sync(work, abandon_on_cancel=True)
         except UmbelError as error:
-            raise kind(str(error)) from error
+            raise kind(str(error).replace(f"{VALUES}, ", "")) from error
         except OSError as error:
             # The path may be a long text that was meant as content.
             place = "" if error.filename is None else f" {shown(str(error.filename))}"

@@ -19,6 +19,7 @@ from umbel_client.commands.options import (
     Parser,
     command,
     condition_options,
+    kept,
     report_option,
     service_options,
     table_options,
@@ -216,7 +217,6 @@ def _run_method(
     )
     table_options(parser)
     work_options(parser, "the job's")
-    parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
     parser.set_defaults(run=Late("run"), method=method, facts=facts)
 
@@ -281,7 +281,9 @@ def _evaluate(commands: Commands) -> None:
 
 def _predict(commands: Commands) -> None:
     parser = command(commands, "predict", "place new rows in a tree that a service keeps")
-    parser.add_argument("tree", help="the id of a tree (tr_...) or model (md_...)")
+    parser.add_argument(
+        "tree", type=kept("tr", "md"), help="the id of a tree (tr_...) or model (md_...)"
+    )
     parser.add_argument("file", nargs="?", help="the rows: a file, or an id")
     _also(parser, "an input by its role, for models that need several")
     parser.add_argument("--top-k", type=int, metavar="K", help="of classifiers: the best classes")
@@ -305,7 +307,7 @@ def _calibrate(commands: Commands) -> None:
     parser = command(
         commands, "calibrate", "learn from held-out rows how deep a tree's answers may go"
     )
-    parser.add_argument("tree", help="the id of a tree (tr_...)")
+    parser.add_argument("tree", type=kept("tr"), help="the id of a tree (tr_...)")
     parser.add_argument(
         "file", nargs="?", help="rows that the model has not seen: a file, or an id"
     )
@@ -343,7 +345,7 @@ def _calibrate(commands: Commands) -> None:
 
 def _drift(commands: Commands) -> None:
     parser = command(commands, "drift", "find what moved in a tree from a reference to a batch")
-    parser.add_argument("tree", help="the id of a tree (tr_...)")
+    parser.add_argument("tree", type=kept("tr"), help="the id of a tree (tr_...)")
     parser.add_argument("reference", help="rows as they should be: a file, or an id")
     parser.add_argument("batch", help="new rows: a file, or an id")
     parser.add_argument("--reference-labels", metavar="FILE", help="the label of each row")
@@ -363,7 +365,7 @@ def _drift(commands: Commands) -> None:
 
 def _place(commands: Commands) -> None:
     parser = command(commands, "place", "find what hangs out of place in a hierarchy of classes")
-    parser.add_argument("tree", help="the id of a tree of the classes (tr_...)")
+    parser.add_argument("tree", type=kept("tr"), help="the id of a tree of the classes (tr_...)")
     parser.add_argument("hierarchy", help="class paths or a tree: a file, or an id")
     parser.add_argument(
         "--level", type=float, help="the accepted rate of false discoveries; default: 0.05"
@@ -380,7 +382,7 @@ def _place(commands: Commands) -> None:
 
 def _name(commands: Commands) -> None:
     parser = command(commands, "name", "name the nodes of a tree by what their rows share")
-    parser.add_argument("tree", help="the id of a tree (tr_...)")
+    parser.add_argument("tree", type=kept("tr"), help="the id of a tree (tr_...)")
     parser.add_argument(
         "by",
         choices=("labels", "terms", "items", "features", "model"),
@@ -452,7 +454,6 @@ def _consensus(commands: Commands) -> None:
     )
     work_options(parser, "the tree's")
     _results(parser)
-    parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
     parser.set_defaults(run=Late("consensus"))
 

@@ -18,7 +18,9 @@ def methods(arguments: Namespace) -> None:
 
     def text(method: str) -> str:
         entry = plugged.methods.get(method)
-        return documentation(method) if entry is None else text_of(entry)
+        whole = documentation(method) if entry is None else text_of(entry)
+        # What all methods have are options of the command, under other names.
+        return whole.partition("\npreprocess, then, support,")[0].rstrip()
 
     plugged = of_service(arguments.url) if arguments.url else arguments.installed()
     every = {**METHODS, **{name: facts_in(entry) for name, entry in plugged.methods.items()}}
@@ -33,7 +35,8 @@ def methods(arguments: Namespace) -> None:
             "outputs": _leaves(text(arguments.method)),
             "description": text(arguments.method),
         }
-        put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}")
+        hint = f"`umbel run {arguments.method} --help` has them, and what all take, as options."
+        put(body, arguments.json, f"{arguments.method}\n\n{text(arguments.method)}\n\n{hint}")
         return
     groups = {**GROUPS, "of plug-ins": tuple(plugged.methods)}
     rows = [

@@ -184,7 +184,7 @@ def judge(
             held.append(sentence)
             if outputs.in_workflow():
                 say(outputs.annotation("error", sentence, command))
-        say(f"  {'failed' if holds else 'passed'}  {sentence}", arguments.quiet)
+        say(f"  {'failed ' if holds else 'passed  not'} {sentence}", arguments.quiet)
     if arguments.junit is not None:
         outputs.saved(_junit(command, judged), arguments.junit)
     if held:
@@ -215,7 +215,7 @@ def _junit(command: str, judged: Sequence[tuple[Condition, bool, str]]) -> bytes
     )
     for condition, holds, sentence in judged:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=f"umbel.{command}", name=str(condition)
+            suite, "testcase", classname=f"umbel.{command}", name=f"fails if {condition}"
         )
         if holds:
             ElementTree.SubElement(case, "failure", message=sentence)

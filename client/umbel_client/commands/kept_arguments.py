@@ -11,6 +11,7 @@ from umbel_client.commands.options import (
     Late,
     command,
     described_options,
+    kept,
     service_options,
     table_options,
     work_options,
@@ -77,7 +78,7 @@ def _upload(commands: Commands) -> None:
 def _import(commands: Commands) -> None:
     parser = _added(commands, "import", "keep a tree that was made elsewhere", "import_tree")
     parser.add_argument("file", help=".nwk, .nex, .json, linkage .npy or class paths .txt")
-    work_options(parser)
+    work_options(parser, waits=False)
 
 
 def _list(commands: Commands) -> None:
@@ -144,7 +145,9 @@ def _query(parser: argparse.ArgumentParser) -> None:
 def _report(commands: Commands) -> None:
     sentence = "write a tree, comparison, calibration or drift as one HTML file, pictures inside"
     parser = command(commands, "report", sentence)
-    parser.add_argument("id", help="tr_..., cmp_..., cal_... or dr_...")
+    parser.add_argument(
+        "id", type=kept("tr", "cmp", "cal", "dr"), help="tr_..., cmp_..., cal_... or dr_..."
+    )
     parser.add_argument("file", help="such as report.html")
     service_options(parser)
     parser.set_defaults(run=Late("report", "reports"))
@@ -224,7 +227,7 @@ def _history(commands: Commands) -> None:
 
 def _share(commands: Commands) -> None:
     parser = _added(commands, "share", "make a link that shows a tree to whoever has it")
-    parser.add_argument("tree", help="tr_...")
+    parser.add_argument("tree", type=kept("tr"), help="tr_...")
     parser.add_argument("--days", type=float, default=7.0, help="default: 7; at most 366")
     parser.add_argument("--edition", metavar="ID", help="ed_...: show the tree as edited there")
     parser.add_argument("--names", metavar="ID", help="nm_...: with these names")
@@ -259,7 +262,7 @@ def _alias(commands: Commands) -> None:
 
 def _attach(commands: Commands) -> None:
     parser = _added(commands, "attach", "attach what the points of a tree are: texts, images, ...")
-    parser.add_argument("tree", help="tr_...")
+    parser.add_argument("tree", type=kept("tr"), help="tr_...")
     parser.add_argument(
         "file", help="a row for each row or leaf: .csv, .jsonl, .arrow, .parquet, .zip, or ds_..."
     )
@@ -268,7 +271,7 @@ def _attach(commands: Commands) -> None:
 
 def _examples(commands: Commands) -> None:
     parser = _added(commands, "examples", "items under a node of a tree")
-    parser.add_argument("tree", help="tr_...")
+    parser.add_argument("tree", type=kept("tr"), help="tr_...")
     parser.add_argument("node", type=int)
     parser.add_argument(
         "--by",
@@ -284,7 +287,7 @@ def _examples(commands: Commands) -> None:
 
 def _match(commands: Commands) -> None:
     parser = _added(commands, "match", "how many items under each node meet a condition")
-    parser.add_argument("attachment", help="at_...")
+    parser.add_argument("attachment", type=kept("at"), help="at_...")
     parser.add_argument("column", help="its name or number")
     parser.add_argument("--equals", action="append", default=[], help="several times: any of them")
     parser.add_argument("--contains", help="a part of a text, in any case")
@@ -295,7 +298,7 @@ def _match(commands: Commands) -> None:
 
 def _confusions(commands: Commands) -> None:
     parser = _added(commands, "confusions", "which classes of a tree are taken for which")
-    parser.add_argument("tree", help="tr_...")
+    parser.add_argument("tree", type=kept("tr"), help="tr_...")
     parser.add_argument(
         "--labels",
         metavar="FILE",
@@ -308,7 +311,7 @@ def _confusions(commands: Commands) -> None:
 
 def _label(commands: Commands) -> None:
     parser = _added(commands, "label", "make labels of rows from what is known of nodes")
-    parser.add_argument("tree", help="tr_...")
+    parser.add_argument("tree", type=kept("tr"), help="tr_...")
     parser.add_argument(
         "--known",
         action="append",
@@ -327,7 +330,7 @@ def _label(commands: Commands) -> None:
 
 def _heatmap(commands: Commands) -> None:
     parser = _added(commands, "heatmap", "the clusters of a tree as the rows of a matrix")
-    parser.add_argument("tree", help="tr_...")
+    parser.add_argument("tree", type=kept("tr"), help="tr_...")
     parser.add_argument(
         "what",
         nargs="?",
@@ -356,7 +359,7 @@ def _heatmap(commands: Commands) -> None:
 
 def _map(commands: Commands) -> None:
     parser = _added(commands, "map", "lay the points of a tree out in the plane", "map_points")
-    parser.add_argument("tree", help="tr_...")
+    parser.add_argument("tree", type=kept("tr"), help="tr_...")
     parser.add_argument(
         "by",
         nargs="?",

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -42,7 +43,7 @@ from umbel_client.core.fields import KEPT
 from umbel_client.core.requests import ROLES
 from umbel_client.drift import Drift
 from umbel_client.edition import Edition
-from umbel_client.errors import InputError
+from umbel_client.errors import InputError, UnexpectedResponse
 from umbel_client.heatmap import Heatmap
 from umbel_client.map import Map
 from umbel_client.naming import Naming
@@ -199,7 +200,7 @@ def show(arguments: Namespace) -> None:
             body = _body(holder)
         else:
             part = f"/{arguments.part.strip('/')}"
-            with _uploaded(umbel, query) as given:
+            with _uploaded(umbel, query) as given, _of_parts(arguments.id, arguments.part):
                 content = _content_of(holder)(part, **given)
             try:
                 body = json.loads(content)
@@ -281,7 +282,7 @@ def save(arguments: Namespace) -> None:
         if arguments.part is not None:
             stays = kind in ("ds", "md", "job") and arguments.part.strip("/") in _WITHOUT_SUFFIX
             form = f"/{arguments.part.strip('/')}{'' if stays else suffix}"
-            with _uploaded(umbel, query) as given:
+            with _uploaded(umbel, query) as given, _of_parts(arguments.id, arguments.part):
                 outputs.saved(content(form, **given), arguments.file)
         elif kind in ("ds", "md"):
             outputs.saved(content(), arguments.file)
@@ -298,6 +299,43 @@ def save(arguments: Namespace) -> None:
             holder.save(arguments.file, **query)
         if not standard:
             say(f"  {arguments.file}", arguments.quiet)
+
+
+PARTS: Mapping[str, Sequence[str]] = {
+    "tr": (
+        *("assignments", "confusions", "cut", "editions", "features", "flows", "layers", "levels"),
+        *("merges", "nodes", "places", "search", "shares", "steps", "tangle", "view"),
+    ),
+    "at": ("columns", "items", "matches", "nodes"),
+    "cal": ("curve", "groups", "pairs", "suspects"),
+    "dr": ("nodes",),
+    "ds": ("content", "statements"),
+    "hm": ("axes", "tiles"),
+    "job": ("events", "nodes", "predictions", "tables"),
+    "map": ("positions", "selection"),
+    "md": ("content", "features", "paths"),
+    "nm": ("names",),
+}
+"""How the parts of a thing begin, by the prefix of its id."""
+
+
+@contextlib.contextmanager
+def _of_parts(thing_id: str, part: str) -> Iterator[None]:
+    """Raises InputError in place of the refusal of a part that there is not, with those that there
+    are."""
+    try:
+        yield
+    except UnexpectedResponse as error:
+        names = PARTS.get("tr" if thing_id.startswith("@") else thing_id.partition("_")[0], ())
+        begin = part.strip("/").partition("/")[0]
+        if error.status not in (404, 405) or begin in names:
+            raise
+        near = get_close_matches(begin, names, 1)
+        meant = f" Is {shown(near[0])} meant?" if near else ""
+        there_are = f"there are {', '.join(names)}" if names else "there are none"
+        raise InputError(
+            "part", f"{shown(thing_id)} has no part {shown(begin)}; {there_are}.{meant}"
+        ) from None
 
 
 _WITHOUT_SUFFIX = ("content", "statements", "predictions", "nodes", "tables")
@@ -474,8 +512,8 @@ def heatmap(arguments: Namespace) -> None:
 
 def _put_result(artifact: Heatmap | Map, arguments: Namespace) -> None:
     """The id and the facts of what was computed, and its warnings."""
-    shown = [{"fact": name, "value": own} for name, own in artifact.body["result"].items()]
-    put(artifact.body, arguments.json, f"{artifact.id}\n\n{outputs.shown(shown)}")
+    facts = outputs.facts_shown(artifact.body["result"])
+    put(artifact.body, arguments.json, f"{artifact.id}\n\n{facts}")
     outputs.warn(artifact.warnings, arguments.quiet)
 
 

@@ -6,6 +6,7 @@ import argparse
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from umbel_client.quoting import shown
@@ -25,6 +26,10 @@ OWN_SERVICE = (
     "Uses the service of UMBEL_URL (key: UMBEL_KEY) or --url; without one, starts a service for "
     f"the moment. A running `umbel serve` is --url {DEFAULT_URL}."
 )
+
+
+_MOST_LISTED = 15
+"""Choices that a refusal lists."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -47,9 +52,13 @@ class Parser(argparse.ArgumentParser):
         try:
             super()._check_value(action, value)
         except argparse.ArgumentError as error:
-            near = difflib.get_close_matches(str(value), map(str, action.choices or ()), n=3)
-            if near:
-                error.message += f". Is {' or '.join(map(shown, near))} meant?"
+            names = [str(each) for each in action.choices or ()]
+            near = difflib.get_close_matches(str(value), names, n=3)
+            meant = f". Is {' or '.join(map(shown, near))} meant?" if near else "."
+            if len(names) > _MOST_LISTED:
+                error.message = f"invalid choice: {shown(str(value))}"
+                meant += f" `{self.prog} --help` lists all."
+            error.message += meant
             raise
 
     def _unrecognized(self, words: Sequence[str]) -> str:
@@ -106,6 +115,36 @@ class Grouped(argparse.RawDescriptionHelpFormatter):
         return text if title is None else f"\n  {title}:\n{text}"
 
 
+_MADE = {
+    "tr": ("a tree", "`umbel run` makes one, `umbel import FILE` keeps that of a file"),
+    "md": ("a model", "`umbel run` makes one"),
+    "cmp": ("a comparison", "`umbel compare` makes one"),
+    "cal": ("a calibration", "`umbel calibrate` makes one"),
+    "dr": ("a drift", "`umbel drift` makes one"),
+    "at": ("an attachment", "`umbel attach` makes one"),
+}
+"""What an id stands for, by its prefix, and where it comes from."""
+
+
+def kept(*prefixes: str) -> Callable[[str], str]:
+    """The type of an argument that is the id of what a service keeps, of these prefixes, or the
+    alias of a tree."""
+
+    def own(text: str) -> str:
+        aliased = text.startswith("@") and not {"tr", "md"}.isdisjoint(prefixes)
+        if aliased or text.partition("_")[0] in prefixes:
+            return text
+        things = " or ".join(_MADE[prefix][0] for prefix in prefixes)
+        ids = ", ".join(f"{prefix}_..." for prefix in prefixes)
+        file = "a file, " if Path(text).is_file() else ""
+        raise argparse.ArgumentTypeError(
+            f"{shown(text)} is {file}not the id of {things} ({ids}); {_MADE[prefixes[0]][1]}, "
+            "`umbel list` shows what there is."
+        )
+
+    return own
+
+
 def command(commands: Commands, name: str, sentence: str) -> argparse.ArgumentParser:
     """A command with its help."""
     parser: argparse.ArgumentParser = commands.add_parser(
@@ -157,8 +196,9 @@ def table_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def work_options(parser: argparse.ArgumentParser, what: str = "its") -> None:
-    """Add what every command takes that asks for work. what : whose name it is."""
+def work_options(parser: argparse.ArgumentParser, what: str = "its", *, waits: bool = True) -> None:
+    """Add what every command takes that asks for work. what : whose name it is. waits : whether the
+    work may take long."""
     group = parser.add_argument_group("description")
     described_options(group, what)
     group.add_argument("--webhook", metavar="URL", help="an address that hears of the end")
@@ -170,6 +210,8 @@ def work_options(parser: argparse.ArgumentParser, what: str = "its") -> None:
     again.add_argument(
         "--retry-on", action="append", metavar="REASON", help="such as worker-lost; several times"
     )
+    if waits:
+        parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
 
 
 CONDITION = "NAME < NUMBER, with <, <=, >, >=, == or !="

@@ -209,6 +209,12 @@ def shown(rows: Sequence[Mapping[str, Any]], *, titles: bool = True) -> str:
     )
 
 
+def facts_shown(result: Mapping[str, Any]) -> str:
+    """The facts of a result that have a value, one a line."""
+    facts = [{"fact": name, "value": own} for name, own in result.items() if own is not None]
+    return shown(facts)
+
+
 def column_names(dataset: Mapping[str, Any], most: int = 6) -> str:
     """The names of the first columns of a dataset, and how many there are if not all are shown."""
     names = [each["name"] for each in dataset.get("columns") or ()]
@@ -294,7 +300,11 @@ _warned: set[str] = set()
 def warn(sentences: Iterable[str], quiet: bool = False) -> None:
     """The warnings of what was done, on standard error, each once in a command."""
     for sentence in map(as_options, sentences):
-        if sentence not in _warned:
+        # A response has all of a job's in one header.
+        rest = sentence
+        for shown_before in _warned:
+            rest = rest.replace(shown_before, "")
+        if rest.strip():
             line = f"warning: {sentence}"
             say(annotation("warning", sentence) if in_workflow() else line, quiet)
         _warned.add(sentence)

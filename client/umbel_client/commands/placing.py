@@ -6,13 +6,12 @@ from argparse import Namespace
 
 from umbel_client.commands import conditions, outputs
 from umbel_client.commands.outputs import put
-from umbel_client.commands.values import input_of
-from umbel_client.commands.work import require_table, service, work_of
+from umbel_client.commands.work import given, require_table, service, work_of
 
 
 def place(arguments: Namespace) -> None:
     """`umbel place`."""
-    hierarchy = input_of("hierarchy", arguments.hierarchy)
+    hierarchy = given("hierarchy", arguments.hierarchy, arguments)
     required = conditions.conditions_of(arguments)
     picture = outputs.is_svg(arguments.out)
     if picture:

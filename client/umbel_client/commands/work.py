@@ -115,7 +115,12 @@ def service(arguments: Namespace, *, kept: bool = False) -> Iterator[Umbel]:
         return
     say("Starting a service for this command ...", arguments.quiet or not sys.stderr.isatty())
     with Umbel.local(arguments.data_dir, workers=1) as umbel:
-        yield umbel
+        try:
+            yield umbel
+        except WaitTimeout:
+            later = "resumes when one starts on the folder again" if own else "ends, too"
+            say(f"The service of this command ends with it; the job {later}.")
+            raise
 
 
 def run(arguments: Namespace) -> None:
@@ -157,7 +162,6 @@ def run(arguments: Namespace) -> None:
             support=_object("--support", arguments.support),
             name_by=arguments.name_by,
             **work_of(arguments),
-            wait_s=arguments.wait_s,
             progress=False if arguments.quiet else None,
             params=params,
             **values,
@@ -193,7 +197,6 @@ def consensus(arguments: Namespace) -> None:
             match=arguments.match,
             common=arguments.common,
             **work_of(arguments),
-            wait_s=arguments.wait_s,
         )
         _write(tree, arguments, forms)
 
@@ -375,8 +378,8 @@ def calibrate(arguments: Namespace) -> None:
         for path, rows_of in tables:
             if path:
                 outputs.table(rows_of, path)
-        shown = [{"fact": name, "value": own} for name, own in calibration.body["result"].items()]
-        put(calibration.body, arguments.json, f"{calibration.id}\n\n{outputs.shown(shown)}")
+        facts = outputs.facts_shown(calibration.body["result"])
+        put(calibration.body, arguments.json, f"{calibration.id}\n\n{facts}")
         outputs.warn(calibration.warnings, arguments.quiet)
         files = {"rows": arguments.file, "labels": arguments.labels}
         outputs.reported(calibration, arguments.report, files)
@@ -391,7 +394,7 @@ def drift(arguments: Namespace) -> None:
         for text in (getattr(arguments, name),)
     }
     reference, batch = (
-        input_of("rows", getattr(arguments, name)) for name in ("reference", "batch")
+        given("rows", getattr(arguments, name), arguments) for name in ("reference", "batch")
     )
     required = conditions.conditions_of(arguments)
     picture = outputs.is_svg(arguments.out)
@@ -521,7 +524,9 @@ def work_of(arguments: Namespace) -> dict[str, Any]:
         "backoff": arguments.backoff,
         "retry_on": arguments.retry_on,
     }
-    return {**described_of(arguments), "webhook": arguments.webhook, "retrying": retrying}
+    waiting = {"wait_s": arguments.wait_s} if hasattr(arguments, "wait_s") else {}
+    own = {"webhook": arguments.webhook, "retrying": retrying}
+    return {**described_of(arguments), **own, **waiting}
 
 
 def described_of(arguments: Namespace) -> dict[str, Any]:

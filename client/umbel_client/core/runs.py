@@ -58,7 +58,8 @@ def facts_of(connection: Connection, method: str) -> MethodFacts:
         entry = connection.described(path, "inputs", "params", "outputs")
     except (NotFound, UnexpectedResponse) as error:
         near = difflib.get_close_matches(method, METHODS, n=3, cutoff=0.5)
-        detail = f"There is no method {shown(method)}; there are {', '.join(near or METHODS)}."
+        meant = f". Is {' or '.join(map(shown, near))} meant?" if near else "."
+        detail = f"There is no method {shown(method)}; there are {', '.join(METHODS)}{meant}"
         raise error_of({**_UNKNOWN_METHOD, "detail": detail}) from error
     return facts_in(entry)
 

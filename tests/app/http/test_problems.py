@@ -97,6 +97,7 @@ def test_bodies_of_another_shape(api: Api, content: bytes) -> None:
             "preprocess.0: 'standardise' is no 'step'; accepted are 'words', ",
         ),
         ({"retry_on": ["worker lost"]}, "Input should be 'worker-lost', "),
+        ({"params": {"agregation": "sum"}}, "params.agregation: There is no such field."),
     ],
 )
 def test_a_word_that_is_near_an_accepted_one(api: Api, fields: dict[str, Any], says: str) -> None:
@@ -104,8 +105,8 @@ def test_a_word_that_is_near_an_accepted_one(api: Api, fields: dict[str, Any], s
         api.client.post("/v1/jobs", json=new_job(**fields)), 422, "invalid-request"
     )
     assert says in refused["detail"]
-    meant = "standardize" if "preprocess" in fields else "worker-lost"
-    assert refused["detail"].endswith(f" Did you mean '{meant}'?")
+    meant = {"preprocess": "standardize", "retry_on": "worker-lost", "params": "aggregation"}
+    assert f" Did you mean '{meant[next(iter(fields))]}'?" in refused["detail"]
     far = problem_of(
         api.client.post("/v1/jobs", json=new_job(retry_on=["zzz"])), 422, "invalid-request"
     )

@@ -265,6 +265,9 @@ def test_bounds_of_arrays_are_of_their_items(document: dict[str, Any]) -> None:
         if isinstance(part, dict):
             if part.get("type") == "array":
                 assert not part.keys() & {"minLength", "maxLength"}, part
+            if isinstance(kinds := part.get("type"), list) and "array" in kinds:
+                # Without them a generator leaves out what has it.
+                assert "items" in part, part
             left += part.values()
         elif isinstance(part, list):
             left += part
@@ -328,7 +331,7 @@ def test_the_document_stays_readable(document: dict[str, Any]) -> None:
     """What a reader and a generator have to take in."""
     n_operations = sum(len(path) for path in document["paths"].values())
     assert n_operations <= 163
-    assert len(json.dumps(document)) <= 610_400
+    assert len(json.dumps(document)) <= 602_400
 
 
 def test_every_operation_says_whether_it_needs_a_key(document: dict[str, Any]) -> None:

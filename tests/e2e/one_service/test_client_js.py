@@ -65,7 +65,7 @@ def test_the_tour(service: Service, tmp_path: Path) -> None:
     written = run(service, tmp_path, tour)
     newick, page = re.findall(r"^(\(.*;)\n (\S+) \[\]$", written, flags=re.MULTILINE)[0]
     assert all(name in newick for name in ("cat", "dog", "oak", "elm"))
-    assert page.startswith(f"{service.url}/trees/tr_")
+    assert page.startswith(f"{service.url}/#/trees/tr_")
     assert re.search(r"^2 \d{4,} \[", written, flags=re.MULTILINE)
     assert "nmi" in written
     trees = service.client.get("/v1/trees?limit=20").json()["items"]

@@ -103,6 +103,11 @@ def test_a_pipeline(
     same = ("drift", tree.id, "before.npy", "before.npy", "--fail-if", "mass.p < .01")
     assert umbel(capsys, *same)[0] == 0
     assert umbel(capsys, *drift, "--fail-if", "mass.p ~ .01")[0] == 2
+    lines = ["batch,a,b,c,d,e,f", *(",".join(map(str, (7, *row))) for row in LOGITS[:160])]
+    Path("week.csv").write_text("\n".join(lines))
+    table = ("drift", tree.id, "week.csv", "week.csv")
+    assert umbel(capsys, *table)[0] == 1
+    assert umbel(capsys, *table, "--columns", "a,b,c,d,e,f", "--wait-s", "60")[0] == 0
 
     evaluate = ("evaluate", tree.id, "--labels", "y.npy", "--metrics", "nmi", "--json")
     status, output, _ = umbel(capsys, *evaluate, "--fail-under", "nmi=1.01")

@@ -42,7 +42,7 @@ WAIT_S = 30.0
 
 def _import_body() -> dict[str, Any]:
     text = {"type": "string"}
-    document = {"type": ["object", "array", "string"]}
+    document = {"type": ["object", "array", "string"], "items": {}}
     return {
         "requestBody": {
             "required": True,

@@ -23,6 +23,7 @@ from umbel_client.errors import (
     ProblemError,
     UmbelWarning,
     UploadInterrupted,
+    WaitTimeout,
 )
 from umbel_client.imports import payload_of
 from umbel_client.inputs import Converted, Inline, Input, Inputs, Reference, converted
@@ -102,8 +103,8 @@ async def supplied(
     UmbelWarning for each warning of an uploaded dataset.
 
     keep : whether the uploads stay once the service has accepted the work, since a job names its
-        inputs; if not, they are removed at its end. Refused work, and a call that is interrupted
-        before it was submitted, leaves none.
+        inputs; if not, they are removed at its end, unless it goes on after the wait is over.
+        Refused work, and a call that is interrupted before it was submitted, leaves none.
     warn : False where the answer has the warnings of the datasets, as that of a job.
 
     Raises as `uploaded`.
@@ -123,7 +124,8 @@ async def supplied(
         yield given
     except BaseException as error:
         refused = isinstance(error, ProblemError) and error.job is None
-        if refused or not submitting or not keep:
+        stays = submitting and (keep or isinstance(error, WaitTimeout))
+        if refused or not stays:
             await _dropped(connection, fresh)
         raise
     if not keep:
