@@ -13,11 +13,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from umbel_client.errors import InputError
+from umbel_client.quoting import written
+
 Numbers: TypeAlias = npt.NDArray[Any] | list[Any] | None
 """An array with a value or a row for each row, NaN where a value is missing; a list where each row
-is a list or an array by itself; None where a column holds others."""
+is a list or an array by itself; None where a column holds others, or integers and decimals that a
+float64 would round where it has to be one."""
 
 _KINDS = "fiub"
+_LARGEST = 1 << 53
+"""Up to which a float64 keeps every integer."""
 
 
 def is_of(value: object, package: str, *names: str) -> bool:
@@ -84,6 +90,27 @@ def numbers_of(column: Any) -> Numbers:
     return np.concatenate(parts)  # type: ignore[arg-type]
 
 
+def is_rounded(value: Any) -> bool:
+    """Whether it is an integer or a decimal beyond 2^53 that a float64 does not keep."""
+    if not isinstance(value, int) and not (isinstance(value, Decimal) and value.is_finite()):
+        return False
+    try:
+        return not -_LARGEST <= value <= _LARGEST and float(value) != value
+    except OverflowError:
+        return True
+
+
+def require_kept(role: str, rows: list[Any], array: npt.NDArray[Any]) -> None:
+    """Raises InputError for the first integer of lists of numbers that their array has rounded."""
+    if not (np.abs(array) >= _LARGEST).any():
+        return
+    for number, row in enumerate(rows):
+        for place, cell in enumerate(row if isinstance(row, (list, tuple)) else ()):
+            if is_rounded(cell):
+                where = f"row {number}, column {place} is {written(cell)}"
+                raise InputError(role, f"{where}, which a float64 rounds: it keeps up to 2^53.")
+
+
 def plain(value: Any) -> Any:
     """A value as text or as Python's number where it is one that a package has its own type for:
     dates, periods and intervals as text, decimals as numbers; others as they are."""
@@ -126,6 +153,8 @@ def _of_pandas(series: Any) -> Numbers:
     if isinstance(series.dtype, np.dtype) or is_of(series.dtype, "pandas", "SparseDtype"):
         return _checked(np.asarray(series))
     if kind == "f" or bool(series.isna().any()):
+        if kind != "f" and any(map(is_rounded, values_of(series))):
+            return None
         return _checked(series.to_numpy(dtype=np.float64, na_value=np.nan))
     return _checked(series.to_numpy())
 
@@ -147,6 +176,8 @@ def _of_polars(series: Any) -> Numbers:
         return _of_objects(values_of(series))
     whole = kind == polars.Boolean or kind.is_integer()
     if kind.is_decimal() or kind == polars.Null or (whole and series.null_count()):
+        if any(map(is_rounded, series.to_list())):
+            return None
         series = series.cast(polars.Float64)
     elif not whole and not kind.is_float():
         return None
@@ -164,7 +195,10 @@ def _of_arrow(array: Any) -> Numbers:
         return _of_arrow(_computed().run_end_decode(array))
     if kinds.is_fixed_size_list(kind) or kinds.is_list(kind) or kinds.is_large_list(kind):
         return _of_arrow_lists(array)
-    if kinds.is_decimal(kind) or kinds.is_null(kind):
+    decimal = kinds.is_decimal(kind)
+    if (decimal or array.null_count) and any(map(is_rounded, array.to_pylist())):
+        return None
+    if decimal or kinds.is_null(kind):
         array = array.cast(pyarrow.float64())
     elif kinds.is_boolean(kind):
         array = array.cast(pyarrow.uint8())
@@ -197,10 +231,14 @@ def _of_objects(values: list[Any]) -> Numbers:
     cells = [None if is_missing(value) else plain(value) for value in values]
     if not all(cell is None or isinstance(cell, (bool, int, float)) for cell in cells):
         return None
+    if not all(type(cell) is int for cell in cells) and any(map(is_rounded, values)):
+        return None
     if any(cell is None for cell in cells):
         return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
     array = np.array(cells)
-    return _checked(array) if array.dtype.kind in _KINDS else array.astype(np.float64)
+    if array.dtype.kind in "iub" or not any(map(is_rounded, values)):
+        return _checked(array) if array.dtype.kind in _KINDS else array.astype(np.float64)
+    return None
 
 
 def _checked(array: npt.NDArray[Any]) -> Numbers:

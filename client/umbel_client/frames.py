@@ -227,7 +227,9 @@ def rows_of(role: str, column: Any) -> npt.NDArray[Any] | list[Any]:
     numbers = columns.numbers_of(column)
     if numbers is None:
         raise InputError(
-            role, "the column holds other than numbers; a matrix of numbers is needed."
+            role,
+            "the column holds other than numbers, or integers beyond 2^53 that a float64 would "
+            "round; a matrix of numbers is needed.",
         )
     return numbers
 

@@ -539,6 +539,8 @@ def stacked(role: str, rows: list[Any]) -> npt.NDArray[Any]:
         array = np.array(rows, dtype=object)
     if array.dtype.kind == "O":
         array = _decimals(array)
+    if array.dtype.kind == "f":
+        columns.require_kept(role, rows, array)
     if array.dtype.kind in _NUMBERS or array.dtype.name == "bfloat16":
         return array
     raise InputError(role, _odd_cell(rows, array.ndim))

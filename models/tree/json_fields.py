@@ -234,9 +234,11 @@ def is_forest(nodes: list[Any]) -> bool:
 
 
 def require_no_hidden_children(root: Node) -> None:
-    """Raises InvalidTree for a node without children that has objects under another field."""
+    """Raises InvalidTree for a node without children that has objects under another field, and for
+    one without a name whose fields are names themselves: `{"animal": {"cat": {}}}`."""
+    nameless = root.keys().isdisjoint({*NAMES, "height", "data"})
     for key, value in root.items():
-        if _are_objects(value):
+        if _are_objects(value) or (nameless and isinstance(value, dict | list)):
             raise InvalidTree(
                 f"The root has no children, but objects under {shown(key)}; children are read from "
                 f"{', '.join(map(repr, CHILDREN))}."
@@ -261,12 +263,17 @@ def numbered_leaves(nodes: Sequence[Node], inner: Collection[int]) -> dict[int, 
 
 
 def name_of(node: Node, nested: bool) -> tuple[str, Any] | None:
-    """The field with a node's name, and the name; other fields count where there is no `name`."""
+    """The field with a node's name, and the name; other fields count where there is no `name`, at
+    last those within `data`, as D3's hierarchies have them."""
     if "name" in node:
         return "name", node["name"]
     for key in NAMES[1 : None if nested else -1]:
         if isinstance(node.get(key), str):
             return key, node[key]
+    inside = node.get("data")
+    if nested and isinstance(inside, dict):
+        key = next((key for key in NAMES if isinstance(inside.get(key), str)), None)
+        return None if key is None else (f"data.{key}", inside[key])
     return None
 
 

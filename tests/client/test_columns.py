@@ -257,6 +257,37 @@ def test_missing_numbers_are_not_numbers(kind: str) -> None:
     np.testing.assert_array_equal(matrix(MISSING[kind]()), [[1], [np.nan]])
 
 
+ODD = 2**53 + 1
+"""The first integer that a float64 rounds."""
+ROUNDED: dict[str, Callable[[], Any]] = {
+    "object": lambda: pandas().Series([ODD, None], dtype=object),
+    "object, with a fraction": lambda: pandas().Series([ODD, 0.5], dtype=object),
+    "decimals": lambda: pandas().Series([Decimal(ODD), Decimal("0.5")], dtype=object),
+    "beyond 64 bits": lambda: pandas().Series([10**30, 1], dtype=object),
+    "beyond every float": lambda: pandas().Series([10**400, 1], dtype=object),
+    "Int64": lambda: pandas().Series([ODD, None], dtype="Int64"),
+    "pyarrow": lambda: arrow().array([ODD, None]),
+    "pyarrow, decimals": lambda: arrow().array([Decimal(ODD)]),
+    "polars": lambda: polars().Series([ODD, None]),
+    "polars, decimals": lambda: polars().Series([Decimal(ODD)]),
+}
+
+
+@pytest.mark.parametrize("kind", ROUNDED)
+def test_integers_that_would_be_rounded_stay_exact(kind: str) -> None:
+    """They travel as they are, and the service refuses them by their place."""
+    assert numbers_of(ROUNDED[kind]()) is None
+    with pytest.raises(InputError, match="beyond 2\\^53"):
+        converted("features", ROUNDED[kind]())
+
+
+@pytest.mark.parametrize("odd", [ODD, Decimal(ODD), 10**30])
+def test_lists_whose_integers_would_be_rounded_are_refused(odd: Any) -> None:
+    assert matrix([[2**53, 0.5]]).tolist() == [[2**53, 0.5]]
+    with pytest.raises(InputError, match=r"row 1, column 0 is .*float64 rounds"):
+        converted("features", [[0.5, 1], [odd, 2]])
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "a masked value": (
         lambda: np.ma.masked_array(ROWS, [[0, 0], [0, 1], [0, 0]]),

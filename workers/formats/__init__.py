@@ -8,10 +8,10 @@ its format: `npy`, `npz`, `safetensors` (`raw` maps what is stored plainly); `ar
 `json` (`json_tables`), `jsonl`, `image_zip`; `archives`.
 
 `packed` unpacks files; `encodings` turns UTF-16 into UTF-8. `table_files` reads the chosen columns
-of a table; `column_roles` proposes what they are. `roles` turns a table into the value of a role,
-or refuses it, by means of `columns`, `labels` (several a row or none, indicators), `distances`,
-`edges` (a graph of labels) and `items` (columns of any kinds). `gaps` counts empty cells,
-`recognition` knows formats by their first bytes, `facts` describes a file and limits its size in
-memory; `refusals` has shared errors, `inline` the lists of a request, `strict_json` its JSON;
-`repeated_names`; `trees` reads uploaded trees (`tree_documents`), `table_writers` writes.
+of a table; `column_roles` proposes what they are (`quantities`). `roles` turns a table into the
+value of a role, or refuses it, by means of `columns`, `labels` (several a row or none, indicators),
+`distances`, `edges` (a graph of labels) and `items` (columns of any kinds). `gaps` counts empty
+cells, `recognition` knows formats by their first bytes, `facts` describes a file and limits its
+size in memory; `refusals` has shared errors, `inline` the lists of a request, `strict_json` its
+JSON; `repeated_names`; `trees` reads uploaded trees (`tree_documents`), `table_writers` writes.
 """

@@ -1,7 +1,7 @@
 """Arrow IPC, as a stream and as a file (Feather V2).
 
-A file holds the messages of a stream between its magic bytes; both are read in order from a memory
-map, so that uncompressed buffers are not copied. Before anything is unpacked, the metadata of the
+A stream is read in order, a file by what its footer lists, both from a memory map, so that
+uncompressed buffers are not copied. Before anything is unpacked, the metadata of the
 messages are added up: rows, and the sizes claimed by compressed buffers. Format:
 https://arrow.apache.org/docs/format/Columnar.html, Message.fbs.
 """
@@ -9,7 +9,7 @@ https://arrow.apache.org/docs/format/Columnar.html, Message.fbs.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from workers.formats.tables import Table
 MAGIC = b"ARROW1"
 _DICTIONARY, _BATCH = 2, 3
 _MAX_BUFFERS = 1 << 20
+_BLOCK = struct.Struct("<qi4xq")
 
 
 def inspect_stream(path: Path, member: str | None, bounds: Bounds = DEFAULT) -> Facts:
@@ -70,19 +71,30 @@ def _open(path: Path, bounds: Bounds, *, file: bool) -> Iterator[Batches]:
     with pa.memory_map(str(path)) as mapped:
         data = mapped.read_buffer()
     try:
-        if file:
-            data = _inside(data)
-        n_rows = _measure(data, bounds)
-        schema = pa.ipc.open_stream(data).schema
-        yield Batches(schema, n_rows, lambda columns: _batches(data, columns))
+        n_rows, packed = _measure(_listed(data) if file else _messages(data), bounds)
+        with _reader(data, file=file) as reader:
+            schema = reader.schema
+        read = _batches if packed or not file else _mapped
+        yield Batches(schema, n_rows, lambda columns: read(data, columns, file))
     except pa.ArrowMemoryError:
         raise
     except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, struct.error):
         raise broken("The Arrow data are damaged or cut short.") from None
 
 
-def _inside(data: Any) -> Any:
-    """The messages of a file, between the magic bytes and the footer."""
+def _reader(data: Any, *, file: bool, columns: list[int] | None = None) -> Any:
+    import pyarrow as pa
+
+    options = pa.ipc.IpcReadOptions(included_fields=columns)
+    return (pa.ipc.open_file if file else pa.ipc.open_stream)(data, options=options)
+
+
+def _listed(data: Any) -> Iterator[Any]:
+    """The messages of dictionaries and batches that a file's footer lists.
+
+    The footer alone says where they are: between them may be anything, and polars writes the
+    schema before them without the length that a stream's has.
+    """
     import pyarrow as pa
 
     if not (data[:6].to_pybytes() + MAGIC[data.size :]).startswith(MAGIC):
@@ -94,14 +106,21 @@ def _inside(data: Any) -> Any:
             code="truncated",
             actual=data.size,
         )
-    with pa.ipc.open_file(data) as opened:
-        expected = opened.num_record_batches
-    footer = int.from_bytes(data[data.size - 10 : data.size - 6].to_pybytes(), "little")
-    inside = data[8 : data.size - 10 - footer]
-    n_batches = sum(message.type == "record batch" for message in _messages(inside))
-    if n_batches != expected:
-        raise broken(f"The Arrow file's footer lists {expected} batches, it holds {n_batches}.")
-    return inside
+    last = (
+        data.size - 10 - int.from_bytes(data[data.size - 10 : data.size - 6].to_pybytes(), "little")
+    )
+    if last < 8:
+        raise broken("The Arrow file's footer is longer than the file.")
+    footer = _Flat(data[last : data.size - 10].to_pybytes())
+    top = footer.uint(0)
+    end = 8
+    for start, head, body in sorted([*footer.blocks(top, 2), *footer.blocks(top, 3)]):
+        if start < end or head <= 0 or body < 0:
+            raise broken("The Arrow file's footer lists batches that lie over each other.")
+        end = start + head + body
+        if end > last:
+            raise broken("The Arrow file's footer lists batches beyond the end of the file.")
+        yield pa.ipc.read_message(data[start:end])
 
 
 def _messages(data: Any) -> Iterator[Any]:
@@ -115,24 +134,33 @@ def _messages(data: Any) -> Iterator[Any]:
             return
 
 
-def _batches(data: Any, columns: list[int]) -> Iterator[Any]:
-    """Record batches with the columns at these positions, each fully checked."""
-    import pyarrow as pa
-
-    with pa.ipc.open_stream(data, options=pa.ipc.IpcReadOptions(included_fields=columns)) as reader:
-        for batch in reader:
+def _mapped(data: Any, columns: list[int], file: bool) -> Iterator[Any]:
+    """What `_batches` gives of a file that is not packed, without a copy: a file that is read by
+    chosen columns is copied."""
+    with _reader(data, file=file) as reader:
+        for at in range(reader.num_record_batches):
+            batch = reader.get_batch(at).select(columns)
             batch.validate(full=True)
             yield batch
 
 
-def _measure(data: Any, bounds: Bounds) -> int:
-    """The claimed number of rows.
+def _batches(data: Any, columns: list[int], file: bool) -> Iterator[Any]:
+    """Record batches with the columns at these positions, each fully checked."""
+    with _reader(data, file=file, columns=columns) as reader:
+        batches = map(reader.get_batch, range(reader.num_record_batches)) if file else reader
+        for batch in batches:
+            batch.validate(full=True)
+            yield batch
+
+
+def _measure(messages: Iterable[Any], bounds: Bounds) -> tuple[int, bool]:
+    """The claimed number of rows, and whether some buffers are packed.
 
     Raises UsageError if rows or unpacked buffers would be too large.
     """
     n_rows = 0
     unpacked = 0
-    for message in _messages(data):
+    for message in messages:
         kind, root, at = _header(message.metadata)
         if kind == _DICTIONARY:
             at = root.table(at, 1)
@@ -149,7 +177,7 @@ def _measure(data: Any, bounds: Bounds) -> int:
             unpacked += _unpacked(root, at, message.body)
     bounds.require(n_rows)
     bounds.require(unpacked)
-    return n_rows
+    return n_rows, unpacked > 0
 
 
 def _unpacked(root: _Flat, at: int, body: Any) -> int:
@@ -201,6 +229,15 @@ class _Flat:
             raise broken("The Arrow data have too many buffers in one batch.")
         flat = struct.unpack_from(f"<{2 * count}q", self._data, start + 4)
         return list(zip(flat[::2], flat[1::2], strict=True))
+
+    def blocks(self, table: int, field: int) -> list[tuple[int, int, int]]:
+        """The blocks of a file: the place of each, the lengths of its head and body."""
+        start = self.table(table, field)
+        count = self.uint(start) if start else 0
+        held = self._data[start + 4 : start + 4 + _BLOCK.size * count]
+        if len(held) != _BLOCK.size * count:
+            raise struct.error
+        return list(_BLOCK.iter_unpack(held))
 
     def _field(self, table: int, field: int) -> int:
         vtable = table - struct.unpack_from("<i", self._data, table)[0]

@@ -2,7 +2,7 @@
 
 An extension type is read as what it stores, `arrow.bool8` as booleans and `arrow.uuid` as text; run
 ends, views and dictionaries of anything but text are decoded; decimals become float64, which keeps
-15 digits.
+15 digits. The words of a dictionary, which polars keeps as views, become texts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 EXACT_DIGITS = 15
 """The decimal digits that every float64 keeps."""
+
+_PERIOD = "pandas.period"
 
 
 def plain_type(kind: Any) -> Any:
@@ -26,6 +28,8 @@ def plain_type(kind: Any) -> Any:
         return plain_type(kind.value_type)
     if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
         return plain_type(kind.value_type)
+    if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+        return pa.dictionary(kind.index_type, pa.large_string(), kind.ordered)
     if pa.types.is_string_view(kind):
         return pa.large_string()
     if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
@@ -52,7 +56,12 @@ def plain(column: Any) -> Any:
     if pa.types.is_dictionary(kind) and not is_text(kind.value_type):
         return plain(column.dictionary_decode())
     target = plain_type(kind)
-    return column if target == kind else column.cast(target)
+    if target == kind:
+        return column
+    if pa.types.is_dictionary(kind):
+        words = column.dictionary.cast(target.value_type)
+        return pa.DictionaryArray.from_arrays(column.indices, words, ordered=kind.ordered)
+    return column.cast(target)
 
 
 def is_list(kind: Any) -> bool:
@@ -88,3 +97,9 @@ def is_moment(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_temporal(plain_type(kind)))
+
+
+def is_period(field: Any) -> bool:
+    """Whether a column has the periods of pandas, which count months, days, ... as integers."""
+    own = getattr(field.type, "extension_name", None)
+    return own == _PERIOD or (field.metadata or {}).get(b"ARROW:extension:name") == _PERIOD.encode()

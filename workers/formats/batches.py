@@ -8,6 +8,7 @@ A matrix is a table whose columns are all numbers, or one column of lists of equ
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,14 @@ import numpy.typing as npt
 from models.errors import UsageError, listed, shown
 from models.inputs.reading import LARGEST, is_kept, rounded
 from models.roles import Want
-from workers.formats.arrow_types import is_list, is_number, is_text, plain, plain_type
+from workers.formats.arrow_types import (
+    is_list,
+    is_moment,
+    is_number,
+    is_text,
+    plain,
+    plain_type,
+)
 from workers.formats.facts import Bounds, Facts, Member, choose
 from workers.formats.gaps import Gaps
 from workers.formats.refusals import broken, missing, unsupported
@@ -32,6 +40,8 @@ from workers.formats.tables import (
     require_names,
 )
 
+_MIDNIGHT = re.compile(r" 00:00:00(Z|[+-]\d{4})?$")
+_ZEROS = re.compile(r"\.0+(?=(Z|[+-]\d{4})?$)")
 _CELLS = 1 << 17
 """Values of one block written while they are in cache."""
 
@@ -88,7 +98,8 @@ def read(batches: Batches, member: str | None, want: Want, bounds: Bounds) -> Ta
             return Columns(batches.schema.names)
         if want != "column":
             return _label_rows(batches, chosen[0], bounds)
-        if is_text(plain_type(batches.schema.field(chosen[0]).type)):
+        own = plain_type(batches.schema.field(chosen[0]).type)
+        if is_text(own) or is_moment(own):
             return _all_texts(batches, chosen[0], bounds)
     return _matrix(batches, chosen, bounds)
 
@@ -152,6 +163,8 @@ def _all_texts(batches: Batches, column: int, bounds: Bounds) -> list[str]:
         length += sum(map(len, part))
         bounds.require(length)
         texts += part
+    if is_moment(batches.schema.field(column).type) and all(map(_MIDNIGHT.search, texts)):
+        return [_MIDNIGHT.sub("", text) for text in texts]
     return texts
 
 
@@ -388,7 +401,9 @@ def _texts(batches: Batches, position: int) -> Iterator[list[str]]:
         if column.null_count:
             raise missing(start + _first_null(column))
         start += len(column)
-        if pa.types.is_dictionary(column.type):
+        if is_moment(column.type):
+            yield [_ZEROS.sub("", text) for text in column.cast(pa.large_string()).to_pylist()]
+        elif pa.types.is_dictionary(column.type):
             words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
             part = words[column.indices.to_numpy(zero_copy_only=False)].tolist()
             if column.dictionary.null_count and None in part:
@@ -399,7 +414,9 @@ def _texts(batches: Batches, position: int) -> Iterator[list[str]]:
 
 
 def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
-    """The common dtype of the matrix. Raises UsageError naming a column that is not numbers."""
+    """The common dtype of the matrix; a column without any value is float64. Raises UsageError
+    naming a column that is not numbers."""
+    import pyarrow as pa
 
     kinds = set()
     for position in chosen:
@@ -413,6 +430,8 @@ def _dtype(batches: Batches, chosen: list[int]) -> np.dtype[Any]:
                     code="member-needed",
                 )
             kind = plain_type(kind.value_type)
+        if pa.types.is_null(kind):
+            kind = pa.float64()
         if not is_number(kind):
             if is_text(kind):
                 lists = " Lists of labels need ?role=labels." if is_list(field.type) else ""

@@ -17,8 +17,8 @@ rules, in this order:
   the order of the table does not count. The others are nothing, and no features.
 - `text`, `document`, `review` and the like, and texts of more than 40 characters in the mean, are
   the texts; `sample_weight` is the weights.
-- Other numbers and truths are features. The first text column whose values all differ is the ids,
-  where no other is. What remains is nothing.
+- Other numbers and truths are features. The first text column whose values all differ, and are no
+  numbers with units, is the ids, where no other is. What remains is nothing.
 
 Nothing of it is silent: `warnings` names what is not among the features.
 """
@@ -34,6 +34,7 @@ from pydantic import BaseModel, ConfigDict
 
 from models.errors import UsageError, listed, shown
 from workers.formats.csv_dialect import AS_FOUND, Written
+from workers.formats.quantities import are_quantities
 from workers.formats.tables import is_written_number
 
 Kind: TypeAlias = Literal["number", "integer", "boolean", "text", "date", "vector", "other"]
@@ -219,7 +220,7 @@ def propose(seen: Sequence[Seen], choice: Choice = UNCHOSEN) -> tuple[Column, ..
             each
             for each in free
             if each.kind == "text" and each.name not in role_of and each.name not in ranks
-            if each.spoilt is None
+            if each.spoilt is None and not are_quantities(each.examples)
         )
         found = next((each for each in texts if each.differ and each.length <= LONG_TEXT), None)
         if found is not None:
@@ -313,6 +314,16 @@ def numbers_as_texts(columns: Sequence[Column]) -> Iterator[str]:
         and not any(map(_PADDED.match, own.examples))
         and not _is_text_or_index(own.name.strip())
     ]
+    around = [
+        f"{shown(own.name)} ({shown(own.examples[0])})"
+        for own in texts
+        if are_quantities(own.examples) and not _is_text_or_index(own.name.strip())
+    ]
+    if around:
+        yield (
+            f"Numbers with units or signs around them are texts, and no features: "
+            f"{', '.join(around[:20])}. Write the numbers alone if they are meant to be."
+        )
     if lists:
         yield (
             f"Lists of numbers that are written as texts are no features: {listed(lists, 20)}. "

@@ -18,6 +18,7 @@ import numpy as np
 from models.errors import UsageError, shown
 from models.inputs.items import MOST_COLUMNS, ItemColumn, ItemTable, ranked
 from models.items.facts import require_image
+from workers.formats import arrow_types
 from workers.formats.refusals import described, refused, unsupported
 from workers.formats.tables import NOTHING, Lists, NamedColumns, Table, require_names
 
@@ -175,7 +176,7 @@ def _column(name: str, values: pa.ChunkedArray, *, written: bool) -> ItemColumn:
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         return _dates(name, one)
     if pa.types.is_dictionary(kind) and _is_text(kind.value_type):
-        return _of_texts(name, one.cast(pa.large_string()), written=False)
+        return _of_texts(name, arrow_types.plain(one).cast(pa.large_string()), written=False)
     if pa.types.is_null(kind):
         return ItemColumn(name, "text", one.cast(pa.large_string()))
     if not _is_text(kind):

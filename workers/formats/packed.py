@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import struct
 import sys
 import zlib
 from collections.abc import Iterator
@@ -52,6 +53,8 @@ _MAGIC: dict[bytes, Coding] = {
 }
 
 _FILE, _DIRECTORY = b"PK\x03\x04", b"PK\x01\x02"
+_MOST_FOLDERS = 16
+"""Entries of folders before the file of a zip archive."""
 _TABLES = frozenset({"parquet", "pq", "arrow", "arrows", "feather", "ipc"})
 _TYPES: dict[str, str | None] = {
     "txt": "text/csv",
@@ -166,21 +169,33 @@ def inner_type(head: bytes) -> str | None:
 
 def _ending(head: bytes) -> str:
     """That of the name of the first file of a zip archive."""
+    for _ in range(_MOST_FOLDERS):
+        head = head[_folder(head) :]
     name = head[30 : 30 + int.from_bytes(head[26:28], "little")]
     return name.rpartition(b".")[2].decode("utf-8", "replace").lower()
+
+
+def _folder(head: bytes) -> int:
+    """The length of the entry of a folder that a zip archive begins with; 0 for a file."""
+    n_packed, n_unpacked, n_name, n_more = struct.unpack("<IIHH", head[18:30].ljust(12, b"\0"))
+    # Nothing, deflated, is two bytes.
+    empty = head.startswith(_FILE) and not any(head[6:8]) and n_packed <= 2 and not n_unpacked
+    folder = empty and head[30 : 30 + n_name].endswith(b"/")
+    return int(30 + n_name + n_more + n_packed) if folder else 0
 
 
 class _Zip:
     """The only file of a zip archive, in the manner of `ZstdDecompressor`.
 
-    Files that macOS adds (`__MACOSX/`) count as none. Raises zlib.error for a second file, and for
-    one that is encrypted or packed by another method than deflate.
+    Folders before it and files that macOS adds (`__MACOSX/`) count as none. Raises zlib.error for a
+    second file, and for one that is encrypted or packed by another method than deflate.
     """
 
     def __init__(self) -> None:
         self.eof = False
         self.unused_data = b""
         self._head = self._tail = b""
+        self._n_folders = 0
         self._inflater: Any = None
         self._stored = 0
         self._held = b""
@@ -216,6 +231,13 @@ class _Zip:
     def _begun(self, data: bytes) -> bytes:
         """Read the header of the file; what follows it."""
         self._head += data
+        while n_folder := _folder(self._head):
+            if len(self._head) < n_folder:
+                return b""
+            self._head = self._head[n_folder:]
+            self._n_folders += 1
+            if self._n_folders > _MOST_FOLDERS:
+                raise zlib.error("many folders stand before the file inside")
         if len(self._head) < 30:
             return b""
         flags, method, size, n_name, n_more = (

@@ -254,6 +254,8 @@ def _of_batches(table: Batches) -> list[Seen]:
             None if first is None else first.column(at).slice(0, MOST_SEEN),
             index=field.name in declared,
         )
+        if not arrow_types.is_period(field)
+        else Seen(field.name, "other", index=field.name in declared)
         for at, field in enumerate(table.schema)
     ]
 

@@ -144,12 +144,36 @@ def implied(
             if square and len(names) == 1:
                 # The column of condensed distances is no point.
                 continue
+            if square and rows.ids is not None:
+                _compare_sides(source.role, rows.ids, names)
             if names:
                 found[role] = names
                 break
         if of == "row" and role not in found and rows.ids is not None:
             found[role] = rows.ids
     return found
+
+
+def _compare_sides(role: str, ids: list[str], names: list[str]) -> None:
+    """Note that the rows and columns of a square matrix have other names; UsageError where they
+    have the same in another order. Ids that count the rows are none."""
+    differ = [at for at, (own, name) in enumerate(zip(ids, names, strict=False)) if own != name]
+    counted = any(ids == [str(first + at) for at in range(len(ids))] for first in (0, 1))
+    if not differ or counted or len(ids) != len(names):
+        return
+    at = differ[0]
+    where = f"row {at} is {shown(ids[at])}, column {at} is {shown(names[at])} (counted from 0)"
+    if set(ids) == set(names):
+        raise UsageError(
+            f"The rows and columns of input {role!r} have the same names in another order: "
+            f"{where}. Both must have one order.",
+            code="wrong-input",
+            role=role,
+        )
+    note(
+        f"The rows and columns of input {role!r} have other names: {where}. The points have the "
+        "names of the columns."
+    )
 
 
 def implied_weights(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ from tests.workers.formats.files_kit import (
     MATRIX,
     as_lists,
     as_table,
+    put,
     refused,
     write_arrow,
     write_table,
@@ -60,6 +63,46 @@ def test_compressed_buffers_are_measured_before_they_are_unpacked(
         assert error.where["bytes"] >= 64_000_000
     assert pa.default_memory_pool().bytes_allocated() - before < 1 << 20
     assert catalogue.inspect(format, path, None, Bounds(max_bytes=65_000_000)).shape[1] == 8
+
+
+@pytest.mark.needs("polars")
+@pytest.mark.parametrize("compression", ["uncompressed", "zstd"])
+def test_a_file_that_polars_wrote(compression: Any, tmp_path: Path) -> None:
+    """Its schema has no length before it, its dictionaries follow the batch, words are views."""
+    import polars
+
+    words = polars.Series(["u", "v", "u"], dtype=polars.Categorical)
+    frame = polars.DataFrame({"id": ["a", "b", "c"], "x": [1.5, 2.0, 4.0], "label": words})
+    frame.write_ipc(tmp_path / "x", compression=compression)
+    columns = catalogue.inspect("arrow-file", tmp_path / "x", None, role="features").columns
+    assert [column.role for column in columns] == ["id", "feature", "label"]
+    value = catalogue.load("arrow-file", tmp_path / "x", None, "features", columns=columns)
+    assert np.asarray(value).tolist() == [[1.5], [2.0], [4.0]]
+    assert catalogue.texts("arrow-file", tmp_path / "x", "id") == ["a", "b", "c"]
+    labels = catalogue.load("arrow-file", tmp_path / "x", None, "labels", columns=columns)
+    assert np.asarray(labels).tolist() == ["u", "v", "u"]
+    table: Any = catalogue.load("arrow-file", tmp_path / "x", None, "items")
+    assert [column.name for column in table.columns] == ["id", "x", "label"]
+
+
+def test_a_footer_that_lists_a_batch_twice(tmp_path: Path) -> None:
+    table = as_table(MATRIX)
+    with pa.ipc.new_file(tmp_path / "x", table.schema) as out:
+        out.write_table(table)
+        out.write_table(table)
+    content = (tmp_path / "x").read_bytes()
+    assert catalogue.inspect("arrow-file", tmp_path / "x", None).shape == (8, 3)
+    length = int.from_bytes(content[-10:-6], "little")
+    footer = content[-10 - length :]
+    first, second = (
+        struct.pack("<q", at)
+        for at in range(8, len(content) - length, 8)
+        if footer.count(struct.pack("<q", at)) == 1 and content[at : at + 4] == b"\xff\xff\xff\xff"
+    )
+    for wrong in (first, struct.pack("<q", 2**62), struct.pack("<q", -8)):
+        put(tmp_path / "x", content[: -len(footer)] + footer.replace(second, wrong))
+        error = refused(catalogue.inspect, "arrow-file", tmp_path / "x", None)
+        assert "footer lists batches" in error.detail
 
 
 def test_a_truncated_stream(tmp_path: Path) -> None:

@@ -261,7 +261,6 @@ def test_the_error_locates_ragged_lists(stored: Stored) -> None:
         (pa.table({"x": pa.array([[], []], pa.list_(pa.float64()))}), "empty"),
         (pa.table({"x": pa.array([1, 2], pa.timestamp("us"))}), "unsupported-format"),
         (pa.table({"x": pa.array([b"a", b"b"])}), "unsupported-format"),
-        (pa.table({"x": pa.array([None, None])}), "unsupported-format"),
         (pa.table({"x": pa.array([{"a": 1}])}), "unsupported-format"),
         (pa.table({"x": [[[1.0]]]}), "unsupported-format"),
     ],
@@ -270,6 +269,42 @@ def test_tables_that_hold_no_matrix(table: pa.Table, code: str, stored: Stored) 
     format, path = stored(table)
     assert refused(catalogue.load, format, path, None, "features").code == code
     assert refused(catalogue.inspect, format, path, None).code == code
+
+
+def test_a_column_without_any_value_is_of_gaps(stored: Stored) -> None:
+    format, path = stored(pa.table({"x": [1.5, 2.0], "y": pa.nulls(2)}))
+    facts = catalogue.inspect(format, path, None, role="features")
+    assert "2 in column 'y'" in " ".join(facts.warnings)
+    value = catalogue.load(format, path, None, "features", columns=facts.columns)
+    np.testing.assert_array_equal(value, [[1.5, np.nan], [2.0, np.nan]])
+    assert refused(catalogue.load, format, path, None, "logits").code == "missing-value"
+
+
+@pytest.mark.parametrize(
+    ("kind", "seconds", "ids"),
+    [
+        (pa.timestamp("us"), [0, 86400], ["1970-01-01", "1970-01-02"]),
+        (pa.timestamp("ns"), [0, 60], ["1970-01-01 00:00:00", "1970-01-01 00:01:00"]),
+        (pa.timestamp("s", "UTC"), [0, 60], ["1970-01-01 00:00:00Z", "1970-01-01 00:01:00Z"]),
+    ],
+)
+def test_an_index_of_moments_is_the_ids(
+    kind: pa.DataType, seconds: list[int], ids: list[str], stored: Stored
+) -> None:
+    moments = pa.array(seconds, pa.timestamp("s")).cast(pa.timestamp(kind.unit)).cast(kind)
+    format, path = stored(pa.table({"index": moments, "x": [1.5, 2.0]}))
+    columns = catalogue.inspect(format, path, None, role="features").columns
+    assert [column.role for column in columns] == ["id", "feature"]
+    assert catalogue.load(format, path, None, "names", columns=columns) == ids
+    assert catalogue.texts(format, path, "index") == ids
+
+
+def test_periods_of_pandas_are_no_numbers(stored: Stored) -> None:
+    field = pa.field("month", pa.int64(), metadata={"ARROW:extension:name": "pandas.period"})
+    table = pa.table([[600, 601], [1.5, 2.0]], pa.schema([field, pa.field("x", pa.float64())]))
+    facts = catalogue.inspect(*stored(table), None, role="features")
+    assert [column.role for column in facts.columns] == [None, "feature"]
+    assert "left out: 'month'" in " ".join(facts.warnings)
 
 
 def test_the_pandas_index_is_not_a_feature(stored: Stored) -> None:

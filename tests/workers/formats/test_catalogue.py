@@ -146,6 +146,20 @@ def test_torch_files_are_refused(zipped: bool, tmp_path: Path) -> None:
     assert "safetensors" in error.detail
 
 
+@pytest.mark.parametrize(
+    ("head", "what"),
+    [
+        (b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 0.5\n", "Matrix Market"),
+        (b"HEADER RECORD*******LIBRARY HEADER RECORD!!!!!!!", "SAS"),
+        (b"SQLite format 3\0", "SQLite"),
+        (b"Obj\1\4\x14avro.codec", "Avro"),
+    ],
+)
+def test_files_of_other_programs_are_refused_by_name(head: bytes, what: str) -> None:
+    for declared in (None, "text/csv"):
+        assert what in refused(format_of, declared, head).detail
+
+
 def test_a_zip_with_a_pickle_is_refused_when_opened(tmp_path: Path) -> None:
     path = tmp_path / "content"
     with zipfile.ZipFile(path, "w") as archive:

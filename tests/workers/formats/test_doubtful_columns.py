@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from workers.formats.column_roles import Choice
 ROWS = [(row, 0.5 * (row * 7 % 5), row % 3 + 0.25) for row in range(8)]
 
 
-def csv(head: str, first: list[object]) -> bytes:
+def csv(head: str, first: Sequence[object]) -> bytes:
     rows = (f"{own},{x},{y}\n" for own, (_, x, y) in zip(first, ROWS, strict=True))
     return "".join([f"{head},x,y\n", *rows]).encode()
 
@@ -133,6 +134,40 @@ def test_ranks_are_features(head: str, tmp_path: Path) -> None:
     first = column[::-1] if "other" in head else [row / 4 for row in column]
     lines = [head, *(f"{one},{other}" for one, other in zip(first, column, strict=True)), ""]
     assert not catalogue.inspect("csv", put(tmp_path / "x", "\n".join(lines).encode())).warnings
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{} kg",
+        "{}kg",
+        "USD {}.5",
+        "<{}",
+        "(${}.50)",
+        "{}.5-",
+        "0x1{}",
+        "{}.5D+2",
+        "1{}:30",
+        "{} # x",
+    ],
+)
+def test_numbers_with_units_are_named_and_no_ids(template: str, tmp_path: Path) -> None:
+    """Also where a true id stands behind them."""
+    rows = (f"{template.format(at)},{x},p{at}\n" for at, (_, x, _) in enumerate(ROWS))
+    path = put(tmp_path / "x.csv", "".join(["weight,x,plant\n", *rows]).encode())
+    facts = catalogue.inspect("csv", path)
+    assert [column.role for column in facts.columns] == [None, "feature", "id"]
+    assert f"'weight' ({template.format(0)!r})" in " ".join(facts.warnings)
+
+
+@pytest.mark.parametrize(
+    "template", ["{}a", "S{}", "LAB {}", "{} A", "1.2.{}", "10.0.0.{}", "{}-7", "W1_{}"]
+)
+def test_codes_with_numbers_are_ids(template: str, tmp_path: Path) -> None:
+    texts = [template.format(at) for at in range(8)]
+    facts = catalogue.inspect("csv", put(tmp_path / "x.csv", csv("plant", texts)))
+    assert facts.columns[0].role == "id"
+    assert "units or signs" not in " ".join(facts.warnings)
 
 
 def test_codes_and_chosen_columns_are_no_numbers_as_texts(tmp_path: Path) -> None:

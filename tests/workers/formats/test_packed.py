@@ -136,7 +136,7 @@ def archive(*names: str, method: int = zipfile.ZIP_DEFLATED, streamed: bool = Fa
         sink.seekable = lambda: False  # type: ignore[method-assign]
     with zipfile.ZipFile(sink, "w", method) as made:
         for name in names:
-            made.writestr(name, b"1,2\n" * 150_000)
+            made.writestr(name, b"" if name.endswith("/") else b"1,2\n" * 150_000)
     return sink.getvalue()
 
 
@@ -147,8 +147,9 @@ def archive(*names: str, method: int = zipfile.ZIP_DEFLATED, streamed: bool = Fa
         archive("t.csv"),
         archive("t.csv", method=zipfile.ZIP_STORED),
         archive("a/T.CSV", "__MACOSX/a/._T.CSV", streamed=True),
+        archive("a/", "a/b/", "a/b/t.csv", "__MACOSX/a/._T.CSV"),
     ],
-    ids=["deflated", "stored", "streamed"],
+    ids=["deflated", "stored", "streamed", "in folders"],
 )
 def test_the_only_file_of_an_archive(content: bytes, step: int) -> None:
     assert coding_of(content) == "zip"
@@ -168,6 +169,7 @@ def test_archives_that_are_not_unpacked_are_refused() -> None:
     locked[6] |= 1
     for content, words in (
         (archive("t.csv", "u.csv"), "several files"),
+        (archive("a/", "t.csv", "b/", "u.csv"), "several files"),
         (archive("t.csv", method=zipfile.ZIP_LZMA), "not accepted"),
         (bytes(locked), "not accepted"),
         (whole[:40] + b"\xff" * 60 + whole[100:], "not valid zip"),

@@ -95,3 +95,24 @@ def test_points_of_a_tree_that_grew_have_the_ids_of_both_tables(
         outcome.warnings
     )
     assert warned == (expected is None)
+
+
+@pytest.mark.parametrize(
+    ("rows", "refusal", "word"),
+    [
+        ("abc", None, None),
+        ("012", None, None),
+        ("bac", "row 0 is 'b', column 0 is 'a'", None),
+        ("xbc", None, "row 0 is 'x', column 0 is 'a'"),
+    ],
+)
+def test_rows_and_columns_of_distances_have_one_name(
+    rows: str, refusal: str | None, word: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("id,a,b,c\n{},0,1,3\n{},1,0,2\n{},3,2,0\n".format(*rows))
+    source = Source(role="distances", kind="dataset", path=path, format="csv", inspected=False)
+    done, _ = JobsInFolder(tmp_path).run("fit", {"distances": source}, method="hac")
+    warned = " ".join(done.warnings)
+    assert (refusal in str(done.error)) if refusal else done.error is None
+    assert (word in warned) if word else "other names" not in warned

@@ -64,6 +64,9 @@ def test_lengths_by_every_name(key: str) -> None:
           {"id": 3, "name": "b", "parent": 1}], LEVELS, None),
         ([{"id": "r", "parentId": ""}, {"id": "a", "parentId": "r"}, {"id": "b", "parentId": "r"}],
          LEVELS, None),
+        ({"data": {"name": "r"}, "depth": 0, "children": [{"data": {"name": "a"}, "depth": 1},
+                                                          {"data": {"name": "b"}, "depth": 1}]},
+         LEVELS, "'data.name'"),
         ([{"name": "r", "parent": None}, {"name": "a", "parent": "r"},
           {"name": "b", "parent": "r"}], LEVELS, None),
         ([{"id": 0, "label": "r", "parent": -1}, {"id": 1, "label": "a", "parent": 0},
@@ -164,6 +167,8 @@ def test_the_services_own_form_has_no_warning() -> None:
     ("document", "message"),
     [
         ({"name": "r", "kids": [{"name": "a"}]}, "objects under 'kids'; children are read from"),
+        ({"root": {"cat": {}, "dog": {"pug": {}}}}, "objects under 'cat'; children are read from"),
+        ({"tree": {"cat": ["tom"]}}, "objects under 'cat'; children are read from"),
         ({"name": "r", "children": [{"name": "a"}], "_children": [{"name": "b"}]}, "under 'child"),
         ({"name": "r", "children": [{"name": "a", "length": -1}, {"name": "b"}]}, "negative"),
         ({"name": "r", "children": [{"name": "a", "length": "x"}, {"name": "b"}]}, "finite number"),
