@@ -20,9 +20,9 @@ class Routing:
 
     def __init__(self, router: APIRouter) -> None:
         self._router = router
-        keys = [_key_of(route) for route in router.routes]
-        self._others = self._with(keys, None)
-        self._by_key = {key: self._with(keys, key) for key in set(keys) if key is not None}
+        self._keys = [_key_of(route) for route in router.routes]
+        self._known = frozenset(self._keys)
+        self._by_key: dict[str | None, APIRouter] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         router = self.of(path_of(scope)) if scope["type"] == "http" else self._router
@@ -30,11 +30,15 @@ class Routing:
 
     def of(self, path: str) -> APIRouter:
         """The router with the routes that may match this path."""
-        return self._by_key.get(_key(path), self._others)
+        own = _key(path)
+        key = own if own in self._known else None
+        if key not in self._by_key:
+            self._by_key[key] = self._with(key)
+        return self._by_key[key]
 
-    def _with(self, keys: list[str | None], key: str | None) -> APIRouter:
+    def _with(self, key: str | None) -> APIRouter:
         """The routes with a key and those without, in their order."""
-        pairs = zip(self._router.routes, keys, strict=True)
+        pairs = zip(self._router.routes, self._keys, strict=True)
         routes = [route for route, own in pairs if own is None or own == key]
         return APIRouter(routes=routes, redirect_slashes=False)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from pydantic import BaseModel
 from starlette.testclient import TestClient
 
 from app.http.dependencies import Service
@@ -93,14 +94,11 @@ def start(valkey: EmbeddedServer, tmp_path: Path) -> Iterator[Start]:
 
 
 class Given(Settings):
-    """What a test gives and else the defaults, never the environment, which takes as long to read
-    as an application to start."""
+    """What a test gives and else the defaults, never the environment: to prepare to read it takes
+    as long as to start an application."""
 
-    @classmethod
-    def settings_customise_sources(
-        cls, settings_cls: type[Any], init_settings: Any, *_: Any, **__: Any
-    ) -> tuple[Any, ...]:
-        return (init_settings,)
+    def __init__(self, **values: Any) -> None:
+        BaseModel.__init__(self, **values)
 
 
 def make_settings(valkey: EmbeddedServer, folder: Path, **changes: Any) -> Settings:

@@ -29,11 +29,12 @@ def _as_others() -> None:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[Path]:
-    """A copy of the source that cannot be written."""
+    """A copy of the source that cannot be written, without what numba has compiled. Python's own
+    bytecode comes along, as in an image: each process of both services would make all anew."""
     copy = tmp_path / "source"
     for package in sorted(ROOT.glob("*/__init__.py")):
         if package.parent.name != "tests":
-            skipped = shutil.ignore_patterns("__pycache__")
+            skipped = shutil.ignore_patterns("*.nb[ic]")
             shutil.copytree(package.parent, copy / package.parent.name, ignore=skipped)
     folders = [copy, *(path for path in copy.rglob("*") if path.is_dir())]
     for folder in folders:

@@ -38,7 +38,7 @@ def fresh(tmp_path: Path) -> Iterator[Service]:
 
 
 @pytest.mark.parametrize(
-    "n_bytes", [256 << 20, pytest.param(2 << 30, marks=pytest.mark.slow)], ids=["256 MiB", "2 GiB"]
+    "n_bytes", [128 << 20, pytest.param(2 << 30, marks=pytest.mark.slow)], ids=["128 MiB", "2 GiB"]
 )
 def test_a_large_upload_leaves_the_api_small(fresh: Service, n_bytes: int) -> None:
     (api,) = fresh.named("app.cli", " api ")

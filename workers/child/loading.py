@@ -102,11 +102,24 @@ def first(news: Path | None = None, tell: Callable[[], object] | None = None) ->
     with _frozen():
         for name in _FIRST:
             import_module(name)
+        _multiply()
         with tempfile.TemporaryDirectory() as folder, alone(news, tell):
             outcome = run(trial(Path(folder)), lambda _: None)
     if outcome.error is not None:
         raise FatalError(f"the trial job failed: {outcome.error['detail']}")
     _loaded["first"] = True
+
+
+def _multiply() -> None:
+    """Let NumPy's and SciPy's OpenBLAS each map the 32 MB that a process keeps from its first
+    product on: a job would leave them behind, and its process not stay (`workers.child.process`).
+    """
+    import numpy as np
+    from scipy.linalg import blas
+
+    ones = np.ones((2, 2))
+    np.dot(ones.T, ones)
+    blas.dsyrk(1.0, ones)
 
 
 def rest() -> Iterator[None]:

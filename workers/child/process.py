@@ -38,10 +38,10 @@ _PROGRESS_EVERY_S = 0.05
 _COMPILING = "compiling, once"
 """The message of a job while it compiles a function that no earlier one has used."""
 
-_SHORT_S = 1.0
-"""The most computing time (all threads) of a job after which its process stays: beside more, a new
-process costs little. Time on the clock would end processes, and so start others, where the machine
-is busy and short jobs take long."""
+_SHORT_S = 1.5
+"""The most computing time (all threads) of a job after which its process stays, with what the first
+job of a process loads: beside more, a new process costs little. Time on the clock would end
+processes, and so start others, where the machine is busy and short jobs take long."""
 
 _LEFT_BYTES = 64 << 20
 """The most memory that jobs may leave allocated in a process that stays."""

@@ -51,6 +51,11 @@ any_name = st.one_of(
     st.text(st.characters(exclude_categories=("Cs",)), max_size=6),
 )
 
+# Made once: hypothesis looks through each new strategy before it draws.
+_COUNT = st.integers(0, 3)
+_WHOLE = _COUNT.map(float)
+_STEP = st.one_of(st.floats(0, 1e6), st.sampled_from([0.0, 0.5, 1.0]))
+
 
 @st.composite
 def random_tree(
@@ -75,11 +80,7 @@ def random_tree(
     n_leaves = draw(st.integers(min_leaves, max_leaves))
     parent = _binary(draw, n_leaves) if binary else _any(draw, n_leaves, unary)
     n_nodes = parent.size
-    step = (
-        st.integers(0, 3).map(float)
-        if whole_heights
-        else st.one_of(st.floats(0, 1e6), st.sampled_from([0.0, 0.5, 1.0]))
-    )
+    step = _WHOLE if whole_heights else _STEP
     steps = draw(st.lists(step, min_size=n_nodes, max_size=n_nodes))
     height = np.array(steps)
     if monotone:
@@ -90,16 +91,14 @@ def random_tree(
     if single_points:
         leaf_of_point = np.array(draw(st.permutations(leaves.tolist())))
     else:
-        counts = draw(st.lists(st.integers(0, 3), min_size=n_leaves, max_size=n_leaves))
+        counts = draw(st.lists(_COUNT, min_size=n_leaves, max_size=n_leaves))
         leaf_of_point = np.array(draw(st.permutations(np.repeat(leaves, counts).tolist())), int)
     own: list[str | None]
     if names is None:
         own = [str(node) if node in leaves else None for node in range(n_nodes)]
     else:
-        own = [
-            draw(names if node in leaves else st.one_of(st.none(), names))
-            for node in range(n_nodes)
-        ]
+        none_or = st.one_of(st.none(), names)
+        own = [draw(names if node in leaves else none_or) for node in range(n_nodes)]
     return from_parents(parent, height, own, leaf_of_point, monotone=monotone)
 
 
