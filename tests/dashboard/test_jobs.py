@@ -168,7 +168,7 @@ def test_events_continue_after_a_restart_of_the_api(
 def test_an_unreachable_service_shows_a_banner(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:
-    page = open_page("/jobs?q=Three+blobs")
+    page = open_page("/jobs?q=Three+blobs", anew=True)
     page.watch.expected += ["ERR_", "Failed to load resource"]
     page.get_by_role("link", name="Three blobs").first.wait_for()
     # The other pages are loaded when the first one has been in use for a while.
@@ -243,7 +243,7 @@ def recipe(page: Any, language: str) -> str:
 
 
 def test_the_code_of_a_job_opened_by_a_link(open_page: Open, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/jobs/{blobs['job']}")
+    page = open_page(f"/jobs/{blobs['job']}", anew=True)
     page.get_by_role("link", name="Open the tree").wait_for()
     script = recipe(page, "Python")
     assert '"method": "hac"' in script
