@@ -318,6 +318,17 @@ def open_page(pages: Pages, service: Service, request: pytest.FixtureRequest) ->
 
 Axe = Callable[..., None]
 
+# The violations alone: the whole result is large. From the top of the page: its bar lies over what
+# was scrolled away.
+RUN_AXE = """async ([type, values]) => {
+  const top = scrollY;
+  scrollTo({top: 0, behavior: "instant"});
+  const {violations} = await axe.run(
+    document, {runOnly: {type, values}, resultTypes: ["violations"]});
+  scrollTo({top, behavior: "instant"});
+  return violations;
+}"""
+
 
 @pytest.fixture(scope="package")
 def axe() -> Axe:
@@ -332,21 +343,13 @@ def axe() -> Axe:
         if not page.evaluate("'axe' in window"):
             page.evaluate(source)
         kind, values = ("rule", list(rules)) if rules else ("tag", tags)
-        # From the top: the page's bar lies over what was scrolled away.
-        scrolled = page.evaluate("scrollY")
-        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-        result = page.evaluate(
-            "([type, values]) => axe.run(document, "
-            "{runOnly: {type, values}, resultTypes: ['violations']})",
-            [kind, values],
-        )
-        page.evaluate("top => scrollTo({top, behavior: 'instant'})", scrolled)
+        found = page.evaluate(RUN_AXE, [kind, values])
         violations = [
             f"{violation['id']}: {violation['help']}\n"
             + "\n".join(
                 f"  {node['html']}\n  {node['failureSummary']}" for node in violation["nodes"]
             )
-            for violation in result["violations"]
+            for violation in found
         ]
         assert not violations, "\n".join(violations)
 
