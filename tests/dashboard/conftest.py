@@ -96,9 +96,14 @@ def api(service: Service) -> Api:
 
 @dataclass
 class PageWatch:
-    """Violations of a page in `events`; `expected` has patterns of those that a test provokes."""
+    """Violations of a page in `events`; `expected` has patterns of those that a test provokes.
+
+    spoilt : whether the document will not be as it was loaded, so that no other test may use it:
+    something in it was replaced, or is remembered.
+    """
 
     origin: str
+    spoilt: bool = False
     expected: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
 
@@ -133,6 +138,13 @@ def watched(page: Page, origin: str) -> PageWatch:
         dialog.dismiss()
 
     page.on("dialog", dismiss)
+    own_route = page.route
+
+    def route(*arguments: Any, **options: Any) -> Any:
+        page.watch.spoilt = True  # Modules keep what they were answered.
+        return own_route(*arguments, **options)
+
+    page.route = route
     watch: PageWatch = page.watch
     return watch
 
@@ -141,12 +153,58 @@ Open = Callable[..., "Page"]
 Kind = tuple[str, int, int]
 
 
+# After a test: leaves the open page, and finds out whether the document is as it was loaded.
+LEAVE = """async (globals) => {
+  const names = Object.getOwnPropertyNames(window).length - Number("axe" in window);
+  const empty = ["banner", "toasts"].every((id) => !document.getElementById(id)?.hasChildNodes());
+  const plain = !localStorage.length && !sessionStorage.length;
+  if (!empty || !plain || !document.getElementById("main")) return false;
+  if (names !== globals) return false;
+  if (location.hash !== "#/nowhere") {
+    const left = new Promise((done) => addEventListener("hashchange", done, {once: true}));
+    location.hash = "#/nowhere";
+    await left;
+  }
+  return document.body.children.length === 6 && !document.body.className;
+}"""
+
+# Leaves the open page for another, in the same document.
+GO = """async (path) => {
+  const to = async (hash) => {
+    const changed = new Promise((done) => addEventListener("hashchange", done, {once: true}));
+    location.hash = hash;
+    await changed;
+  };
+  if (location.hash !== "#/nowhere") await to("#/nowhere");
+  document.querySelector("main h1").dataset.left = "";
+  await to(`#${path}`);
+}"""
+
+
+def go(page: Page, path: str, *, heading: bool = True) -> None:
+    """Open a place anew in the document that is loaded."""
+    page.mouse.move(1, 1)
+    page.evaluate(GO, path)
+    page.locator("main h1[data-left]").wait_for(state="detached")
+    if heading:
+        page.locator("main h1").first.wait_for()
+
+
+HARMLESS = r"the server responded with a status of 4\d\d|GPU stall due to ReadPixels"
+"""Events after which a document is like any other."""
+
+
 class Pages:
-    """Pages of one browser, reused between tests, because a new one costs a second."""
+    """Pages of one browser, reused between tests, because a new one costs a second.
+
+    A document that a test leaves as it was loaded serves the next one, since loading two hundred
+    modules takes as long as many a test.
+    """
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._free: list[Page] = []
+        self._globals = 0
 
     def take(self, kind: Kind, origin: str, fresh: bool, **options: Any) -> Page:
         theme, width, height = kind
@@ -169,10 +227,25 @@ class Pages:
         watched(page, origin)
         return page
 
-    def give_back(self, page: Page, fresh: bool) -> None:
-        """Reset the page for the next test, or close it where that is impossible."""
+    def open(self, page: Page, path: str, *, anew: bool, heading: bool = True) -> None:
+        """Go to a place of the page's service, in its document unless it is loaded `anew`."""
+        if page.url.startswith(f"{page.watch.origin}/#"):
+            if not anew:
+                go(page, path, heading=heading)
+                return
+            page.goto("about:blank")  # Another fragment alone would load nothing.
+        page.mouse.move(1, 1)  # What is under the mouse is shown otherwise.
+        page.goto(f"{page.watch.origin}/#{path}")
+        if heading:
+            page.locator("main h1").first.wait_for()
+        if not self._globals:
+            self._globals = page.evaluate("Object.getOwnPropertyNames(window).length")
+
+    def give_back(self, page: Page, fresh: bool, failed: bool = False) -> None:
+        """Reset the page for the next test, or close it where that is impossible: a failed test may
+        hold a key down."""
         try:
-            if not fresh:
+            if not fresh and not failed:
                 for further in page.context.pages:
                     if further is not page:
                         further.close()
@@ -180,18 +253,23 @@ class Pages:
                 page.context.clear_permissions()
                 page.context.clear_cookies()
                 page.unroute_all()
-                page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
-                page.goto("about:blank")
-                # What a failed test holds down, and what the next page would find under the mouse.
-                page.mouse.up()
-                page.mouse.move(1, 1)
-                for key in ("Shift", "Control", "Alt", "Meta"):
-                    page.keyboard.up(key)
+                if not self._is_left(page):
+                    page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+                    page.goto("about:blank")
                 self._free.append(page)
                 return
         except Exception:  # After any error the page is unusable.
             pass
         page.context.close()
+
+    def _is_left(self, page: Page) -> bool:
+        """Whether the page's document can serve the next test, after leaving what is open in it."""
+        watch: PageWatch = page.watch
+        if watch.spoilt or not all(re.search(HARMLESS, event) for event in watch.events):
+            return False
+        if not page.url.startswith(f"{watch.origin}/#"):
+            return False
+        return bool(page.evaluate(LEAVE, self._globals))
 
 
 @pytest.fixture(scope="package")
@@ -200,15 +278,17 @@ def pages(chromium: Browser) -> Pages:
 
 
 @pytest.fixture
-def open_page(pages: Pages, service: Service) -> Iterator[Open]:
-    """`open_page("/jobs")`: a page at that place, loaded anew, once its heading is visible.
+def open_page(pages: Pages, service: Service, request: pytest.FixtureRequest) -> Iterator[Open]:
+    """`open_page("/jobs")`: a page at that place, once its heading is visible.
 
-    theme, width, height : of the browser window. url : of another service. fresh : in a new
-    context, which takes four times as long, since it loads all modules: for what cannot be undone
-    and for what counts what is loaded. The test fails at its end for violations in `page.watch`;
-    patterns of those that it provokes belong into `page.watch.expected`.
+    theme, width, height : of the browser window. url : of another service. anew : in a document
+    that is loaded anew, for what happens while one loads. fresh : in a new context, which takes
+    four times as long, since it loads all modules: for what cannot be undone and for what counts
+    what is loaded. The test fails at its end for violations in `page.watch`; patterns of those that
+    it provokes belong into `page.watch.expected`.
     """
     opened: list[tuple[Page, bool]] = []
+    n_failed = request.session.testsfailed
 
     def open_(
         path: str = "/",
@@ -218,6 +298,7 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
         height: int = 800,
         url: str | None = None,
         heading: bool = True,
+        anew: bool = False,
         fresh: bool = False,
         **options: Any,
     ) -> Page:
@@ -225,19 +306,28 @@ def open_page(pages: Pages, service: Service) -> Iterator[Open]:
         alone = fresh or bool(options)
         page = pages.take(kind, url or service.url, alone, **options)
         opened.append((page, alone))
-        page.goto(f"{url or service.url}/#{path}")
-        if heading:
-            page.locator("main h1").first.wait_for()
+        pages.open(page, path, anew=anew or alone, heading=heading)
         return page
 
     yield open_
     bad = [event for page, _ in opened for event in page.watch.bad()]
     for page, alone in opened:
-        pages.give_back(page, alone)
+        pages.give_back(page, alone, failed=request.session.testsfailed > n_failed)
     assert not bad, "\n".join(bad)
 
 
 Axe = Callable[..., None]
+
+# The violations alone: the whole result is large. From the top of the page: its bar lies over what
+# was scrolled away.
+RUN_AXE = """async ([type, values]) => {
+  const top = scrollY;
+  scrollTo({top: 0, behavior: "instant"});
+  const {violations} = await axe.run(
+    document, {runOnly: {type, values}, resultTypes: ["violations"]});
+  scrollTo({top, behavior: "instant"});
+  return violations;
+}"""
 
 
 @pytest.fixture(scope="package")
@@ -253,21 +343,13 @@ def axe() -> Axe:
         if not page.evaluate("'axe' in window"):
             page.evaluate(source)
         kind, values = ("rule", list(rules)) if rules else ("tag", tags)
-        # From the top: the page's bar lies over what was scrolled away.
-        scrolled = page.evaluate("scrollY")
-        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-        result = page.evaluate(
-            "([type, values]) => axe.run(document, "
-            "{runOnly: {type, values}, resultTypes: ['violations']})",
-            [kind, values],
-        )
-        page.evaluate("top => scrollTo({top, behavior: 'instant'})", scrolled)
+        found = page.evaluate(RUN_AXE, [kind, values])
         violations = [
             f"{violation['id']}: {violation['help']}\n"
             + "\n".join(
                 f"  {node['html']}\n  {node['failureSummary']}" for node in violation["nodes"]
             )
-            for violation in result["violations"]
+            for violation in found
         ]
         assert not violations, "\n".join(violations)
 
@@ -298,13 +380,13 @@ def fetch(service: Service, path: str) -> httpx.Response:
 
 
 @pytest.fixture(scope="module")
-def tab(pages: Pages, service: Service) -> Iterator[Page]:
+def tab(pages: Pages, service: Service, request: pytest.FixtureRequest) -> Iterator[Page]:
     """One page for all tests of a file, which keeps loaded modules."""
+    n_failed = request.session.testsfailed
     page = pages.take(("light", 1280, 800), service.url, fresh=False)
-    page.goto(f"{service.url}/#/jobs")
-    page.locator("main h1").first.wait_for()
+    pages.open(page, "/jobs", anew=False)
     yield page
-    pages.give_back(page, fresh=False)
+    pages.give_back(page, fresh=False, failed=request.session.testsfailed > n_failed)
 
 
 @pytest.fixture
@@ -316,12 +398,7 @@ def look(tab: Page) -> Iterator[Open]:
     watch: PageWatch = tab.watch  # type: ignore[attr-defined]
 
     def look(path: str, *, heading: bool = True) -> Page:
-        tab.mouse.move(1, 1)
-        tab.evaluate("location.hash = '#/nowhere'")
-        tab.locator("main h1", has_text="There is nothing").wait_for()
-        tab.evaluate("path => { location.hash = `#${path}`; }", path)
-        if heading:
-            tab.locator("main h1:not(.notice-title)").first.wait_for()
+        go(tab, path, heading=heading)
         return tab
 
     yield look

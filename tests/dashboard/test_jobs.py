@@ -41,7 +41,8 @@ def test_progress_and_cancel(open_page: Open, service: Service, blobs: dict[str,
     bar = page.get_by_role("progressbar")
     bar.wait_for()
     page.wait_for_function(
-        "() => Number(document.querySelector('[role=progressbar]')?.ariaValueNow) > 0"
+        "() => Number(document.querySelector('[role=progressbar]')?.ariaValueNow) > 0",
+        polling=50,
     )
     assert page.locator(".progress-card strong").inner_text()
     page.get_by_role("button", name="Cancel").click()
@@ -147,7 +148,8 @@ def test_events_continue_after_a_restart_of_the_api(
     resumed: list[str] = []
     page.on("request", lambda request: resumed.append(request.headers.get("last-event-id", "")))
     page.wait_for_function(
-        "() => Number(document.querySelector('[role=progressbar]')?.ariaValueNow) > 0"
+        "() => Number(document.querySelector('[role=progressbar]')?.ariaValueNow) > 0",
+        polling=50,
     )
     # Only the API is killed; the service restarts it, and nothing is lost.
     for process in service.named("app.cli", "api"):
@@ -159,6 +161,7 @@ def test_events_continue_after_a_restart_of_the_api(
           return now > window.before || now === 100;
         }""",
         timeout=120_000,
+        polling=50,
     )
     page.get_by_role("link", name="Open the tree").wait_for(timeout=120_000)
     assert any(re.fullmatch(r"\d+-\d+", event) for event in resumed)
@@ -168,7 +171,7 @@ def test_events_continue_after_a_restart_of_the_api(
 def test_an_unreachable_service_shows_a_banner(
     open_page: Open, service: Service, blobs: dict[str, Any]
 ) -> None:
-    page = open_page("/jobs?q=Three+blobs")
+    page = open_page("/jobs?q=Three+blobs", anew=True)
     page.watch.expected += ["ERR_", "Failed to load resource"]
     page.get_by_role("link", name="Three blobs").first.wait_for()
     # The other pages are loaded when the first one has been in use for a while.
@@ -243,7 +246,7 @@ def recipe(page: Any, language: str) -> str:
 
 
 def test_the_code_of_a_job_opened_by_a_link(open_page: Open, blobs: dict[str, Any]) -> None:
-    page = open_page(f"/jobs/{blobs['job']}")
+    page = open_page(f"/jobs/{blobs['job']}", anew=True)
     page.get_by_role("link", name="Open the tree").wait_for()
     script = recipe(page, "Python")
     assert '"method": "hac"' in script

@@ -83,6 +83,7 @@ def cluster(keys: Keys) -> str:
 
 def test_outliers_of_a_cluster(open_page: Open, trees: dict[str, Any]) -> None:
     keys = opened(open_page, trees["ward"])
+    keys.page.watch.spoilt = True  # type: ignore[attr-defined]  # It keeps that they are wanted.
     cluster(keys)
     keys.go("show outl", "Show outliers")
     keys.page.locator(".node-outliers tbody tr").first.wait_for()

@@ -54,6 +54,10 @@ UNFOLD = "() => document.querySelectorAll('main details').forEach((one) => { one
 def visit(page: Page, path: str) -> None:
     """Navigate within the open page and wait until everything has loaded."""
     page.evaluate("address => { location.hash = address }", f"#{path}")
+    arrived(page)
+
+
+def arrived(page: Page) -> None:
     page.locator("main h1").first.wait_for()
     page.wait_for_function("() => !document.querySelector('main .waiting')")
     page.wait_for_timeout(120)
@@ -89,8 +93,11 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
     open_page: Open, places: dict[str, str]
 ) -> None:
     page = open_page("/", width=360, height=740)
+    origin = page.url.partition("#")[0]
     for name, path in places.items():
-        visit(page, path)
+        page.goto("about:blank")  # Each page also loads where it is the first.
+        page.goto(f"{origin}#{path}")
+        arrived(page)
         page.evaluate(UNFOLD)
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= 360, (name, width)
@@ -105,7 +112,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(
 
 
 def test_the_keyboard_reaches_everything(open_page: Open) -> None:
-    page = open_page("/jobs")
+    page = open_page("/jobs", anew=True)
     focused = "document.activeElement.textContent.trim()"
     page.keyboard.press("Tab")
     assert page.evaluate(focused) == "Skip to the content"
@@ -175,7 +182,7 @@ def test_the_current_page_is_marked(open_page: Open, places: dict[str, str]) -> 
 
 
 def test_an_unknown_address(open_page: Open, places: dict[str, str]) -> None:
-    page = open_page("/no/such/place")
+    page = open_page("/no/such/place", anew=True)
     assert "There is nothing at this address" in page.locator("h1").inner_text()
     page.get_by_role("link", name="Start a new run").click()
     page.get_by_role("heading", name="Turn data into a hierarchy").wait_for()

@@ -297,7 +297,7 @@ def test_a_link_opens_the_same_form(open_page: Open, blobs: dict[str, Any]) -> N
     page.get_by_label("Name of this run").fill("All of it")
     page.get_by_label("Name of this run").blur()
     address = page.url
-    again = open_page(address.partition("#")[2])
+    again = open_page(address.partition("#")[2], anew=True)
     again.get_by_role("button", name="Run Gaussian mixture").click()
     finished(again)
     text = again.locator("main").inner_text()

@@ -58,6 +58,7 @@ def test_strips_colours_a_filter_and_examples(
     look: Open, open_page: Open, blobs: dict[str, Any], items: str, axe: Axe
 ) -> None:
     page = look(f"/trees/{blobs['tree']}?items={items}&node=0")
+    page.watch.spoilt = True  # type: ignore[attr-defined]  # It keeps the order of examples.
     card = page.get_by_role("region", name="Items")
     card.get_by_text("60 items, one for each point").wait_for()
     # A link without strips has none.
@@ -208,6 +209,7 @@ def test_outliers_without_anything_attached(look: Open, api: Api, blobs: dict[st
     job = api.run("hac", {"features": blobs["features"]}, params={"linkage": "ward"}, name="Plain")
     tree = job["result"]["tree"]
     page = look(f"/trees/{tree}?node=0")
+    page.watch.spoilt = True  # type: ignore[attr-defined]  # It keeps that they are wanted.
     page.get_by_role("button", name="Show outliers").click()
     rows = page.locator(".node-outliers tbody tr")
     rows.first.wait_for()

@@ -201,6 +201,7 @@ def test_a_map_that_is_chosen_on_a_phone_comes_into_view(open_page: Open, tree: 
 @pytest.mark.parametrize("by", ["webgl", "pixels"])
 def test_it_is_drawn_with_and_without_webgl(open_page: Open, tree: str, by: str) -> None:
     page = open_page("/trees")
+    page.watch.spoilt = True  # type: ignore[attr-defined]
     # WebGL by the processor would not be used.
     page.evaluate(
         """isWanted => {

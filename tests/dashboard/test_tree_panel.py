@@ -98,7 +98,7 @@ def test_one_category_alone(look: Open, open_page: Open, blobs: dict[str, Any]) 
     settled(page)
     alone = pixels(page)
     assert alone != all_coloured
-    again = open_page(page.evaluate("location.hash.slice(1)"))
+    again = open_page(page.evaluate("location.hash.slice(1)"), anew=True)
     settled(again)
     assert pixels(again) == alone
     assert again.locator(".tree-key[aria-pressed=true]").inner_text() == "group 1\n20"

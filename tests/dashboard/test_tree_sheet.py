@@ -55,7 +55,7 @@ def test_the_tabs_open_and_close_a_sheet(open_page: Open, blobs: dict[str, Any],
 def test_a_node_of_the_address_is_above_the_fold(
     open_page: Open, blobs: dict[str, Any], width: int, height: int
 ) -> None:
-    page = open_page(f"/trees/{blobs['tree']}?node=1", width=width, height=height)
+    page = open_page(f"/trees/{blobs['tree']}?node=1", width=width, height=height, anew=True)
     page.locator(".node-name").wait_for()
     settled(page)
     node = page.get_by_role("region", name="Node", exact=True)

@@ -279,7 +279,7 @@ def test_a_link_opens_the_same_view(look: Open, open_page: Open, small: str) -> 
     settled(page)
     until(page, lambda: "zoom" in hash_of(page))
     assert set(hash_of(page)) == {"layout", "heights", "palette", "folded", "cut", "node", "zoom"}
-    again = open_page(page.evaluate("location.hash.slice(1)"))
+    again = open_page(page.evaluate("location.hash.slice(1)"), anew=True)
     settled(again)
     again.locator(".node-name", has_text="trees").wait_for()
     assert again.locator(".cut-summary strong").inner_text() == "4 clusters"

@@ -26,6 +26,7 @@ def start(open_page: Open, *, is_empty: bool, width: int = 1280, height: int = 8
     """The start page; `is_empty`: as if nothing had been run on the service that tests share."""
     page = open_page("/jobs", width=width, height=height)
     if is_empty:
+        page.watch.spoilt = True  # type: ignore[attr-defined]
         page.evaluate(EMPTY)
     page.evaluate("location.hash = '#/'")
     page.get_by_role("heading", name="Turn data into a hierarchy").wait_for()
@@ -93,7 +94,7 @@ def colours(page: Page) -> set[str]:
 def test_a_link_leads_through_the_sample_again(
     open_page: Open, blobs: dict[str, object], axe: Axe
 ) -> None:
-    page = open_page("/?welcome=1")
+    page = open_page("/?welcome=1", anew=True)
     page.get_by_role("button", name="Try it on the languages").wait_for()
     axe(page)
 
