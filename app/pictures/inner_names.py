@@ -1,4 +1,5 @@
-"""The names that inner nodes were given, beside their nodes and clear of branches."""
+"""The names that inner nodes were given, beside their nodes and clear of branches; which of them a
+picture leaves out."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from models.arrays import Float
 
 _TRIED = 200
 """The most names that are tried for a place."""
+_FIRST, _QUOTED = 3, 40
+"""How many names a warning has, and their most letters."""
 _LONGEST, _SHORTER = 15.0, 8.0
 """The most room for a name, in its size, and where the whole has none."""
 
@@ -20,6 +23,29 @@ def given(pictured: PicturedTree) -> list[int]:
     """The inner nodes below the root that have names, the largest first."""
     rows = [row for row in np.flatnonzero(~pictured.tip).tolist() if row and pictured.label[row]]
     return sorted(rows, key=lambda row: -int(pictured.n_leaves[row]))
+
+
+def left_out(pictured: PicturedTree, marks: Marks) -> str | None:
+    """The names of inner nodes that are not among the drawn marks, and what makes room for them, in
+    ASCII; None: all are there."""
+    named = np.flatnonzero(pictured.named).tolist()
+    names = [
+        pictured.called[row]
+        for row in sorted(named, key=lambda row: -int(pictured.n_leaves[row]))
+        if marks.written.isdisjoint((pictured.label[row], pictured.called[row]))
+    ]
+    names += pictured.unseen
+    if not names:
+        return None
+    first = ", ".join(
+        ascii(name if len(name) <= _QUOTED else name[: _QUOTED - 3] + "...")
+        for name in names[:_FIRST]
+    ).replace('"', "'")
+    more = f" and {len(names) - _FIRST:,} more" if len(names) > _FIRST else ""
+    return (
+        f"no room for the names of nodes {first}{more}; a larger width, a smaller size of labels, "
+        "or a part of the tree by root has room for more, and the form csv lists all"
+    )
 
 
 def write(

@@ -50,12 +50,16 @@ def page(wide: float, high: float, described: str, style: Style, lines: Iterable
 
 @dataclass(slots=True)
 class Marks:
-    """The marks drawn so far, in three layers: areas under strokes under text."""
+    """The marks drawn so far, in three layers: areas under strokes under text.
+
+    written : the texts, uncut.
+    """
 
     style: Style
     areas: list[str] = field(default_factory=list)
     strokes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     texts: list[str] = field(default_factory=list)
+    written: set[str] = field(default_factory=set)
 
     def stroke(self, path: str, colour: str, width: float) -> None:
         self.strokes.setdefault((colour, number(width)), []).append(path)
@@ -79,6 +83,7 @@ class Marks:
     ) -> None:
         """A line of text, vertically centred on y; `whole` is the uncut text, shown on hovering;
         `halo`: with paper around the letters."""
+        self.written.add(whole or text)
         # Not `dy`, which for right-to-left text moves only the first letter in some renderers.
         place = f'x="{number(x)}" y="{number(y + 0.36 * size)}"'
         if turn:

@@ -13,12 +13,13 @@ from app.pictures.lettering import readable
 from app.pictures.palette import Style, mix
 from app.pictures.strips import Column, Strip, strip
 from models.arrays import Int
+from models.tree import walk
 from models.tree.cluster_names import called, telling_names
 from models.tree.labels import Categories, shared, words
 from models.tree.layout import Layout, Scale, layout, readable_scale
 from models.tree.noise import NAME
 from models.tree.tree import Tree
-from models.tree.walk import path, spans
+from models.tree.walk import leaf_counts, path, spans
 from models.tree.window import fold, tip_weight
 
 
@@ -33,11 +34,13 @@ class PicturedTree:
     label : uncut text; "" for none. An inner node has the name that it was given. Coloured by
         labels, a tip of several rows also has the most frequent one with its share.
     called : uncut text for each inner node: its name, or one after what is below it.
+    named : whether a node below the root with nodes below it, shown or not, was given a name.
     plain : whether no node is folded.
     support : in [0, 1], NaN where there is none; None for a tree without support.
     legend : colour and text per category, largest first.
     style : the picture's colours.
     strips : the columns beside the tips, from the inside out.
+    unseen : the names of inner nodes that lie in folded parts, the largest first.
     """
 
     parent: npt.NDArray[np.int64]
@@ -50,10 +53,12 @@ class PicturedTree:
     colour: list[str]
     label: list[str]
     called: list[str]
+    named: npt.NDArray[np.bool_]
     support: npt.NDArray[np.float64] | None
     legend: list[tuple[str, str]]
     style: Style
     strips: tuple[Strip, ...] = ()
+    unseen: tuple[str, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -127,9 +132,31 @@ def take(
     label = _labels(tree, node, tip, counts, labels, ids, named, common)
     return PicturedTree(
         parent, tip, folded, counts, height, place, chosen, colour, label, named,
+        _named(tree, node) if labels == "name" else np.zeros(len(node), dtype=bool),
         _support(tree, node, tip), legend, style,
         tuple(strip(column, known[tip], style) for column in strips),
+        _unseen(tree, root, node) if labels == "name" else (),
     )  # fmt: skip
+
+
+def _named(tree: Tree, node: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    own = np.maximum(node, 0)
+    named = np.array([bool(name) for name in tree.name[own].tolist()], dtype=np.bool_)
+    named &= (node >= 0) & (tree.n_children[own] > 0)
+    named[0] = False
+    return named
+
+
+def _unseen(tree: Tree, root: int, node: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """The names of inner nodes under `root` that are not among `node`. O(n_nodes)."""
+    below = np.arange(tree.n_nodes) if root == 0 else walk.part(tree, root).node
+    inner = below[tree.n_children[below] > 0]
+    unseen = np.setdiff1d(inner, node)
+    named = [row for row in unseen.tolist() if tree.name[row]]
+    counts = leaf_counts(tree)
+    return tuple(
+        readable(tree.name[row]) for row in sorted(named, key=lambda row: -int(counts[row]))
+    )
 
 
 def _support(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from app.pictures.marks import number
 from app.pictures.renderer import pdf, png, size_of
 from app.pictures.typefaces import Typefaces, typefaces
-from app.pictures.typesetting import typeset
+from app.pictures.typesetting import Typeset, typeset
 
 MM = 96 / 25.4
 """Pixels of CSS in a millimetre."""
@@ -20,6 +20,12 @@ PT = 96 / 72
 DPI = 300.0
 FONT_PT = 7.0
 """The size of labels in print, in points: journals ask for 5 to 8."""
+
+
+class Picture(str):
+    """A drawn picture, and a warning of what it leaves out, in ASCII."""
+
+    warning: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +51,10 @@ class Sheet:
         return (self.dpi or DPI) / 96 if self.physical else 2.0
 
     def svg(self, drawn: str) -> tuple[bytes, str | None]:
-        """A drawn picture as a file, and a warning of characters that no font has."""
+        """A drawn picture as a file, and a warning of what it leaves out and of characters that no
+        font has."""
         ready = typeset(self._measured(drawn) if self.physical else drawn, self.typefaces)
-        return (ready.embedded() if self.embeds else ready.svg).encode(), ready.warning()
+        return (ready.embedded() if self.embeds else ready.svg).encode(), _warnings(drawn, ready)
 
     def png(self, drawn: str) -> tuple[bytes, str | None]:
         """The same as PNG. Raises as `renderer.png`."""
@@ -59,12 +66,13 @@ class Sheet:
             fonts=ready.files(),
             dpi=self.dpi or (DPI if self.physical else None),
         )
-        return image, ready.warning()
+        return image, _warnings(drawn, ready)
 
     def pdf(self, drawn: str) -> tuple[bytes, str | None]:
         """The same as PDF. Raises as `renderer.pdf`."""
         ready = typeset(drawn, self.typefaces)
-        return pdf(ready.svg, *self._millimetres(drawn), fonts=ready.files()), ready.warning()
+        file = pdf(ready.svg, *self._millimetres(drawn), fonts=ready.files())
+        return file, _warnings(drawn, ready)
 
     def _millimetres(self, drawn: str) -> tuple[float, float]:
         height = size_of(drawn)[1] if self.height is None else self.height
@@ -79,3 +87,8 @@ class Sheet:
             own.format(f"{number(width)}mm", f"{number(height)}mm"),
             1,
         )
+
+
+def _warnings(drawn: str, ready: Typeset) -> str | None:
+    own = drawn.warning if isinstance(drawn, Picture) else None
+    return "; ".join(text for text in (own, ready.warning()) if text is not None) or None

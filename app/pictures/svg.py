@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, get_args
 
-from app.pictures import circular, icicle, legend, rectangular
+from app.pictures import circular, icicle, inner_names, legend, rectangular
 from app.pictures.lettering import require_room, smallest_font, unit_of, wrapped
 from app.pictures.marks import LEADING, Marks, number, page
 from app.pictures.palette import Palette, Theme, style
 from app.pictures.pictured_tree import PicturedTree, take
+from app.pictures.sheet import Picture
 from app.pictures.strips import Column
 from models.arrays import Int
 from models.errors import UsageError, shown
@@ -57,7 +58,7 @@ def svg(
     closed: Int | None = None,
     painted: Mapping[int, str] | None = None,
     strips: Sequence[Column] = (),
-) -> str:
+) -> Picture:
     """A picture of the part of `tree` under `root`.
 
     Parameters
@@ -127,7 +128,7 @@ Sizes = tuple[float, float | None, float | None]
 """Width, height and size of labels, in pixels."""
 
 
-def _page(pictured: PicturedTree, sizes: Sizes, title: str | None, shape: Shape) -> str:
+def _page(pictured: PicturedTree, sizes: Sizes, title: str | None, shape: Shape) -> Picture:
     """Title above, legend and note below."""
     px, height, font = sizes
     unit, small = unit_of(px, font), smallest_font(font)
@@ -154,7 +155,10 @@ def _page(pictured: PicturedTree, sizes: Sizes, title: str | None, shape: Shape)
         frame.text(px / 2, at, line, small, colour=pictured.style.faint, anchor="middle")
     described = (title or "Tree")[:200] + f", {int(pictured.n_leaves[0]):,} leaves"
     moved = (f'<g transform="translate(0 {number(head)})">', *marks.write(), "</g>")
-    return page(px, head + tall + foot, described, pictured.style, (*moved, *frame.write()))
+    drawn = page(px, head + tall + foot, described, pictured.style, (*moved, *frame.write()))
+    picture = Picture(drawn)
+    picture.warning = inner_names.left_out(pictured, marks)
+    return picture
 
 
 def _legends(pictured: PicturedTree) -> list[list[tuple[str, str]]]:

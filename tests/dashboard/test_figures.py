@@ -14,7 +14,7 @@ import pytest
 
 from tests.app.pictures.words_kit import words
 from tests.dashboard.conftest import Axe, Open
-from tests.dashboard.planted import settled
+from tests.dashboard.planted import imported, settled
 from tests.e2e.client import Api
 
 if TYPE_CHECKING:
@@ -65,6 +65,21 @@ def millimetres(path: Path) -> tuple[float, float, str]:
     (page,) = pypdf.PdfReader(io.BytesIO(path.read_bytes())).pages
     wide, tall = (float(side) / 72 * 25.4 for side in page.mediabox[2:])
     return wide, tall, page.extract_text()
+
+
+def test_the_preview_says_which_names_have_no_room(look: Open, api: Api) -> None:
+    """Ten names one in another, in a figure of 85 mm: those that it lacks are named."""
+    newick = "(a:1,b:1)Innermost:1"
+    for number in range(9):
+        newick = f"({newick},leaf_{number}:1)Group_{number}:1"
+    wide = ",".join(f"other_{number}:20" for number in range(600))
+    page = look(f"/trees/{imported(api, f'({newick},{wide})x;', 'deep')}")
+    settled(page)
+    page.get_by_role("button", name="Save", exact=True).first.click()
+    page.get_by_role("menuitem", name="Figure for print").click()
+    missed = page.get_by_role("dialog").locator(".print-missed")
+    missed.get_by_text("No room for “").wait_for()
+    assert "A larger size, smaller text or a part of the tree has room" in missed.inner_text()
 
 
 @pytest.mark.needs("typst")

@@ -95,9 +95,9 @@ def test_from_a_dropped_file_to_the_tree(open_page: Open, service: Service) -> N
     assert guess(page) == "features"
     page.get_by_text("Ready").wait_for()
     assert "30 × 3" in page.locator(".file-card").inner_text()
-    page.get_by_label("Search the methods").fill("agglom")
-    page.get_by_role("button", name="Agglomerative clustering hac").click()
+    # Points begin with a tree of all of them; what nothing fits is folded.
     page.get_by_role("heading", name="Settings").wait_for()
+    assert page.locator('[data-role="must_link"] select').is_hidden()
     assert "points.npy" in page.locator('[data-role="features"] select').inner_text()
     assert page.locator('[data-role="features"] select').input_value().startswith("ds_")
     param(page, "linkage").select_option(label="ward")
@@ -110,6 +110,17 @@ def test_from_a_dropped_file_to_the_tree(open_page: Open, service: Service) -> N
     assert job["name"] == "From a drop"
     address = page.get_by_role("link", name="Open the tree").get_attribute("href")
     assert address == f"#/trees/{job['result']['tree']}"
+
+
+def test_a_page_that_waits_says_so(open_page: Open, service: Service) -> None:
+    page = open_page("/jobs")
+    page.goto("about:blank")
+    with held_back(page, re.compile(r"/v1/methods\?"), "GET") as held:
+        page.goto(service.url)
+        page.locator("main").get_by_text("Loading…").wait_for()
+        assert held
+    page.get_by_role("heading", name="Turn data into a hierarchy").wait_for()
+    assert page.get_by_text("Loading…").count() == 0
 
 
 def test_the_sample(open_page: Open) -> None:
@@ -275,11 +286,12 @@ def test_an_error_of_the_service_is_shown_at_its_field(
     assert page.evaluate("document.activeElement.name") == "features"
 
 
-def test_one_of_several_inputs(open_page: Open, blobs: dict[str, Any]) -> None:
+def test_one_of_several_inputs(open_page: Open, api: Api, blobs: dict[str, Any]) -> None:
     page = open_page("/?method=hac")
     page.get_by_role("button", name="Run Agglomerative clustering").click()
     assert "Exactly one of" in error_at(page, '[data-role="features"]')
-    page = open_page(f"/?method=hac&features={blobs['features']}&similarity={blobs['features']}")
+    square = api.upload(npy(np.eye(4)))
+    page = open_page(f"/?method=hac&features={blobs['features']}&similarity={square}")
     page.get_by_role("button", name="Run Agglomerative clustering").click()
     assert "Exactly one of" in error_at(page, '[data-role="similarity"]')
 
@@ -478,16 +490,15 @@ def workbook() -> bytes:
 @pytest.mark.parametrize(
     ("name", "content"), [("pets.csv", lambda: TABLE), ("pets.xlsx", workbook)], ids=["csv", "xlsx"]
 )
-def test_from_a_table_to_its_tree_in_three_steps(
+def test_from_a_table_to_its_tree_in_two_steps(
     name: str, content: Callable[[], bytes], open_page: Open, service: Service
 ) -> None:
-    """The columns are confirmed, a method chosen, and run."""
+    """The columns are confirmed, and the method run that begins."""
     page = open_page("/")
     drop(page, name, content())
     assert guess(page) == "features"
     page.get_by_role("button", name="Use it so").click()
     page.get_by_text("Ready").wait_for()
-    page.locator(".method-card", has_text="hac").first.click()
     page.get_by_role("button", name="Run Agglomerative clustering").click()
     finished(page)
     job = service.client.get(f"/v1/jobs/{page.url.rpartition('/')[2]}").json()
@@ -527,7 +538,11 @@ def test_a_table_and_its_button_are_on_the_screen(
     axe(page)
     use.click()
     page.get_by_text("Ready").wait_for()
-    page.get_by_label("Search the methods").wait_for()
+    run = page.get_by_role("button", name="Run Agglomerative clustering")
+    run.wait_for()
+    below = run.bounding_box()
+    assert below
+    assert below["y"] + below["height"] <= height
 
 
 def test_images_are_offered_to_methods_that_take_them(open_page: Open, axe: Axe) -> None:
@@ -546,6 +561,7 @@ def test_images_are_offered_to_methods_that_take_them(open_page: Open, axe: Axe)
     drop(page, "points.npy", points())
     page.locator(".file-card .chip.good").nth(1).wait_for()
     others.wait_for(state="detached")
+    page.get_by_role("button", name="Change the method").click()
     page.locator(".file-card").nth(1).get_by_role("button", name="Remove").click()
     others.wait_for()
     page.locator(".file-card").first.get_by_role("button", name="Remove").click()

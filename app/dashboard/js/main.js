@@ -117,9 +117,8 @@ async function show({ focus = true } = {}) {
   try {
     const [{ mount }] = await Promise.all([route.load(), learnWaiting()]);
     if (open !== page) return;
-    clearTimeout(late);
-    replace(root);
     const mounted = await mount(root, { params: router.params(), id: route.id });
+    clearTimeout(late);
     if (open === page) page.mounted = mounted;
     else mounted.unmount();
   } catch (error) {

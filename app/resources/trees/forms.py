@@ -18,7 +18,7 @@ from app.http.picture_forms import picture_forms
 from app.http.picture_queries import PartQuery
 from app.http.tables import mapped, table_csv
 from app.pictures.palette import Palette, Theme
-from app.pictures.sheet import Sheet
+from app.pictures.sheet import Picture, Sheet
 from app.pictures.strips import Column as StripColumn
 from models.editions.edited import EditedTree, comments
 from models.tree import walk
@@ -140,7 +140,7 @@ def _arrow(export: TreeExport) -> Chunks:
     return arrow_chunks(columns.to_table(tree))
 
 
-def _drawn(export: TreeExport) -> str:
+def _drawn(export: TreeExport) -> Picture:
     from app.pictures.svg import svg
 
     return svg(

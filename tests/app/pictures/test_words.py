@@ -4,6 +4,7 @@ edge."""
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,31 @@ def test_names_of_inner_nodes_are_in_the_picture(shape: Shape) -> None:
     name[largest] = ["Large_birds", "Things", "עצים", "<script>alert(1)</script>"]
     found = {w.text for w in readable(svg(replace(tree, name=name), shape=shape), 6.0)}
     assert {"Large birds", "Things"} <= found
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_picture_says_which_names_it_leaves_out(shape: Shape) -> None:
+    """Each name that a node was given is in the picture or in its warning, however deep it lies."""
+    given = ["Birds", "Sea animals", "Vögel", "Geese", "Slugs"]
+    for n in (20, 200, 5_000):
+        tree = named(n)
+        name = tree.name.copy()
+        inner = sorted(
+            (row for row in range(1, tree.n_nodes) if tree.n_children[row]),
+            key=lambda row: -tree.size[row],
+        )
+        name[[*inner[:2], *inner[-3:]]] = given
+        picture = svg(replace(tree, name=name), shape=shape, **PAGES["85 mm"])  # type: ignore[arg-type]
+        missing = [each for each in given if each not in picture]
+        if not missing:
+            assert picture.warning is None
+            continue
+        assert picture.warning
+        assert all(ascii(each) in picture.warning for each in missing[:1] if len(missing) < 4)
+        counted = re.search(r" and (\d+) more", picture.warning)
+        listed = picture.warning.count("'") // 2 + (int(counted[1]) if counted else 0)
+        assert listed == len(missing)
+    assert svg(named(20), shape=shape, **PAGES["85 mm"]).warning is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("shape", ["circular", "rectangular"])

@@ -6,11 +6,15 @@ import { test } from "node:test";
 
 import { guessFile } from "../../../app/dashboard/js/forms/file_guess.js";
 import { isAbout, shortDescription } from "../../../app/dashboard/js/forms/method_picker.js";
+import { worded } from "../../../app/dashboard/js/forms/parameter_names.js";
 import {
   labelColumn,
   fits,
+  firstMethod,
   fitting,
+  isNeededBy,
   labelOf,
+  namesClassesOf,
   refusalOf,
   roleTitle,
 } from "../../../app/dashboard/js/forms/roles.js";
@@ -27,6 +31,49 @@ function npy(rows, { descr = "<f8", columns = rows[0].length } = {}) {
   start.set(new TextEncoder().encode(head), 10);
   return [start, new Float64Array(rows.flat())];
 }
+
+test("a run begins with a method for its data", () => {
+  assert.equal(firstMethod({ shape: [50, 85] }, "features"), "hac");
+  // Pairs are too many for many points.
+  assert.equal(firstMethod({ shape: [1_000_000, 8] }, "features"), "scc");
+  assert.equal(firstMethod({ shape: [50, 4] }, "logits"), "l2h");
+  assert.equal(firstMethod({ shape: [50, 28, 28] }, "features"), "");
+  assert.equal(firstMethod({ shape: [50] }, "labels"), "");
+  const inputs = { features: { required: false }, graph: { required: false } };
+  const method = { inputs, one_of: ["features"], some_of: [] };
+  assert.ok(isNeededBy(method, "features"));
+  assert.ok(!isNeededBy(method, "graph"));
+  assert.ok(!isNeededBy(method, "logits"));
+});
+
+test("texts as many as the columns of scores are the names of classes", () => {
+  const scores = { role: "logits", shape: [5000, 3] };
+  const texts = { role: "labels", shape: [3], dtype: "str" };
+  assert.ok(namesClassesOf(texts, scores));
+  assert.ok(!namesClassesOf({ ...texts, shape: [4] }, scores));
+  assert.ok(!namesClassesOf({ ...texts, dtype: "int64" }, scores));
+  // As many as rows: the label of each.
+  assert.ok(!namesClassesOf(texts, { ...scores, shape: [3, 3] }));
+  assert.ok(!namesClassesOf(texts, { role: "features", shape: [5000, 3] }));
+});
+
+test("matrices are offered where their width is that of the role", () => {
+  const table = { role: "features", shape: [50, 85], format: "csv" };
+  assert.ok(fits(table, "features"));
+  assert.ok(!fits(table, "distances"));
+  assert.ok(!fits(table, "must_link"));
+  assert.ok(fits({ ...table, shape: [50, 50] }, "similarity"));
+  assert.ok(fits({ ...table, shape: [9, 2] }, "cannot_link"));
+});
+
+test("descriptions call inputs and parameters as the form does", () => {
+  const titles = { top_classes: "Best classes", growable: "New rows may be added later" };
+  assert.equal(
+    worded("With 'top_classes' and `growable`; 'ward' and `code` stay.", titles),
+    "With “Best classes” and “New rows may be added later”; 'ward' and `code` stay.",
+  );
+  assert.equal(worded(undefined, titles), undefined);
+});
 
 test("trees by their names and beginnings, each with its type", async () => {
   const typeOf = async (name, content) => (await guessFile(new File([content], name))).media;

@@ -5,6 +5,7 @@ import * as cameras from "../../../app/dashboard/js/tree/draw/camera.js";
 import * as colouring from "../../../app/dashboard/js/tree/draw/colouring.js";
 import { compose, frameFor } from "../../../app/dashboard/js/tree/draw/composition.js";
 import { figure, svgOf } from "../../../app/dashboard/js/tree/draw/figures.js";
+import { leftOut, leftOutText } from "../../../app/dashboard/js/tree/draw/left_out.js";
 import { Ground } from "../../../app/dashboard/js/tree/draw/label_places.js";
 import { apart, titleOf } from "../../../app/dashboard/js/tree/draw/labels.js";
 import { between, passage } from "../../../app/dashboard/js/tree/draw/motion.js";
@@ -345,8 +346,8 @@ test("a hostile text stays a text in SVG", () => {
 
 test("a figure has a title above and the legend below", () => {
   const view = viewOf(storeOf(LIFE));
-  const bare = figure(view, { title: "", legend: false });
-  const whole = figure(view, { title: "A title", legend: true });
+  const { picture: bare } = figure(view, { title: "", legend: false });
+  const { picture: whole } = figure(view, { title: "A title", legend: true });
   assert.equal(bare.height, 700);
   assert.ok(whole.height >= 780);
   const texts = whole.layers.texts.map(({ text }) => text);
@@ -357,6 +358,21 @@ test("a figure has a title above and the legend below", () => {
     svgOf(whole, { family: "sans-serif", paper: "#fff", title: "t" }),
     /^<svg [^]*<\/svg>\n$/,
   );
+});
+
+test("a figure says which names have no room in it", () => {
+  //       root
+  //    /        \\
+  //  Birds     Crowded
+  //  2 leaves   2 leaves
+  const view = viewOf(storeOf(["", 2, ["Birds", 1, ["a", 0], ["b", 0]], ["Crowded", 1, ["c", 0], ["d", 0]]])); // prettier-ignore
+  assert.deepEqual(figure(view, { title: "", legend: false }).missing, []);
+  const { store, scene } = view;
+  const drawn = view.picture(THEME);
+  drawn.layers.texts = drawn.layers.texts.filter(({ text }) => text !== "Crowded");
+  assert.deepEqual(leftOut(drawn, store, scene, 0), ["Crowded"]);
+  assert.equal(leftOutText([]), "");
+  assert.match(leftOutText(["a", "b", "c", "d"]), /^No room for “a”, “b”, “c” and 1 more\. /);
 });
 
 test("every shape draws every leaf's name", () => {

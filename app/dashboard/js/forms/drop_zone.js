@@ -463,7 +463,7 @@ class FileCard {
    */
   async #showDataset(file, uploaded, plan) {
     const use = plan.use || (plan.square ?? "");
-    replace(this.body, waiting("A worker is opening it…"));
+    replace(this.body, waiting("It is being read…"));
     const dataset = await inspected(uploaded, this.transfer.signal);
     if (this.left.aborted) {
       toast(`${dataset.name} is ${dataset.status === "ready" ? "uploaded" : "not usable"}.`);

@@ -85,7 +85,7 @@ export function fileInput({ role, label, signal, onready }) {
         type: media,
         signal,
         onprogress: (sent, total) =>
-          say(sent < total ? `${bytes(sent)} of ${bytes(total)}` : "A worker is opening it…"),
+          say(sent < total ? `${bytes(sent)} of ${bytes(total)}` : "It is being read…"),
       });
       const dataset = await inspected(/** @type {Dataset} */ (answer), signal);
       const { problem } = dataset;

@@ -9,6 +9,7 @@ import { inspected } from "./datasets.js";
 import { guessFile } from "./file_guess.js";
 import { fileInput, onFiles } from "./file_input.js";
 import { finder, MANY } from "./finder.js";
+import { worded } from "./parameter_names.js";
 import { fits, fitting, labelOf, roleTitle } from "./roles.js";
 import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 
@@ -50,7 +51,8 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
 /**
  * A form for the roles, of which exactly one of `oneOf`, and at least one of `someOf`, is needed.
  * `method` is whose earlier jobs are offered. `files`: each role also takes a file in place. `refusal` is
- * why a dataset cannot serve; what is refused is not offered.
+ * why a dataset cannot serve; what is refused is not offered. `titles`: what parameters are called that
+ * descriptions name. With `isFolding`, inputs that nothing fits and nothing needs are folded.
  *
  * @param {Record<string, Role>} roles
  * @param {{
@@ -61,6 +63,8 @@ import { hintOf, isTyped, textOf, typedInput } from "./typed_input.js";
  *   method?: string,
  *   files?: Files,
  *   refusal?: Refusal,
+ *   titles?: Record<string, string>,
+ *   isFolding?: boolean,
  *   onchange?: () => unknown,
  * }} options
  */
@@ -74,9 +78,13 @@ export function inputsForm(
     method,
     files,
     refusal = () => null,
+    titles = {},
+    isFolding = false,
     onchange = () => {},
   },
 ) {
+  const own = Object.fromEntries(Object.keys(roles).map((role) => [role, roleTitle(role)]));
+  const words = { ...titles, ...own };
   /**
    * @param {string} role
    * @param {boolean} isRequired
@@ -93,7 +101,7 @@ export function inputsForm(
     const initial = values[role];
     const input = inputOf(wanted.many, { role, isOptional, takesImages, initial, datasets, method, refusal, onchange }); // prettier-ignore
     const row = field(roleTitle(role), input.control, {
-      help: codeText(wanted.description),
+      help: codeText(worded(wanted.description, words)),
       hint: needOf(role, wanted.required),
       group: input.group,
     });
@@ -149,17 +157,35 @@ export function inputsForm(
     return null;
   };
   let known = datasets;
-  const grid = el(
-    "div",
-    { class: "grid inputs" },
-    entries.map((entry) => entry.row),
-  );
+  const grid = el("div", { class: "grid inputs" });
+  const spare = el("div", { class: "grid inputs" });
+  const summary = el("summary");
+  const fold = el("details", { class: "more", hidden: true }, summary, spare);
+  /** @param {string[]} group */
+  const isChosenOf = (group) =>
+    entries.some(({ role, input }) => group.includes(role) && input.read().value !== undefined);
+  /** @param {typeof entries[number]} entry */
+  const isSpare = ({ role, input, isRequired }) => {
+    if (!isFolding || isRequired || input.read().value !== undefined) return false;
+    if ([oneOf, someOf].some((group) => group.includes(role) && !isChosenOf(group))) return false;
+    return role === "base" || !fitting(known, role, roles[role].images).length;
+  };
+  /** Fold the inputs that nothing fits. */
+  const arrange = () => {
+    const folded = entries.filter(isSpare);
+    replace(grid, ...entries.filter((entry) => !folded.includes(entry)).map(({ row }) => row));
+    replace(spare, ...folded.map(({ row }) => row));
+    replace(summary, `${plural(folded.length, "more input")}, not needed`);
+    fold.hidden = !folded.length;
+  };
+  arrange();
   /** @param {Dataset[] | null} found */
   const offer = (found) => {
     const usable = (found ?? []).filter(({ status }) => status !== "invalid");
     const ids = new Set(usable.map(({ id }) => id));
     known = [...usable, ...known.filter(({ id }) => !ids.has(id))];
     for (const { input } of entries) input.refresh(known);
+    arrange();
   };
   const search = finder({
     path: "/v1/datasets",
@@ -168,7 +194,7 @@ export function inputsForm(
     onfound: offer,
   });
   search.hidden = datasets.length <= MANY || !entries.length;
-  const element = el("div", { class: "stack tight" }, search, grid);
+  const element = el("div", { class: "stack tight" }, search, grid, fold);
   if (files) {
     onFiles(element, async (dropped, at) => {
       const row = at?.closest("[data-role]");
@@ -213,7 +239,10 @@ export function inputsForm(
         const names = oneOf.map((role) => roleTitle(role).toLowerCase()).join(", ");
         errors[chosen.at(-1) ?? oneOf[0]] ??= `Exactly one of ${names} is needed.`;
       }
-      for (const { role, row } of entries) row.setError(errors[role] ?? null);
+      for (const { role, row } of entries) {
+        row.setError(errors[role] ?? null);
+        if (errors[role] && spare.contains(row)) fold.open = true;
+      }
       return { inputs, errors };
     },
     /** The inputs that are chosen so far, right or wrong. */
@@ -228,6 +257,7 @@ export function inputsForm(
     suggest(role, id, why) {
       const entry = entries.find((candidate) => candidate.role === role);
       entry?.input.refresh(known, id);
+      arrange();
       if (entry) replace(entry.note, why);
     },
     /** Remove the errors. */
@@ -244,6 +274,7 @@ export function inputsForm(
     setError(role, text) {
       const entry = entries.find((candidate) => candidate.role === role);
       entry?.row.setError(text);
+      if (entry && spare.contains(entry.row)) fold.open = true;
       return entry?.row;
     },
     /**
@@ -255,6 +286,7 @@ export function inputsForm(
     refresh(next, chosen) {
       known = next;
       for (const { role, input } of entries) input.refresh(next, chosen[role]);
+      arrange();
     },
   };
 }

@@ -28,21 +28,29 @@ const FAMILIES = {
   ],
   online: ["Streams", "Points that come one after the other."],
   metric: ["Metric learning", "Representations with a hierarchy in them."],
+  labelled: [
+    "From some labelled rows",
+    "What you know of some rows shapes the groups of the others.",
+  ],
+  classifiers: ["Classifiers", "Rows of known classes, and a hierarchy of the classes."],
+  deep: ["Deep", "Networks that learn the representation together with its tree."],
 };
 const ORDER = Object.keys(FAMILIES);
 
 /**
  * The picker. Once a method is chosen, the list folds into it and "Change" opens it again; `choose` sets
  * the method, `unfold` shows the list, `redraw` what fits the data now. `refusal` is why a method does not
- * take the data at hand, or "": such methods stand at the end, with the reason.
+ * take the data at hand, or "": such methods stand at the end, with the reason. Families with a method that
+ * `suits` stand first.
  *
  * @param {Method[]} list
  * @param {{
  *   onchoose: (method: Method) => unknown,
  *   refusal?: (method: Method) => string,
+ *   suits?: (method: Method) => boolean,
  * }} handlers
  */
-export function methodPicker(list, { onchoose, refusal = () => "" }) {
+export function methodPicker(list, { onchoose, refusal = () => "", suits = () => false }) {
   const search = el("input", {
     type: "search",
     placeholder: "k-means, spectral, streams…",
@@ -74,8 +82,10 @@ export function methodPicker(list, { onchoose, refusal = () => "" }) {
     const found = list.filter((method) => isAbout(method, search.value));
     const fits = found.filter((method) => !refusal(method));
     const others = found.filter((method) => refusal(method));
+    const suiting = new Set(fits.filter(suits).map((method) => method.family));
     const families = [...new Set(fits.map((method) => method.family))].sort(
-      (a, b) => rank(a) - rank(b) || a.localeCompare(b),
+      (a, b) =>
+        Number(suiting.has(b)) - Number(suiting.has(a)) || rank(a) - rank(b) || a.localeCompare(b),
     );
     replace(status, `${plural(found.length, "method")} found.`);
     replace(

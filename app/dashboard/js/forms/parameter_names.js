@@ -92,3 +92,14 @@ const NAMES = {
  * @param {string} name
  */
 export const readable = (name) => NAMES[name] ?? sentence(name.replace(/^n_/, ""));
+
+/**
+ * A description in which inputs and parameters have the names of the form.
+ *
+ * @param {string | undefined} text
+ * @param {Record<string, string>} titles by the names in requests
+ */
+export const worded = (text, titles) =>
+  text?.replace(/(['`])(\w+)\1/g, (whole, _, name) =>
+    Object.hasOwn(titles, name) ? `“${titles[name]}”` : whole,
+  );

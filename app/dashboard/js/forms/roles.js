@@ -84,9 +84,23 @@ export function fits(dataset, role, takesImages = false) {
   if (dataset.role && COLUMNS.has(dataset.role) !== COLUMNS.has(role)) return false;
   if (!dataset.shape) return true;
   if (takesImages && imageOf(dataset)) return true;
-  if (!COLUMNS.has(role)) return dataset.shape.length === 2;
+  if (!COLUMNS.has(role)) return dataset.shape.length === 2 && hasWidthOf(role, dataset.shape);
   const mayBeSeveral = isOfLabels && isOfLabelRole(dataset) && SEVERAL.has(dataset.format ?? "");
   return isColumn(dataset.shape) || mayBeSeveral;
+}
+
+/** Roles whose matrix has a row and a column for each point. */
+const SQUARE = new Set(["distances", "similarity"]);
+/** Roles of pairs of points. */
+const PAIRS = new Set(["must_link", "cannot_link"]);
+
+/**
+ * @param {string} role
+ * @param {number[]} lengths of a matrix
+ */
+function hasWidthOf(role, [rows, columns]) {
+  if (SQUARE.has(role)) return rows === columns;
+  return !PAIRS.has(role) || columns === 2;
 }
 
 /** The column of a table that is the value of a role. @type {Record<string, string>} */
@@ -141,6 +155,45 @@ export function refusalOf({ inputs }, datasets) {
     ? "rows of numbers"
     : roles.filter(([, { required }]) => required).map(([role]) => roleTitle(role).toLowerCase()).join(", "); // prettier-ignore
   return `takes ${takes || "other inputs"}, not images of ${shape(image)}`;
+}
+
+/**
+ * Whether a method needs data of a role, or one of several that it is among.
+ *
+ * @param {Pick<Method, "inputs" | "one_of" | "some_of">} method
+ * @param {string} role
+ */
+export const isNeededBy = ({ inputs, one_of: oneOf, some_of: someOf }, role) =>
+  Boolean(inputs[role]?.required) || oneOf.includes(role) || someOf.includes(role);
+
+/** The most points of which each pair is compared by the method that is chosen at first. */
+const MOST_BY_PAIRS = 20_000;
+
+/**
+ * The method that a run begins with, until another one is chosen: for points the tree of all of them, for
+ * the scores of a classifier the tree of its classes; "" for other data.
+ *
+ * @param {Pick<Dataset, "shape">} dataset
+ * @param {string | null} role
+ */
+export function firstMethod({ shape: lengths }, role) {
+  if (role === "logits") return "l2h";
+  if (role !== "features" || lengths?.length !== 2) return "";
+  return lengths[0] > MOST_BY_PAIRS ? "scc" : "hac";
+}
+
+/**
+ * Whether a list of texts names the classes of a classifier's scores: it has one for each of their columns,
+ * and not one for each row.
+ *
+ * @param {Pick<Dataset, "role" | "shape" | "dtype">} texts
+ * @param {Pick<Dataset, "role" | "shape">} scores
+ */
+export function namesClassesOf(texts, scores) {
+  if (scores.role !== "logits" || scores.shape?.length !== 2 || !isColumnOf(texts)) return false;
+  const [rows, classes] = scores.shape;
+  const isText = (texts.dtype ?? "").startsWith("str");
+  return isText && isOfLabelRole(texts) && texts.shape?.[0] === classes && rows !== classes;
 }
 
 /** @param {Pick<Dataset, "shape">} dataset */

@@ -3,7 +3,7 @@
 import { waitsFor } from "../net/waiting.js";
 import { asCheckbox, codeText, field, select } from "../ui/controls.js";
 import { el } from "../ui/dom.js";
-import { readable } from "./parameter_names.js";
+import { readable, worded } from "./parameter_names.js";
 import {
   acceptedText,
   literalsOf,
@@ -58,17 +58,25 @@ const MANY = 12;
  *   skip?: string[],
  *   waiting?: WaitingValue[],
  *   words?: Record<string, Words>,
- * }} [options] `waiting`: values that cannot be chosen, since they wait for a package
+ *   titles?: Record<string, string>,
+ * }} [options] `waiting`: values that cannot be chosen, since they wait for a package; `titles`: what the
+ *   inputs are called that descriptions name
  * @returns {SchemaForm}
  */
-export function schemaForm(schema, { values = {}, onchange, skip = [], waiting, words = {} } = {}) {
-  const entries = Object.entries(schema.properties ?? {})
+export function schemaForm(
+  schema,
+  { values = {}, onchange, skip = [], waiting, words = {}, titles = {} } = {},
+) {
+  const properties = Object.entries(schema.properties ?? {});
+  const own = Object.fromEntries(properties.map(([name]) => [name, readable(name)]));
+  const entries = properties
     .filter(([name]) => !skip.includes(name))
     .map(([name, property]) =>
       entryOf(name, simplified(property, schema.$defs), values[name], {
         onchange,
         waiting,
         words: words[name],
+        titles: { ...own, ...titles },
       }),
     );
   const required = new Set(schema.required ?? []);
@@ -132,15 +140,15 @@ export function schemaForm(schema, { values = {}, onchange, skip = [], waiting, 
  * @param {string} name
  * @param {Property} property
  * @param {unknown} given undefined: as by default
- * @param {{ onchange?: () => unknown, waiting?: WaitingValue[], words?: Words }} options
+ * @param {{ onchange?: () => unknown, waiting?: WaitingValue[], words?: Words, titles: Record<string, string> }} options
  * @returns {Entry}
  */
-function entryOf(name, property, given, { onchange, waiting = [], words }) {
+function entryOf(name, property, given, { onchange, waiting = [], words, titles }) {
   const initial = property.default;
   const value = given === undefined ? initial : given;
   const { control, read } = controlOf(name, property, value, waiting, words?.choices);
   const accepted = acceptedText(property);
-  const description = codeText(property.description);
+  const description = codeText(worded(property.description, titles));
   const help = [description, accepted && ` ${accepted}`];
   const row = field(words?.label ?? readable(name), control, {
     help: description || accepted ? help : null,

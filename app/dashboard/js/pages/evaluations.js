@@ -82,7 +82,11 @@ export async function mount(root, { params }) {
           "span",
           {},
           bdi(treeTitle(tree)),
-          el("span", { class: "quiet" }, ` ${tree.n_leaves} leaves, ${moment(tree.created_at)}`),
+          el(
+            "span",
+            { class: "quiet" },
+            ` ${plural(tree.n_leaves, "leaf", "leaves")}, ${moment(tree.created_at)}`,
+          ),
         ),
       ),
     ),

@@ -2,6 +2,8 @@
 
 import { extrasForm } from "../forms/extras_form.js";
 import { inputsForm } from "../forms/inputs_form.js";
+import { readable } from "../forms/parameter_names.js";
+import { roleTitle } from "../forms/roles.js";
 import { schemaForm } from "../forms/schema_form.js";
 import { placeOf } from "../net/problem.js";
 import { button, field } from "../ui/controls.js";
@@ -48,6 +50,7 @@ export async function runForm(method, settings, datasets, onchange) {
     values: settings.params,
     onchange,
     waiting: method.waiting,
+    titles: Object.fromEntries(Object.keys(method.inputs).map((role) => [role, roleTitle(role)])),
   });
   const name = el("input", {
     type: "text",
@@ -95,6 +98,10 @@ export async function runForm(method, settings, datasets, onchange) {
       values,
       datasets: datasets(),
       method: method.id,
+      titles: Object.fromEntries(
+        Object.keys(method.params.properties ?? {}).map((param) => [param, readable(param)]),
+      ),
+      isFolding: true,
       onchange,
     });
   }

@@ -4,7 +4,7 @@ import { methods } from "../forms/catalogue.js";
 import { usableDatasets } from "../forms/datasets.js";
 import { dropZone } from "../forms/drop_zone.js";
 import { methodPicker } from "../forms/method_picker.js";
-import { refusalOf } from "../forms/roles.js";
+import { firstMethod, isNeededBy, namesClassesOf, refusalOf } from "../forms/roles.js";
 import { started } from "../net/jobs.js";
 import { Problem } from "../net/problem.js";
 import { send } from "../net/requests.js";
@@ -45,6 +45,7 @@ export async function mount(root, { params }) {
   let turn = 0;
 
   const card = el("section", { class: "card", "aria-labelledby": "settings-title", hidden: true });
+  const bar = el("div", { class: "run-bar stack", hidden: true });
   const isNew = Object.keys(settings.inputs).length === 0;
   root.classList.add("start-page");
   /** @type {Dataset[]} What was uploaded for this run, or came with the address. */
@@ -52,6 +53,7 @@ export async function mount(root, { params }) {
   const picker = methodPicker(list, {
     onchoose: (method) => setMethod(method),
     refusal: (method) => refusalOf(method, given),
+    suits: (method) => given.some(({ role }) => role !== null && isNeededBy(method, role)),
   });
   const offers = el("div", { class: "stack" });
   const zone = dropZone({
@@ -96,6 +98,7 @@ export async function mount(root, { params }) {
       picker,
     ),
     card,
+    bar,
   );
   if (!isNew) picker.unfold();
   if (settings.method) {
@@ -125,9 +128,14 @@ export async function mount(root, { params }) {
       settings.inputs[role] = dataset.id;
       chosen[role] = dataset.id;
     }
+    const names = given.find((one) => given.some((scores) => namesClassesOf(one, scores)));
+    if (names && settings.inputs.names === undefined) {
+      settings.inputs.names = names.id;
+      chosen.names = names.id;
+    }
     form?.refresh(datasets, chosen);
-    const l2h = list.find(({ id }) => id === "l2h");
-    if (!form && role === "logits" && l2h) picker.choose(l2h);
+    const first = list.find(({ id }) => id === firstMethod(dataset, role));
+    if (!settings.method && first?.available) picker.choose(first);
     else remember();
   }
 
@@ -159,14 +167,14 @@ export async function mount(root, { params }) {
     const built = await runForm(method, settings, () => datasets, remember);
     if (own !== turn || signal.aborted) return;
     form = built;
-    card.hidden = false;
+    card.hidden = bar.hidden = false;
     replace(
       card,
       stepTitle(3, "Settings", "settings-title"),
       CLASS_TREES.includes(method.id) ? el("p", { class: "quiet" }, WHICH_CLASS_TREE) : null,
       built.element,
-      runBar(method, built, zone),
     );
+    replace(bar, ...runParts(method, built, zone));
     if (settings.inputs.documents && !settings.inputs.features) built.beginWithDocuments();
     remember();
   }
@@ -201,7 +209,7 @@ export async function mount(root, { params }) {
  * @param {RunForm} form
  * @param {DropZone} zone
  */
-function runBar(method, form, zone) {
+function runParts(method, form, zone) {
   const message = el("div", { class: "stack", "aria-live": "polite" });
   const run = async () => {
     replace(message);
@@ -246,7 +254,7 @@ function runBar(method, form, zone) {
     }
   };
   const go = button(`Run ${method.title}`, { kind: "primary large", onclick: run });
-  return el("div", { class: "run-bar stack" }, message, el("div", { class: "row end" }, go));
+  return [message, el("div", { class: "row end" }, go)];
 }
 
 /**

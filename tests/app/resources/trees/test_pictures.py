@@ -40,6 +40,14 @@ def test_sizes_in_millimetres(working: Working) -> None:
     assert picture.headers["etag"] != get(working, tree, ".svg?width_mm=86").headers["etag"]
 
 
+def test_names_without_room_are_in_the_header(working: Working) -> None:
+    tree = post(working, b"((a:1,(b:1,c:1)'It\"s two':1)Three:1,d:1)x;")
+    warning = get(working, tree, ".svg?depth=1").headers["warning"]
+    assert warning.startswith("199 - \"no room for the names of nodes 'It's two'; ")
+    assert "warning" not in get(working, tree, ".svg").headers
+    assert "warning" not in get(working, post(working, NEWICK), ".svg").headers
+
+
 REFUSED = {
     "width_mm=85&px=1000": "'px' or by 'width_mm'",
     "width_mm=85&height=400": "'height' or by 'width_mm'",

@@ -2,6 +2,7 @@
 
 import { legendEntries } from "./colouring.js";
 import { stripEntries } from "./item_tints.js";
+import { leftOut } from "./left_out.js";
 import { LAYERS, paint, Picture } from "./picture.js";
 import { drawnName, fitted, line, width } from "./text.js";
 
@@ -129,7 +130,7 @@ function itemOf(item, family) {
 }
 
 /**
- * The view with a title above it and the legend below.
+ * The view with a title above it and the legend below, and the names that have no room in it.
  *
  * @param {Scenery} view
  * @param {{
@@ -183,7 +184,8 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
       x += key.wide;
     }
   });
-  return whole;
+  const missing = leftOut(inside, view.store, view.scene, view.look.root);
+  return { picture: whole, missing };
 }
 
 /**

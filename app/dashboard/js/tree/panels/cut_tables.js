@@ -184,12 +184,15 @@ function clusterColumns({ clusters }, under, total) {
     });
   }
   if (under.size) {
-    columns.push({
-      label: "Leaves",
-      numeric: true,
-      sort: ({ node }) => under.get(node)?.length ?? 0,
-      cell: ({ node }) => count(under.get(node)?.length ?? 0),
-    });
+    // Where each leaf is a point, it would be the same column again.
+    if (clusters.some(({ node, size }) => under.get(node)?.length !== size)) {
+      columns.push({
+        label: "Leaves",
+        numeric: true,
+        sort: ({ node }) => under.get(node)?.length ?? 0,
+        cell: ({ node }) => count(under.get(node)?.length ?? 0),
+      });
+    }
     columns.push({ label: "Which", cell: ({ node }) => bdi(listText(under.get(node) ?? [])) });
   }
   return columns;

@@ -8,6 +8,7 @@ import { download, fetchFile, saveBlob } from "../../ui/downloads.js";
 import { menu } from "../../ui/menus.js";
 import { pictureColor } from "../draw/colouring.js";
 import { figure, pngOf, svgOf } from "../draw/figures.js";
+import { leftOutText } from "../draw/left_out.js";
 import { pictureStrips } from "../model/items.js";
 import { onWhite } from "../draw/palettes.js";
 import { printView } from "./print_view.js";
@@ -124,16 +125,18 @@ function pictureDialog(view) {
 async function savePicture(view, { form, title, legend, white }) {
   await view.whenShown();
   const theme = white ? onWhite(view.look.palette, view.theme.family) : view.theme;
-  const picture = figure(view, { title, legend, theme });
+  const { picture, missing } = figure(view, { title, legend, theme });
   const { family, paper } = theme;
   const name = view.fileName();
   if (form === "svg") {
     const text = svgOf(picture, { family, paper, title: title || "Tree" });
     saveBlob(new Blob([text], { type: "image/svg+xml" }), `${name}.svg`);
+    if (missing.length) toast(leftOutText(missing));
     return;
   }
   try {
     saveBlob(await pngOf(picture, { family, paper, times: Number(form) }), `${name}.png`);
+    if (missing.length) toast(leftOutText(missing));
   } catch {
     toast("The browser could not make so large a PNG; try a smaller one or the SVG.", {
       kind: "bad",

@@ -65,6 +65,8 @@ const LEAST_SHOWN = 160;
 const NUMBER = /^\d+$/;
 /** The distance from the top of the column that scrolls, px. */
 const INSET = 2;
+/** The distance from the tabs, which stay at the top of the column, px. */
+const GAP = 14;
 
 /**
  * Whether `name` is an end of the interval of another value.
@@ -186,8 +188,10 @@ export function nodePanel(
     const column = element.parentElement;
     if (!column) return;
     if (column.scrollHeight > column.clientHeight) {
+      const bar = column.querySelector(":scope > .sheet-head, :scope > .tree-tabs");
+      const covered = bar ? bar.getBoundingClientRect().height + GAP : INSET;
       column.scrollTop +=
-        element.getBoundingClientRect().top - column.getBoundingClientRect().top - INSET;
+        element.getBoundingClientRect().top - column.getBoundingClientRect().top - covered;
     }
     const { top } = element.getBoundingClientRect();
     if (top > innerHeight - LEAST_SHOWN) scrollBy({ top: top - innerHeight / 2 });
@@ -285,25 +289,34 @@ export function nodePanel(
       onclick: () => download(source.featuresPath, `${view.fileName()}-features.csv`, { signal }),
     });
 
-  /** @param {NodeDetails} node */
-  const way = (node) =>
-    el(
+  /**
+   * The way to a node: of ancestors that are called the same, the nearest.
+   *
+   * @param {NodeDetails} node
+   */
+  const way = (node) => {
+    /** @param {NamedNode} step */
+    const text = (step) => nameOf(step) ?? view.calledOf(step.id);
+    const steps = node.ancestors.filter((step, at, all) => {
+      const own = text(step);
+      return at === 0 || at === all.length - 1 || !own || own !== text(all[at + 1]);
+    });
+    return el(
       "p",
       { class: "node-way quiet" },
-      node.ancestors.length > 4 && "… › ",
-      node.ancestors.slice(-4).map((ancestor, at, steps) => {
-        const isSame = at > 0 && view.calledOf(ancestor.id) === view.calledOf(steps[at - 1].id);
+      steps.length > 4 && "… › ",
+      steps.slice(-4).map((ancestor, at) => {
         const path = node.path.slice(0, node.path.indexOf(ancestor.id) + 1);
-        return [at > 0 && " › ", link(ancestor, path, isSame)];
+        return [at > 0 && " › ", link(ancestor, path)];
       }),
     );
+  };
 
   /**
    * @param {NamedNode} target
    * @param {number[]} path ids from the root to the target
-   * @param {boolean} [isSame] whether the one before it is called the same
    */
-  const link = (target, path, isSame = false) =>
+  const link = (target, path) =>
     el(
       "button",
       {
@@ -317,10 +330,7 @@ export function nodePanel(
         ? bdiName(target.name ?? "")
         : target.id === 0
           ? "root"
-          : bdi(
-              (!isSame && shortened(view.calledOf(target.id) ?? "", LONGEST_LINK)) ||
-                `node ${target.id}`,
-            ),
+          : bdi(shortened(view.calledOf(target.id) ?? `node ${target.id}`, LONGEST_LINK)),
     );
 
   /** @param {NodePicture} picture */

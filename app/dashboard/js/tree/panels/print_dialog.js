@@ -22,6 +22,11 @@ import { fileDpi, PAPERS, previewDpi, tooNarrow, wrongLength } from "../model/pa
  * }} PrintOptions
  */
 
+/**
+ * @typedef {(options: PrintOptions, signal: AbortSignal) => Promise<Blob | { blob: Blob, note: string }>} Drawing
+ *   `note`: what a reader of the picture misses
+ */
+
 const OWN = "own";
 /** @type {Option[]} */
 const SIZES = [
@@ -41,7 +46,7 @@ const WAIT_MS = 350;
  *   hasLegend?: boolean,
  *   hasHeight?: boolean,
  *   save: (options: PrintOptions) => Promise<unknown>,
- *   picture?: (options: PrintOptions, signal: AbortSignal) => Promise<Blob>,
+ *   picture?: Drawing,
  * }} options `hasLegend`: whether a legend can be left out; `hasHeight`: whether the height is free; `picture`: what is
  *   to be saved, for the preview
  */
@@ -164,10 +169,11 @@ export function printDialog({ title, hasLegend = false, hasHeight = true, save, 
 /**
  * The figure as it will be, at its true size; `show` it with other options, a moment later.
  *
- * @param {(options: PrintOptions, signal: AbortSignal) => Promise<Blob>} picture
+ * @param {Drawing} picture
  */
 function preview(picture) {
   const status = el("p", { class: "quiet", role: "status" });
+  const missed = el("p", { class: "print-missed", role: "status" });
   const sheet = el("div", { class: "print-sheet", tabindex: "0", role: "region", "aria-label": "Preview" }); // prettier-ignore
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
@@ -176,15 +182,18 @@ function preview(picture) {
   const draw = async (options) => {
     const { signal } = (current = new AbortController());
     const { width } = options.paper;
+    replace(missed);
     replace(status, "Drawing the preview…");
     try {
-      const blob = await picture({ ...options, form: "png", dpi: previewDpi(options.paper) }, signal); // prettier-ignore
+      const made = await picture({ ...options, form: "png", dpi: previewDpi(options.paper) }, signal); // prettier-ignore
       if (signal.aborted) return;
+      const { blob, note } = made instanceof Blob ? { blob: made, note: "" } : made;
       const address = URL.createObjectURL(blob);
       const image = el("img", { src: address, alt: "The figure", style: { width: `${width}mm` } });
       image.addEventListener("load", () => URL.revokeObjectURL(address), { once: true });
       replace(sheet, image);
       replace(status, `Preview at true size, ${width} mm wide, letters of ${options.pt} pt.`);
+      replace(missed, note);
     } catch (error) {
       if (aborted(error)) return;
       replace(sheet);
@@ -196,7 +205,7 @@ function preview(picture) {
     current.abort();
   };
   return {
-    element: el("div", { class: "stack tight" }, status, sheet),
+    element: el("div", { class: "stack tight" }, status, missed, sheet),
     stop,
     /** @param {PrintOptions} options */
     show: (options) => {

@@ -6,6 +6,7 @@ import { raw } from "../../net/requests.js";
 import { toast, toastError } from "../../ui/dialogs.js";
 import { saveBlob } from "../../ui/downloads.js";
 import { figure, itemsOf } from "../draw/figures.js";
+import { leftOutText } from "../draw/left_out.js";
 import { onBlack, onWhite } from "../draw/palettes.js";
 import { fileDpi, layoutSize, LEAST_PX } from "../model/paper_sizes.js";
 import { printDialog } from "./print_dialog.js";
@@ -19,7 +20,10 @@ export const printView = (view) =>
     title: "Figure for print",
     hasLegend: true,
     save: (options) => savePrint(view, options),
-    picture: async (options, signal) => (await printed(view, options, signal)).blob(),
+    picture: async (options, signal) => {
+      const { response, missing } = await printed(view, options, signal);
+      return { blob: await response.blob(), note: leftOutText(missing) };
+    },
   });
 
 /**
@@ -29,17 +33,18 @@ export const printView = (view) =>
 async function savePrint(view, options) {
   const { form } = options;
   try {
-    const response = await printed(view, options, view.signal);
+    const { response, missing } = await printed(view, options, view.signal);
     saveBlob(await response.blob(), `${view.fileName()}.${form}`);
     const lost = response.headers.get("warning");
-    if (lost) toast(lost.replace(/^\d+ \S+ "|"$/g, ""));
+    if (missing.length) toast(leftOutText(missing));
+    else if (lost) toast(lost.replace(/^\d+ \S+ "|"$/g, ""));
   } catch (error) {
     if (!aborted(error)) toastError(error);
   }
 }
 
 /**
- * The file of the view. Throws the Problem of a failure.
+ * The file of the view, and the names that have no room in it. Throws the Problem of a failure.
  *
  * @param {TreeView} view
  * @param {PrintOptions} options
@@ -54,7 +59,7 @@ async function printed(view, { form, paper, pt, dpi, theme: wanted, title, legen
   const isRound = view.look.shape === "circular" && view.stage.camera.k < 1.01;
   const shape = isRound ? { width: 1, height: 1 } : view.stage;
   const size = { ...layoutSize(paper, pt, shape), grows: paper.height === null };
-  const drawn = figure(view, { title, legend, theme, size });
+  const { picture: drawn, missing } = figure(view, { title, legend, theme, size });
   const body = {
     form,
     width: drawn.width,
@@ -65,11 +70,12 @@ async function printed(view, { form, paper, pt, dpi, theme: wanted, title, legen
     paper: theme.paper,
     items: itemsOf(drawn, theme.family),
   };
-  return raw("/v1/figures", {
+  const response = await raw("/v1/figures", {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
     signal,
     quiet: true,
   });
+  return { response, missing };
 }
