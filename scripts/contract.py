@@ -231,7 +231,7 @@ class _Comparison:
             elif part == "additionalProperties" and direction == "sent":
                 if one is not False and other is False:
                     yield "", "takes no further members"
-            elif direction == "sent" and isinstance(other, dict):
+            elif direction == "sent" and isinstance(other, dict) and other:
                 yield "", f"has bounds on its {part}"
         pairs = zip(old.get("prefixItems", ()), new.get("prefixItems", ()), strict=False)
         for number, (one, other) in enumerate(pairs):

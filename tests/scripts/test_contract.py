@@ -282,6 +282,7 @@ def test_a_planted_break_is_found(name: str) -> None:
         lambda d: tree(d)["properties"].update(height={"type": "number"}),
         lambda d: tree(d)["required"].append("kind"),
         lambda d: run(d)["properties"].update(seed={"type": "integer"}),
+        lambda d: run(d)["properties"]["name"].update(items={}),
         lambda d: run(d)["properties"]["k"].update(minimum=0, maximum=10),
         lambda d: run(d)["properties"]["linkage"]["enum"].append("average"),
         lambda d: run(d).update(required=[]),
