@@ -160,7 +160,11 @@ export class Tree {
       waiting,
       { keep: false },
     );
-    return job === null ? answer : /** @type {any} */ (job.result);
+    if (job === null) return answer;
+    // As the answer of an evaluation that was awaited.
+    const result = /** @type {any} */ (job.result);
+    const nodes = "nodes" in result ? { nodes: `/v1/jobs/${job.id}/nodes` } : {};
+    return { ...result.evaluation, ...nodes, id: job.id, warnings: job.warnings };
   }
 
   /**

@@ -105,6 +105,32 @@ def test_inputs_of_every_kind_give_the_same_tree(service: Service, tmp_path: Pat
     assert answer["points"] == 6001
 
 
+def test_an_answer_that_comes_late_is_the_same(service: Service, tmp_path: Path) -> None:
+    answer = answers(
+        service,
+        tmp_path,
+        """
+        const features = [[0, 0], [0, 1], [9, 9], [9, 8]];
+        const tree = await umbel.run("hac", { features });
+        const labels = ["a", "a", "b", "b"];
+        const results = async () => {
+          const { id, ...evaluation } = await tree.evaluate({ labels, per_node: true });
+          const { nodes, ...rest } = evaluation;
+          return [rest, nodes === `/v1/jobs/${id}/nodes`, await tree.predict({ features })];
+        };
+        answer.soon = await results();
+        const plain = globalThis.fetch;
+        globalThis.fetch = (address, { headers, ...init }) => {
+          if (headers.has("Prefer")) headers.set("Prefer", "wait=0");
+          return plain(address, { headers, ...init });
+        };
+        answer.late = await results();
+        """,
+    )
+    assert answer["soon"] == answer["late"]
+    assert answer["late"][1]
+
+
 def test_what_goes_wrong_is_an_error_in_words_and_leaves_nothing(
     service: Service, tmp_path: Path
 ) -> None:
