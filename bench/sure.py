@@ -38,6 +38,7 @@ from models.inputs.data import Data
 from models.registry import method
 from models.tree.build import from_parents, levels_below
 
+ALPHAS = (0.05, 0.1)
 ROWS = 30
 LEFT = 15
 """A class is used if it has so many rows beside those that calibrate."""
@@ -86,7 +87,7 @@ def _measure(report: Report, name: str, known: LabelledLogits, n_draws: int) -> 
     maker = method("class-tree")
     tree = maker.fit(Data({"logits": logits}), maker.Params()).tree
     node = tree.leaves.astype(np.int64)
-    for alpha in (0.05, 0.1):
+    for alpha in ALPHAS:
         for entry, terms in {**ENTRIES, "ding, flat": {}}.items():
             draws = []
             for seed in range(n_draws):
@@ -183,7 +184,9 @@ def _clustered(
     probability = probabilities(logits, fitted.calibration.temperature)
     own = _own_scores(probability, label, False)
     order = np.random.default_rng(seed).permutation(len(label))
-    first, others = order[: fitted.n_temperature], order[fitted.n_temperature :]
+    first, others = np.split(
+        order, [round(fitted.calibration.terms.temperature_share * len(order))]
+    )
     classes = np.unique(label)
     quantiles = [
         np.quantile(own[first][label[first] == each], (0.5, 0.6, 0.7, 0.8, 0.9))
@@ -213,7 +216,7 @@ def _simulated(report: Report, n_draws: int) -> None:
     logits_of = 2.5 * np.eye(n_classes) + rng.normal(size=(n_classes, n_classes))
     spread = rng.uniform(0.5, 2.0, n_classes)
     n_rows = int(share.sum())
-    for alpha in (0.05, 0.1):
+    for alpha in ALPHAS:
         hits: dict[str, list[float]] = {}
         for _ in range(n_draws // 20):
             label = rng.choice(n_classes, n_rows + 20, p=share / share.sum())

@@ -127,7 +127,8 @@ class CalibrationTerms(Exact):
         0.2,
         gt=0,
         lt=1,
-        description="Share of labelled rows, drawn by `seed`, that fit the temperature.",
+        description="Share of labelled rows, drawn by `seed`, that fit the temperature; by class "
+        "at least.",
     )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="Seed of this draw.")
 
@@ -188,6 +189,14 @@ def fewest_rows(alpha: float) -> int:
 def rank(n_rows: int, alpha: float) -> int:
     """ceil((n + 1)(1 - alpha)), computed exactly; above n if there are too few rows."""
     return n_rows + 1 - floor((n_rows + 1) * exact_alpha(alpha))
+
+
+def enough_rows(n_rows: Int, alpha: float) -> Int:
+    """(n,) the fewest rows with as many misses allowed as so many rows allow, floor((n + 1) alpha):
+    their threshold holds 1 - alpha of new rows, where that of more would hold up to alpha more."""
+    exact = exact_alpha(alpha)
+    found = [ceil(floor((n + 1) * exact) / exact) - 1 for n in n_rows.tolist()]
+    return np.maximum(np.array(found, dtype=np.int64), 0)
 
 
 def quantile(scores: Float, alpha: float) -> float:

@@ -25,6 +25,7 @@ from models.arrays import Array, Float, Int
 from models.calibration.calibration import (
     Calibration,
     CalibrationTerms,
+    enough_rows,
     fewest_rows,
     set_scores,
 )
@@ -192,7 +193,8 @@ def fitted_calibration(
     used, at = scores, value
     if terms.relearn:
         rng = np.random.default_rng([terms.seed, 1])
-        relearning = Relearning.of(_taken(scores, fitting), label[fitting], value, rng)
+        share = np.bincount(label[labelled], minlength=scores.n_classes) / labelled.size
+        relearning = Relearning.of(_taken(scores, fitting), label[fitting], value, rng, share)
         used, at = relearning.applied(scores), 1.0
 
     def blocks(begin: float, stage: str) -> Iterator[tuple[Float, Int]]:
@@ -451,8 +453,8 @@ def _n_temperature(n_labelled: int, terms: CalibrationTerms) -> int:
 
 
 def _drawn_by_class(order: Int, label: Int, terms: CalibrationTerms) -> Int | None:
-    """The same share of each class's rows, ascending, for the temperature; None where that leaves a
-    class with fewer rows than alpha needs.
+    """The rows for the temperature, ascending: the same share of each class's, and what is then
+    more than `enough_rows`; None where that leaves a class with fewer rows than alpha needs.
 
     order : of labelled rows, drawn.
     """
@@ -463,6 +465,7 @@ def _drawn_by_class(order: Int, label: Int, terms: CalibrationTerms) -> Int | No
     taken = np.round(terms.temperature_share * n_rows).astype(np.int64)
     if not taken.sum() or (n_rows - taken).min() < fewest_rows(terms.alpha):
         return None
+    taken = n_rows - enough_rows(n_rows - taken, terms.alpha)
     place = np.arange(of.size) - np.repeat(first, n_rows)
     return np.sort(of[place < np.repeat(taken, n_rows)])
 

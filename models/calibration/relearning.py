@@ -90,11 +90,14 @@ def _features(probability: Float) -> Float:
     return rows
 
 
-def _discriminants(count: Float, total: Float, square: Float) -> tuple[Float, Float] | None:
+def _discriminants(
+    count: Float, total: Float, square: Float, share: Float | None = None
+) -> tuple[Float, Float] | None:
     """(n_features, n_classes) weights and (n_classes,) biases of the linear discriminants of rows.
 
     count : (n_classes,). total : (n_classes, n_features) sums of the rows of each class. square :
-    (n_features, n_features) sums of their products. None for rows that do not differ in a class.
+    (n_features, n_features) sums of their products. share : (n_classes,) of the classes; None: as
+    counted. None for rows that do not differ in a class.
     """
     mean = total / np.maximum(count, 1.0)[:, None]
     within = (square - mean.T @ (count[:, None] * mean)) / count.sum()
@@ -106,7 +109,8 @@ def _discriminants(count: Float, total: Float, square: Float) -> tuple[Float, Fl
     within[np.diag_indices(n_features)] += SHRINKAGE * spread
     weight = np.linalg.solve(within, mean.T)
     with np.errstate(divide="ignore"):
-        bias = np.log(count / count.sum()) - 0.5 * np.einsum("ij,ji->i", mean, weight)
+        prior = np.log(np.where(count > 0, count / count.sum() if share is None else share, 0.0))
+        bias = prior - 0.5 * np.einsum("ij,ji->i", mean, weight)
     return weight, bias
 
 
@@ -124,8 +128,16 @@ class Relearning:
     of_model: float
 
     @classmethod
-    def of(cls, logits: Float, label: Int, of_model: float, rng: np.random.Generator) -> Relearning:
+    def of(
+        cls,
+        logits: Float,
+        label: Int,
+        of_model: float,
+        rng: np.random.Generator,
+        share: Float | None = None,
+    ) -> Relearning:
         """logits : (n, n_classes). label : (n,) classes. of_model : the model's temperature.
+        share : (n_classes,) of the classes among rows to come; None: as here.
 
         O(N_FOLDS (n n_classes^2 + n_classes^3)). Raises UsageError for more than `MOST_CLASSES`
         classes, for rows that do not differ within a class and for too few rows.
@@ -143,10 +155,10 @@ class Relearning:
         order = order[np.argsort(label[order], kind="stable")]
         fold = np.empty(n_rows, dtype=np.int64)
         fold[order] = np.arange(n_rows) % N_FOLDS
-        whole = _fitted(rows, label)
+        whole = _fitted(rows, label, share)
         judged, place = [np.zeros((0, n_classes))], [np.zeros(0, dtype=np.int64)]
         for each in range(N_FOLDS):
-            learned = _fitted(rows[fold != each], label[fold != each])
+            learned = _fitted(rows[fold != each], label[fold != each], share)
             if learned is None or whole is None:
                 raise UsageError(
                     "The rows that fit the temperature are too few, or do not differ within a "
@@ -186,7 +198,7 @@ class Relearning:
         return ClassScores(scores.node, scores.n_rows, read, scores.by_edges)
 
 
-def _fitted(rows: Float, label: Int) -> tuple[Float, Float] | None:
+def _fitted(rows: Float, label: Int, share: Float | None) -> tuple[Float, Float] | None:
     """Discriminants of rows; None as `_discriminants`, and without rows."""
     n_classes = rows.shape[1]
     if len(rows) < 2:
@@ -194,4 +206,4 @@ def _fitted(rows: Float, label: Int) -> tuple[Float, Float] | None:
     total = np.zeros((n_classes, n_classes))
     np.add.at(total, label, rows)
     count = np.bincount(label, minlength=n_classes).astype(np.float64)
-    return _discriminants(count, total, rows.T @ rows)
+    return _discriminants(count, total, rows.T @ rows, share)

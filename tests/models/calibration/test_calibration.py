@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from models.answers.beside_tree import ClassScores, finite
 from models.arrays import Float, Int
-from models.calibration.calibration import Calibration, CalibrationTerms
+from models.calibration.calibration import Calibration, CalibrationTerms, enough_rows
 from models.calibration.climbing import ClassTree
 from models.calibration.fit import FittedCalibration, fitted_calibration
 from models.errors import UsageError
@@ -185,6 +185,35 @@ def test_sizes_are_those_of_the_answers() -> None:
     assert own.sizes.low <= size.mean() <= own.sizes.high
     first = int(label[0])
     assert own.sizes.by_class[first] == pytest.approx(size[label == first].mean())
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.15, 1 / 3])
+def test_no_more_rows_than_the_misses_that_they_allow_need(alpha: float) -> None:
+    """Among as many rows or fewer, those with the same number of misses allowed, of which the share
+    of new rows held on average, 1 - misses / (n + 1), is nearest to 1 - alpha."""
+    exact = Fraction(repr(alpha))
+
+    def misses(n: int) -> int:
+        return int((n + 1) * exact)
+
+    n_rows = np.arange(120)
+    expected = [min(n for n in range(most + 1) if misses(n) == misses(most)) for most in n_rows]
+    assert enough_rows(n_rows, alpha).tolist() == expected
+
+
+def test_classes_set_thresholds_by_no_more_rows_than_needed() -> None:
+    classes, probability, label = leaf_classes(4, 600)
+    sizes = np.array([30, 49, 60])
+    kept = np.concatenate([np.flatnonzero(label == own)[:n] for own, n in enumerate(sizes)])
+    own = fitted(
+        classes, probability[kept], label[kept], per="class", answer="set", alpha=0.05,
+        temperature="fit",
+    )  # fmt: skip
+    # A fifth fits the temperature; 24, 39 and 48 rows allow 1, 2 and 2 misses, as 19 and 39 do.
+    assert np.diff(own.calibration.start)[:3].tolist() == [19, 39, 39]
+    assert (own.n_rows, own.n_temperature) == (97, 42)
+    mean, _, _ = own.calibration.held(0.05)
+    assert mean[:3] == pytest.approx(0.95)
 
 
 def test_rows_of_the_temperature_set_no_threshold() -> None:

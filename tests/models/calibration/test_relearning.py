@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -63,16 +65,21 @@ def test_classes_that_are_never_predicted_are_found_again() -> None:
     assert (both.argmax(axis=1) == label[200:]).mean() > 0.97
 
 
-def test_both_count_alike_and_a_class_without_rows_keeps_its_score() -> None:
+@pytest.mark.parametrize("share", [None, [0.5, 0.3, 0.2, 0.0]])
+def test_both_count_alike_and_a_class_without_rows_keeps_its_score(share: Any) -> None:
     rng = np.random.default_rng(2)
     label = rng.integers(0, 3, 120)
     logits = 2.0 * np.eye(4)[label] + rng.normal(size=(120, 4))
-    own = Relearning.of(logits, label, 2.0, np.random.default_rng(0))
+    known = None if share is None else np.array(share)
+    own = Relearning.of(logits, label, 2.0, np.random.default_rng(0), known)
     log = log_softmax(logits / 2.0)
     centred = np.maximum(log, relearning.LEAST_LOG)
     centred -= centred.mean(axis=1, keepdims=True)
     theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=SHRINKAGE)
-    score = theirs.fit(centred, label).decision_function(centred) / own.temperature
+    score = theirs.fit(centred, label).decision_function(centred)
+    if known is not None:
+        score += np.log(known[:3]) - np.log(theirs.priors_)
+    score /= own.temperature
     wanted = (log[:, :3] + log_softmax(score)) / 2
     both = own.applied(scores_of(logits)).read(0, 120)
     np.testing.assert_allclose(both[:, :3], wanted, atol=1e-9)
