@@ -331,9 +331,6 @@ def _of_path(role: str, path: Path) -> Converted:
     return _column(role, values)
 
 
-_TABLES_OF_TEXT = frozenset({".txt", ".dat", ".data"})
-
-
 def _file(role: str, file: File) -> Payload:
     path = Path(file.path)
     if not path.is_file():
@@ -353,7 +350,7 @@ def _file(role: str, file: File) -> Payload:
     if not length:
         raise InputError(role, f"the file {path_shown(path)} is empty.")
     media_type = file.media_type or media_type_of(path.name)
-    if media_type is None and role not in COLUMNS and path.suffix.lower() in _TABLES_OF_TEXT:
+    if media_type is None and role not in COLUMNS:
         media_type = line_files.media_type_of(line_files.beginning(path))
     query: dict[str, Any] = {"name": path.name[:1000]}
     if file.member is not None:

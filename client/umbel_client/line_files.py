@@ -3,13 +3,16 @@ file was meant."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import difflib
 import itertools
+import lzma
 import os
 import re
 import warnings
-from collections.abc import Collection
+import zlib
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,14 @@ _SNIFFED = 1 << 16
 """Bytes of a file by which its form is found."""
 
 _LIBSVM = re.compile(r"\S*(\s+\d+:\S+)+\s*")
+_COLUMNS = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*[\[{]')
+"""An object whose first member is a list or an object: columns, as pandas writes them."""
+_LZMA_MEMORY = 100 << 20
+_UNPACKERS: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(31),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\0": lambda: lzma.LZMADecompressor(memlimit=_LZMA_MEMORY),
+}
 _CODE = re.compile(r"\s*0\d+\s*", re.ASCII)
 """A number with zeros before it, as codes have."""
 
@@ -76,9 +87,14 @@ def decoded(content: bytes, shown: str) -> str:
 
 
 def beginning(path: Path) -> str:
-    """The first lines of a file of text; empty for another one."""
+    """The first lines of a file of text, also of one packed by gzip, bzip2 or xz; empty for another
+    one."""
     with path.open("rb") as file:
-        begin = file.read(_SNIFFED)
+        begin = _unpacked(file.read(_SNIFFED))
+    for encoding, marks in _WIDE.items():
+        if begin.startswith(marks):
+            # The last character may be cut.
+            return begin[: len(begin) // 4 * 4].decode(encoding, "ignore").lstrip()
     try:
         # The last line may be cut within a character.
         text = begin[: begin.rfind(b"\n") + 1 or None].decode("utf-8-sig").lstrip()
@@ -87,13 +103,29 @@ def beginning(path: Path) -> str:
     return "" if "\0" in text else text
 
 
+def is_packed(path: Path) -> bool:
+    """Whether a file is packed by gzip, bzip2 or xz."""
+    with path.open("rb") as file:
+        return file.read(8).startswith(tuple(_UNPACKERS))
+
+
+def _unpacked(begin: bytes) -> bytes:
+    """The beginning of what a file packs, the bytes themselves of one that does not; empty where
+    they are damaged."""
+    made = next((make for magic, make in _UNPACKERS.items() if begin.startswith(magic)), None)
+    try:
+        return begin if made is None else bytes(made().decompress(begin, _SNIFFED))
+    except (zlib.error, lzma.LZMAError, OSError, EOFError):
+        return b""
+
+
 def media_type_of(text: str) -> str | None:
     """The media type of text whose first lines say it; None where the service finds out."""
     first = text.partition("\n")[0]
-    if not text or text[0] in "@%" or _LIBSVM.fullmatch(first):
+    if not text or text[0] in "@%<" or _LIBSVM.fullmatch(first):
         return None
     if text[0] in "[{":
-        return "application/json" if text[0] == "[" else "application/x-ndjson"
+        return "application/x-ndjson" if _are_json_lines(text) else "application/json"
     if "\t" in first:
         return "text/tab-separated-values"
     return "text/csv" if any(mark in first for mark in ",;|") or " " in first.strip() else None
@@ -110,3 +142,9 @@ def meant(path: Path) -> str:
         names += (entry.name for entry in itertools.islice(entries, _MOST_BESIDE))
     near = difflib.get_close_matches(path.name[:80], names, 1, cutoff=0.7)
     return f" Is {path_shown(near[0])} meant?" if near else ""
+
+
+def _are_json_lines(text: str) -> bool:
+    """Whether text that begins as JSON has an object in each line; one alone may be a document."""
+    below = text.partition("\n")[2].lstrip()
+    return text[0] == "{" and (below.startswith("{") or not (below or _COLUMNS.match(text)))

@@ -272,8 +272,8 @@ def name_of(node: Node, nested: bool) -> tuple[str, Any] | None:
             return key, node[key]
     inside = node.get("data")
     if nested and isinstance(inside, dict):
-        within = next((key for key in NAMES if isinstance(inside.get(key), str)), None)
-        return None if within is None else (f"data.{within}", inside[within])
+        own = next((key for key in NAMES if isinstance(inside.get(key), str)), None)
+        return None if own is None else (f"data.{own}", inside[own])
     return None
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
 import io
 import json
+import lzma
 import re
 import shlex
 import shutil
@@ -187,6 +190,17 @@ def test_lines_on_standard_input_are_a_column(
         ("features", b"1 1:0.5 2:3,5\n", None),
         ("features", b"1\n2\n", None),
         ("features", b"\xff\xfe,", None),
+        ("features", "id,x\n\xe9,1\n".encode("utf-16"), "text/csv"),
+        ("features", gzip.compress(b"id,x\na,1\n"), "text/csv"),
+        ("features", bz2.compress(b"id\tx\na\t1\n"), "text/tab-separated-values"),
+        ("labels", lzma.compress(b"id,x\na,1\n"), "text/csv"),
+        ("labels", gzip.compress(b"a\nb\n"), None),
+        ("features", gzip.compress(b"id,x\na,1\n")[:12] + b"\xff" * 9, None),
+        ("features", b'{"x": {"a": 1, "b": 2}, "y": {"a": 3, "b": 4}}', "application/json"),
+        ("features", b'{"x": [1, 2], "y": [3, 4]}\n', "application/json"),
+        ("features", b'{\n "x": [1, 2],\n "y": [3, 4]\n}\n', "application/json"),
+        ("features", b'{"x": [1, 2]}\n{"x": [3, 4]}\n', "application/x-ndjson"),
+        ("features", b'{"x": 1, "y": 2}\n', "application/x-ndjson"),
     ],
 )
 def test_other_content_on_standard_input_is_a_file(

@@ -200,14 +200,16 @@ def test_files_are_uploaded_by_their_ending(tmp_path: Path) -> None:
         ("[[1, 2], [3, 4]]", "application/json"),
         ("1 1:0.5 2:3\n", None),
         ("@relation r\n", None),
+        ("%%MatrixMarket matrix array real general\n", None),
+        ("<?xml version='1.0'?>\n", None),
     ],
 )
 def test_text_of_rows_is_what_its_first_line_is(
     text: str, media_type: str | None, tmp_path: Path
 ) -> None:
-    path = tmp_path / "rows.txt"
-    path.write_text(text)
-    assert converted("features", path).media_type == media_type
+    for name in ("rows.txt", "rows", "rows.2024-05"):
+        (tmp_path / name).write_text(text)
+        assert converted("features", tmp_path / name).media_type == media_type
 
 
 def test_labels_in_a_file_of_text_keep_their_zeros(tmp_path: Path) -> None:

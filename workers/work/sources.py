@@ -156,14 +156,17 @@ def _ided(sources: Sequence[Source], values: Collection[str]) -> list[row_order.
     found: dict[Path | None, row_order.Ided] = {}
     named = {column_of(source.columns, "id") for source in sources} - {None}
     for source in sorted(sources, key=lambda own: role_of(own.role).column):
-        name = column_of(source.columns, "id") or next(
-            (
-                own.name
-                for own in source.columns
-                if own.role is None and (own.name in named or is_key_name(own.name))
-            ),
-            None,
-        )
+        name = column_of(source.columns, "id")
+        if name is None:
+            # Not `or`: the index that pandas and R write has the name "".
+            name = next(
+                (
+                    own.name
+                    for own in source.columns
+                    if own.role is None and (own.name in named or is_key_name(own.name))
+                ),
+                None,
+            )
         if name is not None and source.role in values and role_of(source.role).of_points:
             ided = row_order.Ided(source.role, name, partial(source.texts, name))
             found.setdefault(source.path, ided)

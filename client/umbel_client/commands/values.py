@@ -71,7 +71,8 @@ def input_of(role: str, text: str, table: Mapping[str, Any] | None = None) -> An
     if STANDARD_INPUT in (text, path):
         file = standard_input(role)
         begin = line_files.beginning(file)
-        if text == STANDARD_INPUT and role in COLUMNS and _is_lines(role, begin):
+        plain = text == STANDARD_INPUT and role in COLUMNS and not line_files.is_packed(file)
+        if plain and _is_lines(role, begin):
             return lines(role, file)
         own = member if path == STANDARD_INPUT else None
         return File(file, member=own, media_type=line_files.media_type_of(begin), **options)

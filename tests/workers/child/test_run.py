@@ -281,13 +281,14 @@ def test_evaluate(jobs: JobsInFolder) -> None:
     assert outcome.result["evaluation"]["metrics"] == {"purity": 0.5}
 
 
+@pytest.mark.parametrize("index", ["id", ""], ids=["named", "as pandas and R write it"])
 def test_warnings_of_an_evaluation_hold_what_was_noted_of_its_inputs(
-    jobs: JobsInFolder, tmp_path: Path
+    index: str, jobs: JobsInFolder, tmp_path: Path
 ) -> None:
     table: dict[str, Any] = {"kind": "dataset", "format": "csv", "inspected": False}
     rows, truths = tmp_path / "points.csv", tmp_path / "labels.csv"
     rows.write_text("id,x,y\na,0,0\nb,0,1\nc,9,9\nd,9,8\n")
-    truths.write_text("id,label\nd,v\nb,u\nc,v\na,u\n")
+    truths.write_text(f"{index},label\nd,v\nb,u\nc,v\na,u\n")
     points = Source(role="features", path=rows, **table)
     labels = Source(role="labels", path=truths, **table)
     _, fitted = jobs.run("fit", {"features": points}, method="hac")
