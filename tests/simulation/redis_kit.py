@@ -216,7 +216,7 @@ def _answer(callbacks: Any, args: Sequence[Any], options: dict[str, Any], reply:
 
 
 _CALLBACKS: dict[str, Callable[..., Any]] = {}
-"""Of all clients, which have the same."""
+"""All clients have the same."""
 
 
 def _unchanged(reply: Any, **options: Any) -> Any:

@@ -49,7 +49,7 @@ class Wire:
         return replies[n_before:]
 
     def first(self, *command: Any) -> None:
-        """Send a command before the next one that is asked, which then raises an error of it."""
+        """Send a command with the next one, which then raises an error of it."""
         self._before.append(_packed(command))
 
     def close(self) -> None:
