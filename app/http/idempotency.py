@@ -16,7 +16,7 @@ import contextlib
 import hashlib
 import json
 import logging
-import time
+import secrets
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
 
@@ -86,6 +86,12 @@ class Reservations:
         )
         # Its own, if the call was repeated since its answer was lost.
         return None if earlier == reservation else earlier
+
+    def age_s(self, place: str) -> float:
+        """How long ago the place was last written, by the clock of Redis, which all processes
+        share; 0 for one that has just ended."""
+        left_ms = self.redis.pttl(place)
+        return self.keep_s - left_ms / 1000 if left_ms >= 0 else 0.0
 
     def take_over(self, place: str, earlier: str, reservation: str) -> bool:
         """Reserve what a dead process had reserved; False if another request was faster."""
@@ -193,7 +199,8 @@ class Once:
             {
                 "id": new_id,
                 "mark": digest,
-                "since": time.time(),
+                # Ids need not differ, and a reservation is compared as a whole.
+                "token": secrets.token_hex(8),
                 "by": self._process.lives.name,
                 "made": False,
                 "answer": None,
@@ -209,7 +216,9 @@ class Once:
                 )
             if kept["answer"] is not None:
                 return _replay(kept["answer"])
-            abandoned = time.time() - kept["since"] >= PENDING_S or await threads.run_sync(
+            abandoned = await call(
+                self._process.age_s, self._place
+            ) >= PENDING_S or await threads.run_sync(
                 self._process.lives.is_dead, kept.get("by", "")
             )
             # A reservation of an earlier version says neither whether it was made, nor by whom.

@@ -94,25 +94,26 @@ class Clocked:
 
     def expire(self, seconds: float) -> None:
         """Take so much time off every key that ends by itself."""
-        self._run(self._expire, int(seconds * 1000))
+        self.wire.first("EVALSHA", self._expire, 0, self.prefix, int(seconds * 1000))
 
-    def records(self) -> dict[str, dict[str, str]]:
-        """The fields of the record of each job."""
-        found, start = self._run(self._records), len(f"{self.prefix}job:")
-        return {
+    def records(self, *commands: Sequence[str]) -> tuple[dict[str, dict[str, str]], list[Any]]:
+        """The fields of the record of each job, and the replies to commands that only read, all at
+        once."""
+        script = ("EVALSHA", self._records, 0, self.prefix)
+        found, *replies = self.wire.ask(script, *commands)
+        for reply in (found, *replies):
+            if isinstance(reply, Exception):
+                raise reply
+        start = len(f"{self.prefix}job:")
+        records = {
             key[start:]: dict(zip(row[::2], row[1::2], strict=True))
             for key, row in zip(found[::2], found[1::2], strict=True)
         }
+        return records, replies
 
     def _load(self, text: str) -> str:
         [sha] = self.wire.ask(("SCRIPT", "LOAD", text))
         return str(sha)
-
-    def _run(self, sha: str, *arguments: int) -> Any:
-        [reply] = self.wire.ask(("EVALSHA", sha, 0, self.prefix, *arguments))
-        if isinstance(reply, Exception):
-            raise reply
-        return reply
 
 
 class Caller(Protocol):
@@ -207,8 +208,19 @@ def _answer(callbacks: Any, args: Sequence[Any], options: dict[str, Any], reply:
         raise reply
     options.pop(EMPTY_RESPONSE, None)
     options.pop("keys", None)
-    callback = callbacks.get(args[0])
-    return reply if callback is None else callback(reply, **options)
+    name = args[0]
+    callback = _CALLBACKS.get(name)
+    if callback is None:
+        callback = _CALLBACKS[name] = callbacks.get(name) or _unchanged
+    return callback(reply, **options)
+
+
+_CALLBACKS: dict[str, Callable[..., Any]] = {}
+"""All clients have the same."""
+
+
+def _unchanged(reply: Any, **options: Any) -> Any:
+    return reply
 
 
 def _refusal() -> Exception:

@@ -15,6 +15,8 @@ from tests.simulation.world_kit import Broken, World
 from workers.model import ENDED, End
 from workers.stores.objects import layout
 
+_TENANTS = ("ada", "bea")
+
 
 class Rules:
     """Watches the store and the scripts."""
@@ -114,7 +116,7 @@ class Rules:
 
     def settled(self, known: Known, also: Collection[str] = ()) -> bool:
         """Whether nothing is left to do."""
-        records = self._clocked.records()
+        records, [left] = self._clocked.records(("EXISTS", f"{self._prefix}left_at"))
         for job, tenant in known.accepted.items():
             if job in known.unsure or job in known.deleted:
                 continue
@@ -124,8 +126,7 @@ class Rules:
             if "webhooks" in also and not sent and self._has_webhook(tenant, job):
                 return False
         idle = all(fields.get("status") in ENDED for fields in records.values())
-        idle = idle and not self._plain.exists(f"{self._prefix}left_at")
-        return idle and not any(key.startswith("open/") for key in self._blobs.objects)
+        return idle and not left and not any(key.startswith("open/") for key in self._blobs.objects)
 
     def _has_webhook(self, tenant: str, job: str) -> bool:
         own = self._blobs.objects.get(f"jobs/{tenant}/{job}/request.json")
@@ -133,7 +134,20 @@ class Rules:
 
     def at_the_end(self, known: Known) -> None:
         """Everything accepted has ended once, its record says so, and nothing else is left."""
-        records, objects = self._clocked.records(), self._blobs.objects
+        prefix, objects = self._prefix, self._blobs.objects
+        records, replies = self._clocked.records(
+            ("HGETALL", f"{prefix}counts"),
+            ("HGETALL", f"{prefix}queued"),
+            ("ZRANGE", f"{prefix}due", "0", "-1"),
+            *(
+                command
+                for tenant in _TENANTS
+                for command in (
+                    ("HGETALL", f"{prefix}usage:{tenant}"),
+                    ("ZRANGE", f"{prefix}jobs:{tenant}", "0", "-1"),
+                )
+            ),
+        )
         for job, tenant in known.accepted.items():
             end = objects.get(f"jobs/{tenant}/{job}/end.json")
             if job in known.deleted:
@@ -153,18 +167,24 @@ class Rules:
         for key in objects:
             job = next((part for part in key.split("/") if part.startswith("job_")), "")
             _require(not job or job in records, f"{key} is left of a job without a record")
-        self._require_counts(records)
+        self._require_counts(records, *replies)
 
-    def _require_counts(self, records: dict[str, dict[str, str]]) -> None:
-        plain, prefix = self._plain, self._prefix
-        counted = {name: int(n) for name, n in plain.hgetall(f"{prefix}counts").items() if n != "0"}
+    def _require_counts(
+        self,
+        records: dict[str, dict[str, str]],
+        counts: dict[str, str],
+        waiting: dict[str, str],
+        scores: list[str],
+        *of_tenants: Any,
+    ) -> None:
+        counted = {name: int(n) for name, n in counts.items() if n != "0"}
         statuses = Counter(fields["status"] for fields in records.values())
         _require(counted == dict(statuses), f"counted {counted}, there are {dict(statuses)}")
-        queued = {name: n for name, n in plain.hgetall(f"{prefix}queued").items() if n != "0"}
+        queued = {name: n for name, n in waiting.items() if n != "0"}
         _require(not queued, f"counted as queued: {queued}")
-        for tenant in ("ada", "bea"):
+        for number, tenant in enumerate(_TENANTS):
+            used, jobs = of_tenants[2 * number : 2 * number + 2]
             own = [fields for fields in records.values() if fields["tenant"] == tenant]
-            used = plain.hgetall(f"{prefix}usage:{tenant}")
             _require(
                 int(used.get("jobs", 0)) == len(own), f"{tenant} uses {used} of {len(own)} jobs"
             )
@@ -177,12 +197,12 @@ class Rules:
             )
             _require(int(used.get("bytes", 0)) == kept, f"{tenant} uses {used} of {kept} bytes")
             _require(not {"queued", "running"} & used.keys(), f"{tenant} uses {used} at the end")
-            listed = set(plain.zrange(f"{prefix}jobs:{tenant}", 0, -1))
+            listed = set(jobs)
             have = {job for job, fields in records.items() if fields["tenant"] == tenant}
             _require(
                 listed == have, f"the list of {tenant} has {listed ^ have} too many or too few"
             )
-        due = set(plain.zrange(f"{prefix}due", 0, -1)) - records.keys()
+        due = set(scores) - records.keys()
         _require(not due, f"due without a record: {due}")
 
 

@@ -17,51 +17,51 @@ class Wire:
         parts = urlsplit(url)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(parts.path)
-        self._read, self._at = b"", 0
+        self._before: list[bytes] = []
+        self._lines: list[bytes] = []
+        self._at = 0
         [hello] = self.ask(("HELLO", 3, "AUTH", "default", parts.password))
         if isinstance(hello, Exception):
             raise hello
 
     def ask(self, *commands: Sequence[Any]) -> list[Any]:
         """The reply to each command; an error of one is its reply, and is not raised."""
-        parts: list[bytes] = []
-        for command in commands:
-            parts.append(b"*%d\r\n" % len(command))
-            for part in command:
-                data = part if isinstance(part, bytes) else str(part).encode()
-                parts += (b"$%d\r\n" % len(data), data, b"\r\n")
+        n_before = len(self._before)
+        parts = [*self._before, *map(_packed, commands)]
+        self._before = []
         self._socket.sendall(b"".join(parts))
-        return [self._reply() for _ in commands]
+        read, replies = b"", []
+        while len(replies) < len(parts):
+            data = self._socket.recv(1 << 18)
+            if not data:
+                raise redis.ConnectionError("Valkey has gone")
+            read = read + data if read else data
+            if not read.endswith(_END):
+                continue
+            self._lines, self._at = read.split(_END), 0
+            try:
+                replies = [self._reply() for _ in parts]
+            except IndexError:  # The end of a line that is not the last one.
+                replies = []
+        for reply in replies[:n_before]:
+            if isinstance(reply, Exception):
+                raise reply
+        return replies[n_before:]
+
+    def first(self, *command: Any) -> None:
+        """Send a command with the next one, which then raises an error of it."""
+        self._before.append(_packed(command))
 
     def close(self) -> None:
         self._socket.close()
 
-    def _line(self) -> bytes:
-        """The next line, without its end."""
-        while (end := self._read.find(b"\r\n", self._at)) < 0:
-            self._more()
-        line = self._read[self._at : end]
-        self._at = end + 2
-        return line
-
-    def _text(self, size: int) -> str:
-        while len(self._read) < self._at + size + 2:
-            self._more()
-        text = self._read[self._at : self._at + size].decode()
-        self._at += size + 2
-        return text
-
-    def _more(self) -> None:
-        data = self._socket.recv(1 << 16)
-        if not data:
-            raise redis.ConnectionError("Valkey has gone")
-        self._read, self._at = self._read[self._at :] + data, 0
-
     def _reply(self) -> Any:
-        line = self._line()
+        at = self._at
+        line = self._lines[at]
+        self._at = at + 1
         kind, rest = line[0], line[1:]
         if kind == 36:  # $
-            return self._text(int(rest)) if rest != b"-1" else None
+            return None if rest == b"-1" else self._text(int(rest))
         if kind == 58:  # :
             return int(rest)
         if kind == 43:  # +
@@ -81,3 +81,23 @@ class Wire:
         if kind == 35:  # #
             return rest == b"t"
         raise ValueError(f"an unknown reply: {line!r}")
+
+    def _text(self, size: int) -> str:
+        """So many bytes; the ends of lines that are in them count."""
+        text = self._lines[self._at]
+        self._at += 1
+        while len(text) < size:
+            text += _END + self._lines[self._at]
+            self._at += 1
+        return text.decode()
+
+
+_END = b"\r\n"
+
+
+def _packed(command: Sequence[Any]) -> bytes:
+    parts = [b"*%d\r\n" % len(command)]
+    for part in command:
+        data = part if isinstance(part, bytes) else str(part).encode()
+        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
+    return b"".join(parts)

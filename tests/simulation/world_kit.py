@@ -30,18 +30,19 @@ class Decisions:
 
     def below(self, n: int) -> int:
         """One of n numbers."""
-        return self._next(lambda: self._random.randrange(n), n)
+        return self._next(self._random.randrange, n, n)
 
     def seldom(self, n: int, share: float) -> int:
         """0, or with probability `share` one of 1 to n."""
-        return self._next(
-            lambda: self._random.randint(1, n) if self._random.random() < share else 0, n + 1
-        )
+        return self._next(self._rarely, n + 1, n, share)
 
-    def _next(self, draw: Callable[[], int], n: int) -> int:
+    def _rarely(self, n: int, share: float) -> int:
+        return self._random.randint(1, n) if self._random.random() < share else 0
+
+    def _next(self, draw: Callable[..., int], n: int, *drawn: Any) -> int:
         place = len(self.made)
         if self._given is None:
-            value = draw()
+            value = draw(*drawn)
         else:
             value = min(self._given[place], n - 1) if place < len(self._given) else 0
         self.made.append(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -127,6 +128,19 @@ def test_the_reservation_of_a_dead_process_is_taken_over(
     assert anyio.run(run_once, process, "id", made_here).status_code == 201
     replayed = anyio.run(run_once, process, "id", die)
     assert (replayed.status_code, replayed.body) == (201, b"made")
+
+
+def test_a_clock_that_is_ahead_takes_over_nothing_that_is_under_way(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes of the API on machines whose clocks differ made two things of one request."""
+    process = api.service.reservations
+    with pytest.raises(Died):
+        anyio.run(run_once, process, "id", die)
+    ahead = time.time() + 3600
+    monkeypatch.setattr(time, "time", lambda: ahead)
+    with pytest.raises(Refused, match="still in progress"):
+        anyio.run(run_once, process, "id", made_here)
 
 
 def die_before_the_record(api: Api, monkeypatch: pytest.MonkeyPatch) -> str:

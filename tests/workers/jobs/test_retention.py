@@ -186,7 +186,7 @@ def test_a_tree_stays_while_an_alias_names_it(
     aliases = Aliases(assembly.blobs, crossings=Crossings(assembly.redis, settings))
     named = aliases.move(aliases.get("ada", "champion"), sibling(job.id, "tr"))
     assert named is not None
-    # Of another tenant; and one that names it no more.
+    # Another tenant, and one that names it no more.
     aliases.move(aliases.get("bob", "champion"), sibling(base.id, "tr"))
     past = aliases.move(aliases.get("ada", "past"), sibling(base.id, "tr"))
     assert past is not None
