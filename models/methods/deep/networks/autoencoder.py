@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 STACKS = ("encoder", "decoder")
 
-_MEAN = 1
-"""Torch's number for a loss that is a mean."""
-
 
 def widths_of_stacks(
     n_features: int, hidden_sizes: Sequence[int], embedding_size: int
@@ -52,10 +49,11 @@ def n_parameters(n_features: int, hidden_sizes: Sequence[int], embedding_size: i
 
 
 class _Layer(NamedTuple):
-    """weight : (n_in, n_out). bias : (n_out,). gradient : (n_in + 1, n_out) of both."""
+    """weight : (n_in, n_out). bias : (n_out,). both, gradient : (n_in + 1, n_out)."""
 
     weight: Tensor
     bias: Tensor
+    both: Tensor
     gradient: Tensor
 
 
@@ -91,7 +89,7 @@ class Autoencoder:
                 values = self.parameters[place : place + weight.size + n_out].view(-1, n_out)
                 values[:-1].copy_(torch.from_numpy(weight))
                 gradient = self.gradient[place : place + weight.size + n_out].view(-1, n_out)
-                self._layers[stack].append(_Layer(values[:-1], values[-1], gradient))
+                self._layers[stack].append(_Layer(values[:-1], values[-1], values, gradient))
                 place += weight.size + n_out
 
     def encode(self, rows: Tensor) -> Tensor:
@@ -140,32 +138,36 @@ class BatchPass:
 
         self._network, self._layers = network, network.layers
         one = network.parameters
-        self._one = torch.ones_like(one[0])
-        self._back: Tensor = self._one
+        self._back: Tensor = torch.ones_like(one[0])
         # Rows begin at multiples of 16 bytes.
         self._values = [
-            one.new_ones(n_rows, -(-(len(layer.bias) + 1) // 4) * 4) for layer in self._layers
+            one.new_ones(n_rows, -(-(len(layer.bias) + 1) // 4) * 4) for layer in self._layers[:-1]
         ]
 
     def forward(self, rows: Tensor, loss: Tensor) -> Tensor:
-        """The rows through all layers; `loss` is filled with the mean squared error of values.
+        """The rows through all layers; `loss`, (1,), is filled with the mean squared error of
+        values.
 
         rows : (n, n_features + 1), scaled, the last column 1. Returns (n, embedding_size + 1) the
         embedding, the last column 1, which the next batch overwrites.
         """
         import torch
 
-        self._inputs, last = [rows], len(self._layers) - 1
-        for number, (layer, values) in enumerate(zip(self._layers, self._values, strict=True)):
-            n_out = len(layer.bias)
+        self._inputs = [rows]
+        for number, (layer, values) in enumerate(zip(self._layers, self._values, strict=False)):
+            n_out, inputs = len(layer.bias), self._inputs[-1][:, :-1]
             out, whole = values[: len(rows), :n_out], values[: len(rows), : n_out + 1]
-            torch.addmm(layer.bias, self._inputs[-1][:, :-1], layer.weight, out=out)
-            if number not in (self._network.n_encoding - 1, last):
-                out.relu_()
+            if number == self._network.n_encoding - 1:
+                torch.addmm(layer.bias, inputs, layer.weight, out=out)
+            else:
+                torch._addmm_activation(layer.bias, inputs, layer.weight, out=out)
             self._inputs.append(whole)
-        out, wanted = self._inputs[-1][:, :-1], rows[:, :-1]
-        loss.copy_(torch.nn.functional.mse_loss(out, wanted))
-        self._back = torch.ops.aten.mse_loss_backward(self._one, out, wanted, _MEAN)
+        # The last layer's output less the rows, times the slope of the mean of squares.
+        wanted, last = rows[:, :-1], self._layers[-1].both
+        slope = 2.0 / wanted.numel()
+        self._back = torch.addmm(wanted, self._inputs[-1], last, beta=-slope, alpha=slope)
+        flat = self._back.view(-1)
+        torch.addmv(loss, flat[None], flat, beta=0.0, alpha=0.5 / slope, out=loss)
         return self._inputs[self._network.n_encoding]
 
     def to_embedding(self) -> Tensor:

@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _LEAST = 1e-30
-"""Added to weights, so that a node whose leaves all weigh nothing has their plain mean; and the
-least length that vectors are divided by."""
+"""Added to weights, so that a node whose leaves all weigh nothing has their plain mean."""
+
+_SHORTEST = 1e-15
+"""The least length that vectors are divided by."""
 
 
 def nearest_leaves(embedding: Tensor, leaf_centres: Tensor) -> Tensor:
@@ -82,18 +84,28 @@ class LeafSteps:
         self.gradient = torch.zeros_like(self._centres)
         self.weights = torch.from_numpy(weights).to(device, known.dtype)
         self.stopped = known.new_zeros((), dtype=torch.float32)
-        self.going = torch.ones_like(self.stopped)
+        # Whether steps go on, and by which share of a batch weights then change.
+        self._shares = torch.tensor([1.0, pace], dtype=torch.float32, device=device)
+        self._going = self._shares.clone()
         self._below = torch.from_numpy(below).to(device, known.dtype)
         own = torch.eye(n_leaves, dtype=known.dtype, device=device) / n_versions
         self._of_leaf = torch.cat([own, self._below.T], dim=1)
-        self._bare, self._pace = _LEAST * self._below, torch.full_like(self.weights[0], pace)
-        self._ways = known.new_zeros(n_leaves + len(below) // 2, n_columns)
+        self._bare = _LEAST * self._below
+        # From the second of two siblings to the first, for both of them.
+        between = torch.tensor([[1.0, -1.0], [1.0, -1.0]], dtype=known.dtype, device=device)
+        self._between = between.expand(len(below) // 2, 2, 2)
+        self._ways = known.new_full((n_leaves + len(below), n_columns + 1), _SHORTEST)
         self._threshold, self._loss_weight, self._n_versions = threshold, loss_weight, n_versions
 
     @property
     def centres(self) -> Tensor:
         """(n_leaves, E)"""
         return self._centres[:, :-1]
+
+    @property
+    def going(self) -> Tensor:
+        """See the class's docstring."""
+        return self._going[0]
 
     def press(self, embedding: Tensor, of_embedding: Tensor, losses: Tensor) -> Tensor:
         """Losses and gradients of a batch; returns (n_leaves,) the points of each leaf.
@@ -117,15 +129,16 @@ class LeafSteps:
         # From each centre to the mean of its points, then between siblings; all divided by their
         # lengths at once.
         held = counts.clamp(min=1.0)
-        of_leaves, of_pairs = self._ways[:n_leaves], self._ways[n_leaves:]
+        of_leaves, of_pairs = self._ways[:n_leaves, :-1], self._ways[n_leaves:, :-1]
         torch.addcmul(sums[:, :-1], counts, centres, value=-1.0, out=of_leaves)
         of_leaves.div_(held)
         nodes = torch.addcmul(self._bare, self._below, self.weights) @ self._centres
-        pairs = (nodes[:, :-1] / nodes[:, -1:]).view(-1, 2, centres.shape[1])
-        torch.sub(pairs[:, 0], pairs[:, 1], out=of_pairs)
+        pairs = nodes[:, :-1] / nodes[:, -1:]
+        siblings = (len(self._between), 2, centres.shape[1])
+        torch.bmm(self._between, pairs.view(siblings), out=of_pairs.view(siblings))
         length = self._ways.norm(dim=1, keepdim=True)
         torch.mean(length[:n_leaves, 0], dim=0, out=losses[0])
-        way = self._ways / length.clamp(min=_LEAST)
+        way = (self._ways / length)[:, :-1]
         torch.mul(way[:n_leaves], -self._loss_weight / n_leaves, out=self.gradient[:, :-1])
         if not len(of_pairs):
             losses[1].zero_()
@@ -142,24 +155,24 @@ class LeafSteps:
         of_embedding: Tensor,
         losses: Tensor,
     ) -> None:
-        """pairs : (P, 2, E) centres of siblings. way : (P, E) from the second to the first."""
+        """pairs : (2 P, E) centres of siblings, side by side. way : (2 P, E) from the second to the
+        first, for both: theirs are opposite, which no distance along them and no gradient shows."""
         import torch
 
-        share = 1.0 / (len(rows) * 2 * len(pairs))
-        # The ways of siblings are opposite, which no distance along them and no gradient shows.
-        offset = torch.bmm(pairs, way[:, :, None]).view(-1)
-        both = way[:, None, :].expand_as(pairs).reshape(-1, way.shape[1])
-        apart = torch.addmm(offset, rows, both.T, alpha=-1.0).mul_(lies_below)
-        torch.linalg.vector_norm(apart, 1.0, out=losses[1]).mul_(share)
-        of_embedding.addmm_(apart.sign_(), both, alpha=-self._loss_weight * share)
+        share = 1.0 / (len(rows) * len(pairs))
+        offset = torch.bmm(pairs[:, None, :], way[:, :, None]).view(-1)
+        apart = torch.addmm(offset, rows, way.T, alpha=-1.0).mul_(lies_below)
+        sign, loss = apart.sign(), losses[1:]
+        torch.addmv(loss, sign.view(1, -1), apart.view(-1), beta=0.0, alpha=share, out=loss)
+        of_embedding.addmm_(sign, way, alpha=-self._loss_weight * share)
 
     def weigh(self, counts: Tensor) -> None:
         """Take a batch's counts into the weights, after the centres have moved."""
         import torch
 
-        self.weights.lerp_(counts, self._pace * self.going)
+        self.weights.lerp_(counts, self._going[1].to(counts.dtype))
         torch.lt(self.weights.min(), self._threshold, out=self.stopped)
-        torch.sub(1.0, self.stopped, out=self.going)
+        torch.addcmul(self._shares, self._shares, self.stopped, value=-1.0, out=self._going)
 
     def arrays(self) -> dict[str, Array]:
         """Copies of the centres, their optimizer and the weights, for checkpoints."""

@@ -201,7 +201,7 @@ class Trainer:
             going, stopped = tree.steps.going, tree.steps.stopped
 
         def step(rows: Tensor) -> None:
-            embedding = self._pass.forward(rows, losses[0])
+            embedding = self._pass.forward(rows, losses[:1])
             back = self._pass.to_embedding()
             counts = None if tree is None else tree.steps.press(embedding, back, losses[1:3])
             self._pass.to_rows(back)

@@ -128,9 +128,11 @@ class DevicePasses(Passes):
         turned = torch.from_numpy(np.ascontiguousarray(weights.T)).to(self._place, kind)
         added = torch.from_numpy(offsets - shift).to(self._place, kind)
         times = torch.from_numpy(counted).to(self._place, kind)
-        size = torch.zeros(n_clusters, dtype=torch.float64, device=self._place)
-        total = torch.zeros((n_clusters, n_features), dtype=torch.float64, device=self._place)
-        evidence = torch.empty(n_points, dtype=torch.float64, device=self._place)
+        # All that a pass gives, so that it is waited for once.
+        ends = np.cumsum([n_clusters, n_clusters * n_features, n_points]).tolist()
+        given = torch.zeros(ends[-1], dtype=torch.float64, device=self._place)
+        size, evidence = given[: ends[0]], given[ends[1] :]
+        total = given[ends[0] : ends[1]].view(n_clusters, n_features)
         for rows, raw in self._blocks(n_clusters):
             block = raw.to(kind)
             joint = torch.addmm(added, block, turned)
@@ -148,7 +150,10 @@ class DevicePasses(Passes):
             _add(joint, block, total)
             progress(rows.stop / n_points, "fitting")
         evidence += shift
-        return Sums(*(tensor.cpu().numpy() for tensor in (size, total, evidence)))
+        sums, logs = np.split(given.cpu().numpy(), ends[1:2])
+        # Copies, so that what is kept of a pass does not keep a value for each row.
+        sizes, totals = (each.copy() for each in np.split(sums, ends[:1]))
+        return Sums(sizes, totals.reshape(n_clusters, n_features), logs)
 
     def _keep(self) -> None:
         """Copies the rows to the device if they fit."""

@@ -82,7 +82,7 @@ def test_the_gradient_of_all_parameters_is_that_of_finite_differences() -> None:
     used = BatchPass(autoencoder, 8)
     for _ in range(2):
         autoencoder.gradient.fill_(7.0)
-        embedding = used.forward(rows, losses[0])
+        embedding = used.forward(rows, losses)
         assert_close(embedding[:, :-1], autoencoder.encode(rows[:, :-1]))
         assert (embedding[:, -1] == 1).all()
         used.to_rows(used.to_embedding() + pull)
