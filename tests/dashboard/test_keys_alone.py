@@ -90,6 +90,23 @@ def test_outliers_of_a_cluster(open_page: Open, trees: dict[str, Any]) -> None:
     assert keys.pressed <= MOST, keys.pressed
 
 
+def test_a_subtree_is_named_and_shared(open_page: Open, trees: dict[str, Any]) -> None:
+    keys = opened(open_page, trees["ward"])
+    page = keys.page
+    keys.go("the t", "The tree")
+    keys.press("ArrowRight", "F2")
+    name = page.get_by_role("region", name="Edit and share").get_by_label("Name", exact=True)
+    until(page, lambda: bool(name.evaluate("field => field === document.activeElement")))
+    keys.type("Near")
+    keys.press("Enter")
+    until(page, lambda: "Near" in page.locator(".tree-node .node-name").inner_text())
+    keys.go("share", "Share")
+    page.get_by_role("dialog", name="Share").get_by_label("Title").wait_for()
+    keys.press("Enter")
+    page.get_by_role("dialog", name="Share").get_by_label("Link", exact=True).wait_for()
+    assert keys.pressed <= 24, keys.pressed
+
+
 def test_undo_after_a_name(open_page: Open, trees: dict[str, Any]) -> None:
     keys = opened(open_page, trees["ward"])
     page = keys.page

@@ -60,3 +60,28 @@ test("between inner nodes and the ground a circle names the branches in view, up
   const whole = drawn(home()).map(({ text }) => text);
   assert.equal(new Set(whole).size, whole.length);
 });
+
+test("where the edge of a narrow circle is near, tips too close for names have them along their branches", () => {
+  //  a root over 60 groups of 20 named leaves
+  const store = storeOf([
+    "",
+    10,
+    ...Array.from({ length: 60 }, (_, k) => [
+      null,
+      9,
+      ...Array.from({ length: 20 }, (__, leaf) => [`leaf ${k} ${leaf}`, 0]),
+    ]),
+  ]);
+  const scene = build(store, { root: 0, folded: new Set(), scale: "height" });
+  const window = { width: 358, height: 430 };
+  const frame = frameFor(store, scene, { ...window, shape: "circular", theme: THEME, banded: false }); // prettier-ignore
+  const own = tint(scene, THEME, { by: "none" });
+  const [x, y] = place(frame, home()).at(0.02, 0.95);
+  const k = 8;
+  const camera = { k, kd: k, x: 179 - k * x, y: 215 - k * y };
+  const texts = compose({ store, scene, frame, camera, theme: THEME, tint: own }).layers.texts;
+  const inside = texts.filter((text) => text.x >= 0 && text.x <= 358 && text.y >= 0 && text.y <= 430); // prettier-ignore
+  assert.ok(inside.length >= 15, `${inside.length}`);
+  assert.equal(new Set(inside.map(({ whole }) => whole)).size, inside.length);
+  for (const { text } of inside) assert.match(text, /[a-z]/);
+});

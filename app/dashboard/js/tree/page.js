@@ -229,6 +229,11 @@ function build(root, view, stage) {
   const keyboard = keyboardTree(view, {
     onsearch: () => search.focusField(),
     onup: crumbs.up,
+    onname: () => {
+      tabs.choose("edit");
+      sheet.open();
+      edition.nameNode();
+    },
     say: (text) => replace(spoken, text),
   });
   const nodeCount = el("p", { class: "tree-drawn quiet", hidden: true });

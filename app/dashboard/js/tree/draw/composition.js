@@ -225,7 +225,13 @@ export function compose({
     // Labels at the ground count where the ground is in view.
     const named = picture.layers.texts.filter((text) => isInside(text, frame)).length;
     if (named < FEW) {
-      crossing(picture, store, scene, place, tint, { theme, busy, most: SOME - named, clear });
+      crossing(picture, store, scene, place, tint, {
+        theme,
+        busy,
+        most: SOME - named,
+        clear,
+        merged,
+      });
     }
   }
   if (scene.n === 1) alone(picture, store, scene, place, theme);

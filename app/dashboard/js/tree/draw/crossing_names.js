@@ -1,5 +1,5 @@
-// Names on branches that cross the view where hardly a node and no ground is in it: whoever has zoomed in
-// between the two sees what leads where.
+// Names on branches that cross the view where hardly a node and no ground is in it, or where tips stand too
+// near each other for names: whoever has zoomed in between sees what leads where.
 
 import { FOLDED, INNER, REST, UNSEEN } from "../model/scene.js";
 import { NONE } from "../model/store.js";
@@ -23,6 +23,7 @@ const LONGEST = 220;
 const FEWEST_LETTERS = 9;
 /** From a branch to the middle of the letters beside it, in their size. */
 const OFF = 0.8;
+const NUMBER = /^\d+$/;
 /** Branches that are tried for a place, most leaves first. */
 const TRIED = 400;
 
@@ -34,7 +35,8 @@ const TRIED = 400;
  * @param {Drawn} scene
  * @param {Place} place
  * @param {Tint} tint
- * @param {{ theme: Theme, busy: Ground, most: number, size?: number, clear?: boolean }} options
+ * @param {{ theme: Theme, busy: Ground, most: number, size?: number, clear?: boolean, merged?: boolean }} options
+ *   `merged`: tips have no names of their own at the ground
  */
 export function crossing(
   picture,
@@ -42,11 +44,12 @@ export function crossing(
   scene,
   place,
   tint,
-  { theme, busy, most, size = 11, clear = false },
+  { theme, busy, most, size = 11, clear = false, merged = false },
 ) {
   const { n, kind, left, right, end, u, v, parent, leaves } = scene;
   const { v0, v1 } = place.window;
   const rows = [];
+  const isPart = !place.window.spans.some(([from, to]) => from <= 0 && to >= 1);
   /** @param {number} row What is folded is drawn down to the ground. */
   const foot = (row) => (kind[row] === FOLDED || kind[row] === UNSEEN ? 1 : v[row]);
   /** @param {[x: number, y: number]} at A node in view has its name as a node. */
@@ -57,11 +60,14 @@ export function crossing(
       row = end[row];
       continue;
     }
-    if (foot(row) >= v0 && kind[row] !== REST && !isInside(place.at(u[row], foot(row)))) rows.push(row); // prettier-ignore
+    const isNameless = merged && isPart && kind[row] !== INNER;
+    if (foot(row) >= v0 && kind[row] !== REST && (isNameless || !isInside(place.at(u[row], foot(row))))) rows.push(row); // prettier-ignore
     row += 1;
   }
   rows.sort((a, b) => leaves[b] - leaves[a] || a - b);
   busy.lines ??= drawnLines(picture, busy);
+  /** @type {Set<string>} */
+  const begun = new Set(merged ? picture.layers.texts.map((item) => item.kind === "text" ? item.whole || item.text : "") : []); // prettier-ignore
   let written = 0;
   let tried = 0;
   for (const row of rows) {
@@ -72,7 +78,8 @@ export function crossing(
     if (!part) continue;
     tried += 1;
     const name = branchName(store, scene, row);
-    if (!name) continue;
+    // Numbers of some rows among many say nothing, and a name is read once.
+    if (!name || begun.has(name) || (merged && NUMBER.test(name))) continue;
     const [[ax, ay], [bx, by]] = part;
     const length = Math.hypot(bx - ax, by - ay);
     const text = length < LEAST ? "" : fitted(name, size, Math.min(LONGEST, length), theme.family);
@@ -107,6 +114,7 @@ export function crossing(
     const colour = tint.text[tint.branch[row]];
     const style = { size, colour, turn: upright, halo: theme.paper, whole: name };
     picture.text("texts", x - dx, y - dy, text, style);
+    begun.add(name);
     written += 1;
   }
   return written;

@@ -145,8 +145,12 @@ export function figure(view, { title, legend, theme = view.theme, size = null })
   const above = title ? 40 : 0;
   const own = size ? null : view.picture(theme);
   const across = size ? size.width : (own?.width ?? 0);
-  // A circle on wide paper leaves room beside it.
-  const isBeside = size !== null && view.look.shape === "circular" && across > WIDE * size.height;
+  // A whole circle on wide paper leaves room beside it.
+  const isBeside =
+    size !== null &&
+    view.look.shape === "circular" &&
+    view.stage.camera.k < 1.01 &&
+    across > WIDE * size.height;
   const room = isBeside ? BESIDE * across : across;
   const most = legendMost(size, isBeside, above);
   const rows = legend ? legends(view, theme, room, most) : [];

@@ -32,6 +32,7 @@ const MEASURED = 400;
 /** A name of which letters were cut. */
 const CUT = /(^|[^ ])…$/;
 const NUMBER = /^\d+$/;
+const LETTER = /[^\s…,]/;
 const whole = new Intl.NumberFormat("en");
 
 /**
@@ -239,7 +240,10 @@ export function tips(
  */
 function fittedList(title, size, room, family, isListed) {
   const text = fitted(title, size, room, family);
-  return isListed && CUT.test(text) ? fitted(`${title}, …`, size, room, family) : text;
+  if (!isListed || !CUT.test(text)) return text;
+  const other = fitted(`${title}, …`, size, room, family);
+  // A list may be cut to nothing but the signs that it goes on.
+  return LETTER.test(other) ? other : text;
 }
 
 /**

@@ -29,6 +29,8 @@ export function editionNode(view, { change }) {
   let listed = chosen;
   /** What the form was filled with. */
   let filled = "";
+  /** Whether the field of the name takes the focus once the node is there. */
+  let isAwaited = false;
 
   const name = el("input", { type: "text", maxlength: 1000, autocomplete: "off" });
   const note = el("textarea", { rows: 2, maxlength: 4000 });
@@ -132,6 +134,14 @@ export function editionNode(view, { change }) {
     relabel(collapse, collapsed ? "Expand" : "Collapse");
     choose.disabled = parent === null;
     choose.setAttribute("aria-pressed", String(chosen.some((each) => each.id === id)));
+    if (!isAwaited || id !== look.node) return;
+    isAwaited = false;
+    name.focus();
+    name.select();
+  };
+  const nameNode = () => {
+    isAwaited = true;
+    draw();
   };
   /**
    * Show what a node has, unless it is shown already: then the user may have begun to change it.
@@ -243,5 +253,5 @@ export function editionNode(view, { change }) {
   // The address may name another node.
   view.on("shown", () => look.node !== (details?.id ?? null) && show());
   draw();
-  return element;
+  return Object.assign(element, { nameNode });
 }

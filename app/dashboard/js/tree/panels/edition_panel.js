@@ -283,5 +283,5 @@ export function editionPanel(view) {
     draw();
   };
   draw();
-  return Object.assign(element, { start, choose });
+  return Object.assign(element, { start, choose, nameNode: node.nameNode });
 }

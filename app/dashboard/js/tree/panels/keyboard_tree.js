@@ -20,16 +20,17 @@ const PAN = 60;
  * The element that takes the focus.
  *
  * @param {TreeView} view
- * @param {{ onsearch: () => unknown, onup: () => unknown, say: (text: string) => unknown }} handlers
+ * @param {{ onsearch: () => unknown, onup: () => unknown, onname?: () => unknown, say: (text: string) => unknown }} handlers
+ *   `onname`: the node that is selected shall have another name; none where names stay
  */
-export function keyboardTree(view, { onsearch, onup, say }) {
+export function keyboardTree(view, { onsearch, onup, onname, say }) {
   const id = unique("tree");
   const element = el("div", {
     class: "tree-mirror",
     role: "tree",
     tabindex: "0",
     id,
-    "aria-label": "The tree. Arrow keys walk it, Enter selects a node, space folds or opens it.",
+    "aria-label": `The tree. Arrow keys walk it, Enter selects a node, ${onname ? "F2 names it, " : ""}space folds or opens it.`,
   });
   let row = 0;
   let isFocused = false;
@@ -106,6 +107,11 @@ export function keyboardTree(view, { onsearch, onup, say }) {
     ArrowUp: () => moveTo(sibling(view.scene, row, -1)),
     Home: () => moveTo(0),
     Enter: take,
+    F2: () => {
+      if (!onname) return;
+      take();
+      onname();
+    },
     " ": fold,
     "+": () => zoom(1.5),
     "=": () => zoom(1.5),

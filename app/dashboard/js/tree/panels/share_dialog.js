@@ -137,6 +137,8 @@ export function shareDialog(view) {
       return false;
     },
   });
+  // From here Enter makes the link.
+  heading.focus();
   load();
 }
 
