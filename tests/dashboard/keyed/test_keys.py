@@ -4,66 +4,22 @@ sends it as a header."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from app.http.environment_keys import new_key
-from tests.app.http.server_kit import free_port
-from tests.app.http.sign_in.issuer_kit import CLIENT, SECRET, Issuer, serving
-from tests.dashboard.conftest import CALM, Axe, Open
+from tests.app.http.sign_in.issuer_kit import Issuer
+from tests.dashboard.conftest import Axe
 from tests.dashboard.forms_kit import finished
-from tests.e2e.conftest import Service, running
+from tests.dashboard.keyed.keys_kit import KEY, enter
+from tests.e2e.conftest import Service
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Route
-
-KEY, LINE = new_key("garden")
-
-
-@pytest.fixture(scope="module")
-def issuer() -> Iterator[Issuer]:
-    with serving() as running_issuer:
-        yield running_issuer
-
-
-@pytest.fixture(scope="module")
-def keyed(
-    chromium: Browser, issuer: Issuer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Service]:
-    folder, port = tmp_path_factory.mktemp("keyed") / "data", free_port()
-    settings = {
-        "UMBEL_API_KEYS": LINE,
-        "UMBEL_OIDC_ISSUER": issuer.url,
-        "UMBEL_OIDC_CLIENT_ID": CLIENT,
-        "UMBEL_OIDC_CLIENT_SECRET": SECRET,
-        "UMBEL_OIDC_URL": f"http://127.0.0.1:{port}",
-        "UMBEL_OIDC_GROUPS": "lab=lab:write",
-    }
-    with running(folder, workers=1, port=port, **CALM, **settings) as service:
-        service.client.headers["Authorization"] = f"Bearer {KEY}"
-        yield service
-
-
-@pytest.fixture
-def open_keyed(open_page: Open, keyed: Service) -> Callable[..., Page]:
-    def open_(path: str = "/jobs") -> Page:
-        page = open_page(path, url=keyed.url, heading=False)
-        page.watch.expected.append("401")
-        return page
-
-    return open_
+    from playwright.sync_api import Page, Route
 
 
 def still_running(route: Route) -> None:
     answer = route.fetch()
     route.fulfill(response=answer, json={**answer.json(), "status": "running"})
-
-
-def enter(page: Page, key: str) -> None:
-    page.get_by_label("Key", exact=True).fill(key)
-    page.get_by_role("button", name="Continue").click()
 
 
 def test_the_page_asks_for_a_key_and_checks_it(open_keyed: Callable[..., Page], axe: Axe) -> None:
