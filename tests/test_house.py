@@ -191,6 +191,18 @@ def test_compiled_code_is_in_loops() -> None:
     assert not wrong
 
 
+def test_compiled_functions_have_our_decorator() -> None:
+    """Numba's own compiles each a second time, for C."""
+    wrong = [
+        str(path)
+        for path in SOURCES
+        if path != Path("models/running/loops.py")
+        and "njit" in (ROOT / path).read_text()
+        and "numba.njit" in imported(path)
+    ]
+    assert not wrong
+
+
 def test_families_contain_methods_and_folders_their_parts() -> None:
     """Files in a family's folder are methods; folders contain their parts."""
     from models.registry import methods

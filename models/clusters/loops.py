@@ -28,7 +28,8 @@ D) for each iteration.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from models.running.loops import njit
 
 LOOSE = {"reassoc", "contract", "nsz"}
 """Fast-math flags that let sums be vectorized; NaN never occurs here."""

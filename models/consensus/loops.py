@@ -7,7 +7,9 @@ that have to move for a split of one tree to be one of another.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
+
+from models.running.loops import njit
 
 _INTS = types.Array(types.int64, 1, "C", readonly=True)
 _MADE = types.int64[::1]

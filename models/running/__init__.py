@@ -8,5 +8,5 @@ Start with `progress`.
 - `graphs`: steps of training recorded as CUDA graphs.
 - `threads`: how many threads the libraries of linear algebra use.
 - `packages`: optional packages that only some work needs.
-- `loops`: what numba compiles, as seen from outside.
+- `loops`: the decorator of compiled functions; what numba compiles, as seen from outside.
 """

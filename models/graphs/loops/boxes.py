@@ -15,7 +15,6 @@ Cost: at most O(N^2 D) time.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.numerics.loops.tiles import (
     LANES,
@@ -24,6 +23,7 @@ from models.numerics.loops.tiles import (
     add_squares,
     take_largest,
 )
+from models.running.loops import njit
 
 SQUARES, CITYBLOCK, CHEBYSHEV, CANBERRA = range(4)
 """What the distance of two points is: squared Euclidean, or the metric of this name."""

@@ -18,11 +18,11 @@ search ends where no pair can be nearer.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.graphs.loops.boxes import DEEPEST, SQUARES, distances, point_gap, push_children, slack
 from models.numerics.loops.agglomeration import root
 from models.numerics.loops.tiles import LANES
+from models.running.loops import njit
 
 MIXED = -1
 """The group of a node with points of several."""

@@ -7,9 +7,8 @@ the edges are divided.
 
 from __future__ import annotations
 
-from numba import njit
-
 from models.numerics.loops.agglomeration import root
+from models.running.loops import njit
 
 
 @njit(cache=True, inline="always")

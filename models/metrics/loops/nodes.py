@@ -19,7 +19,9 @@ points are measured again and the new mean becomes the centre.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
+
+from models.running.loops import njit
 
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}
 """Sums in any order, so that they become vectors; values are finite."""

@@ -14,7 +14,9 @@ forked from one that has imported it compiles nothing. Only what computes metric
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
+
+from models.running.loops import njit
 
 _INTS = types.Array(types.int64, 1, "C", readonly=True)
 _INT32S = types.Array(types.int32, 1, "C", readonly=True)

@@ -22,9 +22,9 @@ O(N) to start, O(log N) for each change.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.numerics.loops.tiles import LANES, add_squares
+from models.running.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -8,7 +8,8 @@ to its end when they outgrow their place.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from models.running.loops import njit
 
 _NONE = -1
 

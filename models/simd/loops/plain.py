@@ -8,9 +8,10 @@ the points of a tile are added up in the order of columns.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from models.running.loops import njit
 from models.simd.loops.constants import (
     COEFFICIENTS,
     LANES,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
+
+from models.running.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,8 @@ rescaled, else 1. Node 0, the root, stands for no candidate.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from models.running.loops import njit
 
 PATHS, SIBLINGS = 0, 1
 

@@ -7,7 +7,8 @@ Clusters of the condensed tree are numbered with those above them first.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from models.running.loops import njit
 
 
 @njit(cache=True, nogil=True)

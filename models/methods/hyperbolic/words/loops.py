@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numba
-
 from models.arrays import Array
+from models.running.loops import njit
 
 
-@numba.njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})  # type: ignore[untyped-decorator]
 def sweep(
     pairs: Array,
     row: Array,

@@ -25,7 +25,8 @@ of `splitting.objective` is convex, and a golden-section search finds its minimu
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from models.running.loops import njit
 
 BLOCK = 1 << 15
 """The number of values in a block of points, which stays in the cache of a core."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from models.methods.sphere.mixture.loops import log_constant
+from models.running.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -16,11 +16,12 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from models.arrays import Float
 from models.numerics import sphere
+from models.running.loops import njit
 from models.simd.loops.operations import larger
 
 _ORDER, _START, _ADDED, _N_FALL, _HEAD = 0, 1, 2, 3, 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from models.running.loops import njit
 
 
 @njit(cache=True, nogil=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.methods.features.boxes.loops.layout import (
     FOLLOW,
@@ -27,6 +26,7 @@ from models.methods.features.boxes.loops.layout import (
 )
 from models.methods.features.boxes.loops.rotation import collapse, level, review, settle, wrap
 from models.methods.features.boxes.loops.search import nearest, row_scan
+from models.running.loops import njit
 
 
 @njit(cache=True)

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from models.running.loops import njit
 
 Int = npt.NDArray[np.int64]
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from models.methods.features.boxes.loops.layout import (
     BOUNDED,
@@ -55,6 +54,7 @@ from models.methods.features.boxes.loops.layout import (
     some,
 )
 from models.methods.features.boxes.loops.search import closest, farthest, gap, points_under, span
+from models.running.loops import njit
 
 
 @njit(cache=True)

@@ -7,7 +7,6 @@ up at its limit.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.methods.features.boxes.loops.layout import (
     FOLLOW,
@@ -28,6 +27,7 @@ from models.methods.features.boxes.loops.layout import (
     reach,
     some,
 )
+from models.running.loops import njit
 
 ALL = 1 << 62
 """No limit on a search."""

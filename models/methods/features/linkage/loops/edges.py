@@ -18,9 +18,9 @@ an edge.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.methods.features.linkage.loops.nodes import ACROSS, EDGE, join, level_of
+from models.running.loops import njit
 
 SINGLE, COMPLETE, AVERAGE, WEIGHTED, WARD, CENTROID, MEDIAN, SPREAD = range(8)
 """How a cluster's distances follow from its two parts' distances. `AVERAGE`: mean over the edges

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from models.running.loops import njit
 
 EDGE, ACROSS, APART = 1, 2, 4
 """As in `linkage.constraints`, and the levels too."""

@@ -12,7 +12,6 @@ Cost: O(N^2) usually, O(N^3) at worst.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.methods.features.linkage.loops.nodes import EDGE, join, level_of
 from models.numerics.loops.agglomeration import (
@@ -23,6 +22,7 @@ from models.numerics.loops.agglomeration import (
     row_begin,
     united,
 )
+from models.running.loops import njit
 
 NONE, NOWHERE = -1, 127
 """In place of a neighbour and its level: nothing comes later."""

@@ -28,9 +28,9 @@ Cost: O(k D) for a merge and for each time that a cluster is taken out, k the ed
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.methods.features.linkage.loops.edges import MEDIAN, SPREAD, WARD, drop, rise, sink
+from models.running.loops import njit
 
 HALF = np.dtype([("length", np.float64), ("other", np.int32), ("follow", np.int32)])
 WIDE_HALF = np.dtype([("length", np.float64), ("other", np.int64), ("follow", np.int64)])

@@ -7,9 +7,9 @@ whole numbers, so that no sum depends on the order of rows.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from models.methods.logits.merging.loops.rows import _values, room_of_values
+from models.running.loops import njit
 
 _FEW = 16
 """So many values of one level are put in order by insertion; more by a comparison sort."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 
 from models.methods.logits.merging.loops.bounds import TAIL_ERROR, WEIGHT_ERROR
 from models.methods.logits.merging.loops.rows import room_of_values
+from models.running.loops import njit
 from models.simd.loops import operations
 from models.simd.loops.operations import SIDE_BY_SIDE, SLOTS
 

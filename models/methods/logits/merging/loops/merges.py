@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from models.methods.logits.merging.loops.bounds import LEAST, TAIL_ERROR, WEIGHT_ERROR
+from models.running.loops import njit
 
 _U = np.uintp
 """Indices known not to be negative: otherwise numba allows for negative ones, at a cost."""

@@ -8,7 +8,8 @@ class in the same order, so both give the same bits.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from models.running.loops import njit
 
 _U = np.uintp
 """Indices known not to be negative: otherwise numba allows for negative ones, at a cost."""

@@ -15,10 +15,11 @@ state of the groups in which a row was listed, 0 for `scan`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
 from models.methods.logits.merging.loops.bounds import TAIL_ERROR, WEIGHT_ERROR
+from models.running.loops import njit
 from models.simd.loops import operations as simd
 from models.simd.loops.operations import LANES, RANKED
 
