@@ -70,17 +70,6 @@ def test_short_jobs_of_a_tenant_share_a_process_up_to_a_number(
     until(lambda: gone(pids[0]))
 
 
-def test_buffers_of_linear_algebra_are_not_left_by_a_job(pool: ChildPool, tmp_path: Path) -> None:
-    """NumPy's and SciPy's OpenBLAS keep theirs from the first product of a process on."""
-    for method in ("kmeans", "gmm"):
-        # The first one may compile, for which no process stays.
-        _, one, other = (
-            done(pool, small(tmp_path / f"{method} {number}", method, method, n_clusters=2))
-            for number in range(3)
-        )
-        assert one is other
-
-
 def test_no_two_tenants_share_a_process(pool: ChildPool, tmp_path: Path) -> None:
     mine = done(pool, small(tmp_path / "a", "ada")).pid
     theirs = done(pool, small(tmp_path / "b", "bob")).pid
