@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from app.pictures.labels import MOST_WORDS, Ground
-from app.pictures.lettering import FEWEST_LETTERS, shortened, width
+from app.pictures.lettering import FEWEST_LETTERS, readable, shortened, width
 from app.pictures.marks import Marks, points
 from app.pictures.pictured_tree import PicturedTree
 from models.arrays import Float
@@ -34,14 +34,15 @@ def left_out(pictured: PicturedTree, marks: Marks) -> str | None:
         for row in sorted(named, key=lambda row: -int(pictured.n_leaves[row]))
         if marks.written.isdisjoint((pictured.label[row], pictured.called[row]))
     ]
-    names += pictured.unseen
-    if not names:
+    n_left_out = len(names) + len(pictured.unseen)
+    if not n_left_out:
         return None
+    names += map(readable, pictured.unseen[:_FIRST])
     first = ", ".join(
         ascii(name if len(name) <= _QUOTED else name[: _QUOTED - 3] + "...")
         for name in names[:_FIRST]
     ).replace('"', "'")
-    more = f" and {len(names) - _FIRST:,} more" if len(names) > _FIRST else ""
+    more = f" and {n_left_out - _FIRST:,} more" if n_left_out > _FIRST else ""
     return (
         f"no room for the names of nodes {first}{more}; a larger width, a smaller size of labels, "
         "or a part of the tree by root has room for more, and the form csv lists all"

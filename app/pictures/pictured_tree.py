@@ -40,7 +40,8 @@ class PicturedTree:
     legend : colour and text per category, largest first.
     style : the picture's colours.
     strips : the columns beside the tips, from the inside out.
-    unseen : the names of inner nodes that lie in folded parts, the largest first.
+    unseen : the names of inner nodes that lie in folded parts, as they were given, the largest
+        first.
     """
 
     parent: npt.NDArray[np.int64]
@@ -152,11 +153,9 @@ def _unseen(tree: Tree, root: int, node: npt.NDArray[np.int64]) -> tuple[str, ..
     below = np.arange(tree.n_nodes) if root == 0 else walk.part(tree, root).node
     inner = below[tree.n_children[below] > 0]
     unseen = np.setdiff1d(inner, node)
-    named = [row for row in unseen.tolist() if tree.name[row]]
-    counts = leaf_counts(tree)
-    return tuple(
-        readable(tree.name[row]) for row in sorted(named, key=lambda row: -int(counts[row]))
-    )
+    named = np.array([row for row in unseen.tolist() if tree.name[row]], dtype=np.int64)
+    largest = np.argsort(-leaf_counts(tree)[named], kind="stable")
+    return tuple(tree.name[named[largest]].tolist())
 
 
 def _support(
