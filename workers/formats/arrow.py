@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def _open(path: Path, bounds: Bounds, *, file: bool) -> Iterator[Batches]:
         yield Batches(schema, n_rows, lambda columns: read(data, columns, file))
     except pa.ArrowMemoryError:
         raise
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, struct.error):
+    # A type of pandas, where it is loaded, reads what its column says of it as JSON.
+    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, JSONDecodeError, struct.error):
         raise broken("The Arrow data are damaged or cut short.") from None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,8 @@ def opened_file(path: Path, bounds: Bounds) -> Iterator[Batches]:
         raise unsupported(
             "The Parquet file uses an encoding, compression or encryption that is not accepted."
         ) from None
-    except (pa.ArrowException, OSError, UnicodeDecodeError):
+    # A type of pandas, where it is loaded, reads what its column says of it as JSON.
+    except (pa.ArrowException, OSError, UnicodeDecodeError, JSONDecodeError):
         raise broken("The Parquet file is damaged.") from None
 
 

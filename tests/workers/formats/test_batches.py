@@ -299,12 +299,27 @@ def test_an_index_of_moments_is_the_ids(
     assert catalogue.texts(format, path, "index") == ids
 
 
-def test_periods_of_pandas_are_no_numbers(stored: Stored) -> None:
-    field = pa.field("month", pa.int64(), metadata={"ARROW:extension:name": "pandas.period"})
-    table = pa.table([[600, 601], [1.5, 2.0]], pa.schema([field, pa.field("x", pa.float64())]))
-    facts = catalogue.inspect(*stored(table), None, role="features")
+def periods(freq: str) -> pa.Table:
+    """A column of periods of pandas beside one of numbers."""
+    said = {"ARROW:extension:name": "pandas.period", "ARROW:extension:metadata": freq}
+    fields = [pa.field("month", pa.int64(), metadata=said), pa.field("x", pa.float64())]
+    return pa.table([[600, 601], [1.5, 2.0]], pa.schema(fields))
+
+
+@pytest.mark.parametrize("has_pandas", [False, True])
+def test_periods_of_pandas_are_no_numbers(stored: Stored, *, has_pandas: bool) -> None:
+    """Where pandas is loaded, it gives such columns a type of its own for the whole process."""
+    if has_pandas:
+        pytest.importorskip("pandas.core.arrays.arrow.extension_types")
+    facts = catalogue.inspect(*stored(periods('{"freq": "M"}')), None, role="features")
     assert [column.role for column in facts.columns] == [None, "feature"]
     assert "left out: 'month'" in " ".join(facts.warnings)
+
+
+def test_a_type_that_cannot_be_read_is_no_error_of_the_service(stored: Stored) -> None:
+    pytest.importorskip("pandas.core.arrays.arrow.extension_types")
+    format, path = stored(periods("no JSON"))
+    assert refused(catalogue.inspect, format, path, role="features").code == "invalid-file"
 
 
 def test_the_pandas_index_is_not_a_feature(stored: Stored) -> None:
