@@ -25,6 +25,8 @@ def test_generated_pages_are_up_to_date() -> None:
 def test_every_method_has_a_page_and_there_are_no_others() -> None:
     pages = {path for path in write_docs.pages() if path.parent.name == "methods"}
     assert set((ROOT / "docs" / "methods").glob("*.md")) == pages, "run `make docs`"
+    how_many = re.findall(r"one of (\d+) methods", (ROOT / "README.md").read_text("utf-8"))
+    assert how_many == [str(len(pages) - 1)]
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=str)
