@@ -301,14 +301,14 @@ def test_an_index_of_moments_is_the_ids(
 
 def periods(freq: str) -> pa.Table:
     """A column of periods of pandas beside one of numbers."""
-    said = {"ARROW:extension:name": "pandas.period", "ARROW:extension:metadata": freq}
-    fields = [pa.field("month", pa.int64(), metadata=said), pa.field("x", pa.float64())]
+    notes = {"ARROW:extension:name": "pandas.period", "ARROW:extension:metadata": freq}
+    fields = [pa.field("month", pa.int64(), metadata=notes), pa.field("x", pa.float64())]
     return pa.table([[600, 601], [1.5, 2.0]], pa.schema(fields))
 
 
 @pytest.mark.parametrize("has_pandas", [False, True])
 def test_periods_of_pandas_are_no_numbers(stored: Stored, *, has_pandas: bool) -> None:
-    """Where pandas is loaded, it gives such columns a type of its own for the whole process."""
+    """Where pandas is loaded, such columns get a type from it in the whole process."""
     if has_pandas:
         pytest.importorskip("pandas.core.arrays.arrow.extension_types")
     facts = catalogue.inspect(*stored(periods('{"freq": "M"}')), None, role="features")
