@@ -80,7 +80,14 @@ def _open(path: Path, bounds: Bounds, *, file: bool) -> Iterator[Batches]:
     except pa.ArrowMemoryError:
         raise
     # A type of pandas, where it is loaded, reads what its column says of it as JSON.
-    except (pa.ArrowException, OSError, EOFError, UnicodeDecodeError, JSONDecodeError, struct.error):
+    except (
+        pa.ArrowException,
+        OSError,
+        EOFError,
+        UnicodeDecodeError,
+        JSONDecodeError,
+        struct.error,
+    ):
         raise broken("The Arrow data are damaged or cut short.") from None
 
 
