@@ -1,4 +1,4 @@
-"""How long something has been there, by the clock of Redis: those of processes may differ."""
+"""How long something has been there, by the clock of Redis: the clocks of processes may differ."""
 
 from __future__ import annotations
 
