@@ -90,7 +90,8 @@ class Inspections:
         """Submit what has had no job for `SUBMISSION_S`; returns the number of jobs. Remove what
         completions of that time have brought back.
 
-        The time is that since a sweep saw it first, as in `Interrupted.sweep`. One of all processes does this every `EVERY_S`. O(uploads between their steps).
+        The time is that since a sweep saw it first, as in `Interrupted.sweep`. One of all processes
+        does this every `EVERY_S`. O(uploads between their steps).
         """
         if not self._records.only_one("inspections", EVERY_S):
             return 0

@@ -358,7 +358,16 @@ def test_both_secrets_sign_during_a_rotation(
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("", 0), ("7", 7), ("-7", 0), ("soon", 0), ("1e9", 0), ("9" * 40, 999999999), ("٣", 0)],
+    [
+        ("", 0),
+        ("7", 7),
+        ("-7", 0),
+        ("soon", 0),
+        ("1e9", 0),
+        ("9" * 40, 999999999),
+        ("٣", 0),
+        (f"21 Oct {'9' * 20} 07:28:00 GMT", 0),
+    ],
 )
 def test_retry_after(text: str, seconds: float) -> None:
     assert retry_after_s(Reply(503, text)) == seconds
