@@ -160,6 +160,7 @@ class Sender:
             return
         body = message(owed)
         keys = self._deliveries.keys.of(owed.tenant)
+        self._deliveries.compare_keys()
         message_id, timestamp = id_of(owed.id), int(time.time())
         headers = {
             "Content-Type": "application/json",

@@ -45,6 +45,7 @@
 -- room:<lane>          the fence of the attempt that makes room for this lane, for a moment
 -- crossing:<kind>:<tenant>/<tree>  sorted set: who moves an alias to it, or removes it, since when
 -- only:<task>          some process does a periodic task now, so that the others need not
+-- signing              set: marks of the secrets by which the process that looked last signs webhooks
 -- seen:<task>          sorted set: what a sweep finds unfinished, since when in seconds
 -- counted, rebuilding  the server's run at the last rebuild; the token of a running rebuild
 local P = ARGV[1]
