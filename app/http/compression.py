@@ -69,11 +69,11 @@ class Compressed:
             await self.app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        coding = headers.get("content-encoding", "identity").strip().lower()
+        coding = _stated_coding(headers)
         if coding in CODINGS:
             receive = _unpacked(receive, CODINGS[coding])
             scope["headers"] = [pair for pair in scope["headers"] if pair[0] not in _OF_PACKED]
-        elif coding not in ("identity", ""):
+        elif coding:
             await _refusal(scope, coding)(scope, receive, send)
             return
         known = _compressed_etags(headers)
@@ -177,6 +177,13 @@ def _unpacked(receive: Receive, coding: Coding) -> Receive:
         return await receive()
 
     return receive_on
+
+
+def _stated_coding(headers: Headers) -> str:
+    """The coding of a body; "" where it is not packed. Several lines are one list (RFC 9110)."""
+    stated = ",".join(headers.getlist("content-encoding")).lower().split(",")
+    parts = (part.strip() for part in stated)
+    return ", ".join(part for part in parts if part not in ("identity", ""))
 
 
 def takes_gzip(request: Mapping[str, str]) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +51,14 @@ their request can read it; more are closed at once."""
 MOST_PARTS = 100
 """Parts of a header between commas or semicolons, and of a query between `&`: who reads them takes
 time for each, on the event loop."""
+
+_ONCE = {
+    b"authorization": "Authorization",
+    b"content-type": "Content-Type",
+    b"idempotency-key": "Idempotency-Key",
+}
+"""Headers that a request has once at most: who reads the first and who reads the last of several
+would read another request."""
 
 _UNCOUNTED = (b"cookie", b"baggage")
 """Browsers send many cookies, and tracing up to 64 members with properties, which nobody reads."""
@@ -139,7 +148,8 @@ class Connection(HttpToolsProtocol):
         self._in_body = False
         self._header_bytes = 0
         self._n_headers = 0
-        self._n_hosts = self._n_keys = 0
+        self._n_hosts = 0
+        self._n_once: Counter[bytes] = Counter()
         self._n_parts = 0
         self._codings: list[bytes] = []
         self._unparsed = 0
@@ -265,7 +275,8 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._n_pieces += REQUEST_PIECES
-        self._header_bytes = self._n_headers = self._n_hosts = self._n_keys = self._n_parts = 0
+        self._header_bytes = self._n_headers = self._n_hosts = self._n_parts = 0
+        self._n_once.clear()
         self._codings = []
         if self._header_since is None:
             self._header_since = self._received_at
@@ -285,7 +296,8 @@ class Connection(HttpToolsProtocol):
         if not self._in_body:
             known = name.lower()
             self._n_hosts += known == b"host"
-            self._n_keys += known == b"authorization"
+            if known in _ONCE:
+                self._n_once[known] += 1
             if known not in _UNCOUNTED:
                 self._n_parts = max(self._n_parts, 1 + value.count(b",") + value.count(b";"))
             if known == b"transfer-encoding":
@@ -337,9 +349,10 @@ class Connection(HttpToolsProtocol):
         hosts = (value for name, value in self.headers if name == b"host")
         if any(host and host_of(host.decode("latin-1")) is None for host in hosts):
             return "The Host header is a name or an address, with or without a port: `host:port`."
-        if self._n_keys > 1:
-            # A proxy in front may have looked at another one.
-            return f"A request has one Authorization header, not {self._n_keys}."
+        for name, shown in _ONCE.items():
+            if (n := self._n_once[name]) > 1:
+                # A proxy in front may have looked at another one.
+                return f"A request has one {shown} header, not {n}."
         if self._codings not in ([], [b"chunked"]):
             # RFC 9112, section 6.1: the parser would take the body as it was sent.
             return "The only transfer coding is `chunked`; a body is packed by Content-Encoding."

@@ -17,6 +17,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import islice
+from typing import cast
 
 from workers.artifacts.aliases import Aliases, Move
 from workers.errors import AlreadyThere, Missing, TransientError
@@ -27,6 +28,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import REQUEST
 from workers.stores.objects.seals import read_model, sealed
+from workers.stores.redis.client import translated
 from workers.stores.redis.record_fields import webhook_of
 from workers.stores.redis.records import Records
 from workers.stores.redis.webhooks import WebhookLease, WebhookQueue, move_entry
@@ -83,6 +85,7 @@ class Deliveries:
         self._queue = WebhookQueue(records.client, settings)
         self._aliases = Aliases(blobs)
         self.keys = WebhookKeys(blobs, settings)
+        self._compared = False
         self.on_due: Callable[[], None] = lambda: None
 
     def take(self, token: str, limit: int, lease_s: float) -> list[WebhookLease]:
@@ -198,6 +201,31 @@ class Deliveries:
             attempts=sent.attempts,
             reason=sent.reason,
         )
+
+    def compare_keys(self) -> None:
+        """Log where this process signs by no secret that the process before it signed by; once.
+
+        Their settings differ, or the secret was changed without naming the former one, too.
+        """
+        if self._compared:
+            return
+        marks = self.keys.marks()
+        key = f"{self._records.prefix}signing"
+        try:
+            with translated(), self._records.client.pipeline() as pipe:
+                pipe.smembers(key)
+                pipe.delete(key)
+                pipe.sadd(key, *marks)
+                before = cast("set[str]", pipe.execute()[0])
+        except TransientError:
+            return
+        self._compared = True
+        if before and not before & marks:
+            _log.warning(
+                "webhooks are signed by another secret here than in the process that looked "
+                "before: receivers refuse what one of them sends. Give UMBEL_WEBHOOK_SECRET to all "
+                "processes alike, and name the new and the former one while it changes"
+            )
 
     def counts(self) -> dict[str, int]:
         """Number of jobs with a webhook, by its status."""

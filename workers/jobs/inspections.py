@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime
 
 from workers.artifacts.datasets import Dataset, Datasets
 from workers.errors import AlreadyThere, Missing, TransientError
 from workers.jobs.interrupted import EVERY_S, SUBMISSION_S, Interrupted
-from workers.jobs.rebuild import age_s
 from workers.kinds.inspect import InspectionOptions
 from workers.kinds.kind import Size
 from workers.kinds.registry import kind_of
@@ -22,6 +20,7 @@ from workers.model import Record, Request, made_at, new_id, now
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.redis.records import Records
+from workers.stores.redis.seen import seen_for
 
 _WATCHED_S = 3600.0
 """How long the write of a completion that did not come to its end may be under way."""
@@ -88,45 +87,43 @@ class Inspections:
         return whole
 
     def sweep(self) -> int:
-        """Submit what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs. Remove
-        what completions of that time have brought back.
+        """Submit what has had no job for `SUBMISSION_S`; returns the number of jobs. Remove what
+        completions of that time have brought back.
 
-        One of all processes does this every `EVERY_S`. O(uploads between their steps).
+        The time is that since a sweep saw it first, as in `Interrupted.sweep`. One of all processes
+        does this every `EVERY_S`. O(uploads between their steps).
         """
         if not self._records.only_one("inspections", EVERY_S):
             return 0
         n_submitted = 0
-        for tenant, name in list(layout.parts(self._blobs.keys(layout.UNINSPECTED), 2)):
-            dataset_id, dot, _ = name.partition(".")
-            marker = layout.uninspected(tenant, name)
-            # Only what is made here has such an id.
-            if made_at(dataset_id) is None:
+        names = layout.parts(self._blobs.keys(layout.UNINSPECTED), 2)
+        # Only what is made here has such an id.
+        own = [each for each in names if made_at(each[1].partition(".")[0]) is not None]
+        markers = [layout.uninspected(*each) for each in own]
+        ages = seen_for(self._records.client, self._records.prefix, "uninspected", markers)
+        for marker, age in ages.items():
+            if age <= SUBMISSION_S:
                 continue
-            if dot:
-                self._look(marker)
+            if "." in marker.rpartition("/")[2]:
+                self._look(marker, age)
             else:
                 n_submitted += self._finish(marker)
         return n_submitted
 
-    def _look(self, marker: str) -> None:
+    def _look(self, marker: str, age: float) -> None:
         """Remove what a completion has brought back, unless it may still be at work; again in each
         sweep, while its write may arrive."""
         _, tenant, name = marker.split("/", 2)
-        own_id, _, stamp = name.partition(".")
-        age = age_s(made_at(stamp))
-        if age > SUBMISSION_S:
-            self._datasets.whole(tenant, own_id)
+        self._datasets.whole(tenant, name.partition(".")[0])
         if age > _WATCHED_S:
             self._blobs.delete(marker)
 
     def _finish(self, marker: str) -> bool:
-        """Submit the inspection of one dataset; False if it has one, or is still being created."""
+        """Submit the inspection of one dataset; False if it has one."""
         _, tenant, dataset_id = marker.split("/", 2)
         try:
-            job_id, began = self._blobs.get(marker).decode().split()
+            job_id, _ = self._blobs.get(marker).decode().split()
         except Missing:
-            return False
-        if age_s(datetime.fromisoformat(began)) <= SUBMISSION_S:
             return False
         dataset = self._datasets.get(tenant, dataset_id)
         # Facts whose write got no answer arrive without their content, which is gone by then.

@@ -19,6 +19,7 @@ from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.job_files import read_end
 from workers.stores.redis.records import Records
+from workers.stores.redis.seen import seen_for
 
 SUBMISSION_S = 30.0
 """A submission takes less, or is refused: an older one without a record was refused, or belongs to
@@ -52,28 +53,35 @@ class Interrupted:
         return self._records.get(job_id)
 
     def sweep(self) -> int:
-        """Finish what was begun `SUBMISSION_S` ago or earlier; returns the number of jobs.
+        """Finish what has had no record for `SUBMISSION_S`; returns the number of jobs.
 
         One of all processes does this every `EVERY_S`. It lists the open markers: one for each job
-        that has not ended.
+        that has not ended. The time is that since a sweep saw it first: by its id, which has the
+        clock of the process that made it, one that goes on could seem interrupted.
         """
         if not self._records.only_one("interrupted", EVERY_S):
             return 0
-        n_finished = 0
+        without: list[str] = []
         for jobs in batches(layout.parts(self._blobs.keys("open/"), 2)):
-            old = [job for job in jobs if age_s(made_at(job[1])) > SUBMISSION_S]
-            statuses = self._records.statuses(job_id for _, job_id in old)
-            for (tenant, job_id), status in zip(old, statuses, strict=True):
+            statuses = self._records.statuses(job_id for _, job_id in jobs)
+            for (tenant, job_id), status in zip(jobs, statuses, strict=True):
                 if status is None:
-                    if self.finish(tenant, job_id) is not None:
-                        n_finished += 1
-                    else:
-                        # What is left where a process died, or a write was late, as the submission
-                        # was taken back or the job deleted.
-                        self._rebuild.close(tenant, job_id)
-                elif status in ENDED:
+                    without.append(f"{tenant}/{job_id}")
+                elif status in ENDED and age_s(made_at(job_id)) > SUBMISSION_S:
                     # The process that ended it died before it removed the marker.
                     self._rebuild.close(tenant, job_id)
+        n_finished = 0
+        records = self._records
+        for own, age in seen_for(records.client, records.prefix, "open", without).items():
+            tenant, _, job_id = own.partition("/")
+            if age <= SUBMISSION_S:
+                continue
+            if self.finish(tenant, job_id) is not None:
+                n_finished += 1
+            else:
+                # What is left where a process died, or a write was late, as the submission
+                # was taken back or the job deleted.
+                self._rebuild.close(tenant, job_id)
         self.clear()
         return n_finished
 

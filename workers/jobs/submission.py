@@ -90,7 +90,7 @@ class Intake:
             except TransientError:
                 record = self._made(request)
                 if record is None:
-                    self._reject(request)
+                    self._reject(request, began)
                     raise
                 self._hint(request.queue, request.id)
                 return record
@@ -176,13 +176,15 @@ class Intake:
             return self._records.get(request.id)
         return None
 
-    def _reject(self, request: Request) -> None:
+    def _reject(self, request: Request, began: float) -> None:
         """Called if the record could not be made, or the answer was lost: the job must not run.
 
         Too late, a repeat of the request may have taken this submission for that of a dead process,
         and accepted the job: then it runs after all.
         """
-        if request.idempotency_key is not None and age_s(made_at(request.id)) > REJECT_S:
+        # The clock that the id was made by may have been put back since.
+        age = max(age_s(made_at(request.id)), time.monotonic() - began)
+        if request.idempotency_key is not None and age > REJECT_S:
             _log.warning("job %s was refused too late, and may run", request.id)
             return
         try:

@@ -20,6 +20,7 @@ from workers.stores.objects.blobs import Blobs
 from workers.stores.objects.witnesses import note_made, witness_of
 
 _CONTEXT = b"umbel webhook signing key 1\n"
+_MARK = b"umbel webhook secret, which one 1\n"
 _DIGITS = 64
 """Random ones of the stored secret, in hexadecimal."""
 
@@ -38,6 +39,11 @@ class WebhookKeys:
             hmac.digest(secret, _CONTEXT + tenant.encode(), hashlib.sha256)
             for secret in self._roots()
         )
+
+    def marks(self) -> set[str]:
+        """What tells the secrets that sign here from others, without telling them."""
+        roots = self._roots()
+        return {hmac.digest(root, _MARK, hashlib.sha256).hex()[:16] for root in roots}
 
     def _roots(self) -> tuple[bytes, ...]:
         with self._lock:

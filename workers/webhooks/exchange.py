@@ -22,10 +22,13 @@ from workers.webhooks.replies import NotSent, Reply
 _CONNECT_S = 5.0
 """The timeout for connecting to one of several addresses of a host."""
 
+_HEAD_BYTES = 256 << 10
+"""Bytes read until the last header: informational responses (1xx) before it cost time."""
+
 _REST_S = 1.0
 _REST_BYTES = 64 << 10
-"""Bytes read after the status, so that the receiver is not cut off in the middle of its
-response."""
+"""Bytes read after the status, with what marks their chunks, so that the receiver is not cut off
+in the middle of its response."""
 
 
 def post(
@@ -61,7 +64,9 @@ def post(
             named = {name.lower(): value for name, value in response.headers}
             retry_after = named.get(b"retry-after", b"").decode("latin-1").strip()
             if most_bytes is not None:
+                network.bytes_left = None
                 return Reply(response.status, retry_after, _read(response, most_bytes))
+            network.bytes_left = _REST_BYTES
             reply = Reply(response.status, retry_after)
             network.deadline = min(network.deadline, time.monotonic() + _REST_S)
             _read_some(response)
@@ -131,6 +136,7 @@ class _Network(httpcore.NetworkBackend):
         self._guard = guard
         self.host = target.host
         self.deadline = deadline
+        self.bytes_left: int | None = _HEAD_BYTES
 
     def connect_tcp(
         self,
@@ -168,6 +174,13 @@ class _Network(httpcore.NetworkBackend):
             raise TimeoutError
         return left
 
+    def count(self, n_bytes: int) -> None:
+        """Raises NotSent where more was read than may be."""
+        if self.bytes_left is not None:
+            self.bytes_left -= n_bytes
+            if self.bytes_left < 0:
+                raise NotSent(f"The answer has no status within {_HEAD_BYTES} bytes.")
+
 
 class _Stream(httpcore.NetworkStream):
     """A connection on which no step outlasts the deadline, whatever its own timeout."""
@@ -178,7 +191,9 @@ class _Stream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         self._connection.settimeout(self._network.left())
-        return self._connection.recv(max_bytes)
+        piece = self._connection.recv(max_bytes)
+        self._network.count(len(piece))
+        return piece
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         left = memoryview(buffer)

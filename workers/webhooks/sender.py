@@ -160,6 +160,7 @@ class Sender:
             return
         body = message(owed)
         keys = self._deliveries.keys.of(owed.tenant)
+        self._deliveries.compare_keys()
         message_id, timestamp = id_of(owed.id), int(time.time())
         headers = {
             "Content-Type": "application/json",
@@ -314,7 +315,7 @@ def retry_after_s(reply: Reply) -> float:
         return float(text[:9])
     try:
         moment = parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return 0.0
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

@@ -155,6 +155,37 @@ def test_bodies_of_other_codings_are_refused(api: Api, coding: str) -> None:
     assert list(api.service.blobs.keys("datasets/")) == []
 
 
+@pytest.mark.parametrize(
+    ("lines", "packed"),
+    [
+        (["gzip"], 1),
+        (["identity", "gzip"], 1),
+        (["", "gzip"], 1),
+        (["gzip", "identity"], 1),
+        (["identity, gzip,"], 1),
+        (["identity", "identity"], 0),
+        (["gzip", "br"], None),
+        (["gzip", "gzip"], None),
+        (["identity", "br"], None),
+    ],
+)
+def test_several_lines_of_codings_are_one_list(
+    api: Api, lines: list[str], packed: int | None
+) -> None:
+    """packed : how often the content is; None: it is refused."""
+    body = json.dumps(new_job()).encode()
+    content = body if packed == 0 else gzip.compress(body)
+    headers = [
+        *(("Content-Encoding", line) for line in lines),
+        ("Content-Type", "application/json"),
+    ]
+    answer = api.client.post("/v1/jobs", content=content, headers=headers)
+    if packed is None:
+        problem_of(answer, 415, "unsupported-format")
+    else:
+        assert answer.status_code == 202
+
+
 PACK: dict[str, Any] = {
     "gzip": gzip.compress,
     "GZIP": gzip.compress,

@@ -285,6 +285,8 @@ def test_a_host_is_a_name_or_an_address(patient: Running) -> None:
     [
         b"Authorization: Bearer a\r\nAuthorization: Bearer b\r\n",
         b"Authorization: Bearer a\r\nauthorization: Bearer a\r\n",
+        b"Content-Type: application/json\r\nContent-Type: text/csv\r\n",
+        b"Idempotency-Key: a\r\nIdempotency-Key: b\r\n",
         b"Transfer-Encoding: gzip, chunked\r\n",
         b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n",
         b"Transfer-Encoding: chunked;q=1\r\n",

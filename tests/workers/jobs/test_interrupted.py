@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from tests.workers.conftest import Server
 from tests.workers.jobs_kit import Sent, end, everything, request, result_folder
 from workers.assembly import Assembly
 from workers.errors import StoreUnavailable
-from workers.jobs import interrupted, submission
-from workers.model import Request
+from workers.jobs import interrupted, rebuild, submission
+from workers.model import Request, earliest_suffix
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.blobs import Blobs
@@ -91,6 +92,44 @@ def test_a_submission_in_progress_is_left_alone(
     job = begin(assembly, monkeypatch)
     assert sweep(assembly, settings) == 0
     assert assembly.ledger.get("ada", job.id) is None
+
+
+class _Ahead(datetime):
+    """The clock of a process that is a day ahead of all others."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:
+        return datetime.now(tz) + timedelta(days=1)
+
+
+def test_a_submission_in_progress_is_left_alone_by_a_sweeper_whose_clock_is_ahead(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process had written the marker, and goes on to refuse the job, or to accept it."""
+    job = begin(assembly, monkeypatch)
+    marker = request()
+    assembly.blobs.put(layout.open_marker("ada", marker.id), b"")
+    kept = everything(assembly)
+    monkeypatch.setattr(rebuild, "datetime", _Ahead)
+    assert sweep(assembly, settings) == 0
+    assert assembly.ledger.get("ada", job.id) is None
+    assert everything(assembly) == kept
+
+
+def test_a_submission_interrupted_long_ago_is_finished_by_a_sweeper_whose_clock_is_behind(
+    assembly: Assembly, settings: WorkerSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or, as here, whose process had a clock that was ahead when it made the id."""
+    late = f"job_{earliest_suffix(datetime.now(UTC) + timedelta(days=1))}"
+    job = begin(assembly, monkeypatch, id=late)
+    assert sweep(assembly, settings) == 0
+    seen = f"{settings.key_prefix}seen:open"
+    for member in assembly.redis.zrange(seen, 0, -1):
+        assembly.redis.zincrby(seen, -interrupted.SUBMISSION_S - 1, member)
+    assert sweep(assembly, settings) == 1
+    assert assembly.ledger.get("ada", job.id) is not None
+    sweep(assembly, settings)
+    assert not assembly.redis.exists(seen)
 
 
 @pytest.mark.usefixtures("at_once")

@@ -6,6 +6,7 @@ import base64
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from workers.assembly import Assembly, assemble
 from workers.errors import StoreFull, StoreUnavailable
 from workers.jobs.hints import is_hint, message, sender
 from workers.jobs.ledger import Ledger
-from workers.model import Advance
+from workers.model import Advance, earliest_suffix
 from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 
@@ -191,13 +192,16 @@ def test_a_job_is_accepted_if_its_record_turns_out_to_be_there(
     assert ledger.finish(claim, end(claim), result_folder(tmp_path / "result"))
 
 
+@pytest.mark.parametrize("ahead", [timedelta(), timedelta(hours=1)])
 def test_a_job_refused_too_late_may_run(
-    assembly: Assembly, monkeypatch: pytest.MonkeyPatch
+    assembly: Assembly, monkeypatch: pytest.MonkeyPatch, ahead: timedelta
 ) -> None:
-    """A repeat may have accepted it by then."""
+    """A repeat may have accepted it by then. ahead : how far the clock has been put back since the
+    job's id was made."""
     ledger = assembly.ledger
     monkeypatch.setattr("workers.jobs.submission.REJECT_S", -1.0)
-    kept, own = request(idempotency_key="k", body_sha256="b"), request()
+    late = f"job_{earliest_suffix(datetime.now(UTC) + ahead)}"
+    kept, own = request(id=late, idempotency_key="k", body_sha256="b"), request()
     for job in (kept, own):
         with lost_replies(ledger), pytest.raises(StoreUnavailable):
             ledger.submit(job)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
+import httpcore
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -125,6 +126,12 @@ def endless_information(request: BaseHTTPRequestHandler) -> None:
         request.wfile.write(b"HTTP/1.1 103 Early Hints\r\n\r\n")
 
 
+def endless_chunks(request: BaseHTTPRequestHandler) -> None:
+    request.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    while True:
+        request.wfile.write(b"1\r\nx\r\n" * 1000)
+
+
 def drip(request: BaseHTTPRequestHandler) -> None:
     request.wfile.write(b"HTTP/1.1 200 OK\r\n")
     while True:
@@ -146,11 +153,37 @@ def test_an_endless_response_is_not_read(receiver: Receiver) -> None:
     assert send(receiver.url, timeout_s=PATIENCE_S).status == 200
 
 
+def test_a_response_of_very_short_chunks_is_bounded_by_what_is_sent(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each chunk costs time, and 64 KiB of content would be 65,536 of them."""
+    contents: list[int] = []
+    read_some = exchange._read_some
+
+    def counted(response: httpcore.Response) -> None:
+        chunks = response.iter_stream
+
+        def iter_stream() -> Iterator[bytes]:
+            for piece in chunks():
+                contents.append(len(piece))
+                yield piece
+
+        monkeypatch.setattr(response, "iter_stream", iter_stream)
+        read_some(response)
+
+    monkeypatch.setattr(exchange, "_read_some", counted)
+    monkeypatch.setattr(exchange, "_REST_S", PATIENCE_S)
+    receiver.answers = [endless_chunks]
+    assert send(receiver.url, timeout_s=PATIENCE_S).status == 200
+    # What came with the status is read as well.
+    assert 0 < sum(contents) < exchange._REST_BYTES / 2
+
+
 @pytest.mark.parametrize(
     ("behave", "message", "timeout_s"),
     [
         (endless_headers, "not HTTP", PATIENCE_S),
-        (endless_information, "no answer within 0.4 s", 0.4),
+        (endless_information, "no status within 262144 bytes", PATIENCE_S),
         (drip, "no answer within 0.4 s", 0.4),
         (nonsense, "not HTTP", PATIENCE_S),
         (nothing, "not HTTP|broke off", PATIENCE_S),

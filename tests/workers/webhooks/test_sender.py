@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from tests.workers.jobs_kit import end, everything
 from tests.workers.webhooks.receiver_kit import Receiver, receiving, secret_of, until, verify
@@ -330,6 +331,26 @@ def test_a_process_without_a_sender(
     reaches(assembly, job, "delivered")
 
 
+def test_a_process_that_signs_by_another_secret_says_so(
+    assembly: Assembly, settings: WorkerSettings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As one whose settings lack the secret, or name the new one without the former."""
+    old, new = "o" * 32, "n" * 32
+
+    def differs(secret: str) -> bool:
+        changed = settings.model_copy(update={"webhook_secret": SecretStr(secret)})
+        caplog.clear()
+        webhooks = assemble(changed, lambda *_: None).ledger.webhooks
+        for _ in range(2):
+            webhooks.compare_keys()
+        n_lines = sum("another secret" in line for line in caplog.messages)
+        assert not any(each in caplog.text for each in (old, new))
+        return n_lines == 1
+
+    given = [old, old, f"{new} {old}", new, old, "", ""]
+    assert [differs(each) for each in given] == [False, False, False, False, True, True, False]
+
+
 def test_both_secrets_sign_during_a_rotation(
     assembly: Assembly, settings: WorkerSettings, receiver: Receiver, sending: Sending
 ) -> None:
@@ -358,7 +379,16 @@ def test_both_secrets_sign_during_a_rotation(
 
 @pytest.mark.parametrize(
     ("text", "seconds"),
-    [("", 0), ("7", 7), ("-7", 0), ("soon", 0), ("1e9", 0), ("9" * 40, 999999999), ("٣", 0)],
+    [
+        ("", 0),
+        ("7", 7),
+        ("-7", 0),
+        ("soon", 0),
+        ("1e9", 0),
+        ("9" * 40, 999999999),
+        ("٣", 0),
+        (f"21 Oct {'9' * 20} 07:28:00 GMT", 0),
+    ],
 )
 def test_retry_after(text: str, seconds: float) -> None:
     assert retry_after_s(Reply(503, text)) == seconds

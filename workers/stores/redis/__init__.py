@@ -9,8 +9,8 @@ comment at the top of each script states its arguments and its result, and the t
 - `records`, `record_fields`: job records, the right to rebuild; one record's fields.
 - `workers`: which workers are alive, and what each does.
 - `events`: the stream of events of a job.
-- `index`: lists of datasets and trees.
-- `usage`: what tenants and keys use, and room reserved for uploads.
+- `index`, `usage`: lists of datasets and trees; what tenants and keys use, and room for uploads.
+- `seen`: how long a sweep has found something unfinished.
 - `removal`, `crossings`: what may be removed, and what needs it; work that excludes other work.
 - `pages`, `cursor`: pages of lists, and their cursors.
 - `webhooks`: which webhooks are due, and who sends them.

@@ -54,6 +54,8 @@ async def get_webhook_secret(response: Response, service: ServiceDep, caller: Ca
             "forbidden",
             "This key may only read, and the secret signs; use a key with the role `write`.",
         )
-    keys = await threads.run_sync(service.ledger.webhooks.keys.of, caller.tenant)
+    webhooks = service.ledger.webhooks
+    keys = await threads.run_sync(webhooks.keys.of, caller.tenant)
+    await threads.run_sync(webhooks.compare_keys)
     response.headers["Cache-Control"] = "no-store"
     return SecretBody(secret=encoded(keys[0]), former=encoded(keys[1]) if keys[1:] else None)

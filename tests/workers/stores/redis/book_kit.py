@@ -56,6 +56,7 @@ class Book(Uses):
         self.boards: Scored = {}
         self.hooks: Scored = {}
         self.hooks_of: dict[str, Scored] = defaultdict(dict)
+        self.held_hooks: dict[str, Scored] = defaultdict(dict)
         self.busy: dict[str, Scored] = defaultdict(dict)
         self.rebuilding: str | None = None
         self.held = False
@@ -558,8 +559,14 @@ class Book(Uses):
             busy = self.busy[tenant] = {
                 row: until for row, until in self.busy[tenant].items() if until > self.now
             }
-            here = sum(row.split(" ")[0] == place for row in busy)
-            room = max(min(most - len(taken), per_host - here, per_tenant - len(busy)), 0)
+            ends = [until for row, until in busy.items() if row.split(" ")[0] == place]
+            if len(busy) >= per_tenant:
+                self.held_hooks[tenant].setdefault(to, self.now)
+                self.hooks.pop(to)
+                if ends:
+                    self.hooks[to] = min(ends)
+                continue
+            room = max(min(most - len(taken), per_host - len(ends), per_tenant - len(busy)), 0)
             for id in lowest(self.hooks_of[to], self.now)[:room]:
                 job = self.jobs.get(id)
                 if job is None or job.hook != "pending":
@@ -571,7 +578,16 @@ class Book(Uses):
             self.look_at_hooks(to)
             if self.hooks.get(to, math.inf) <= self.now:
                 self.hooks[to] = self.now
+            self.let_hooks_out(tenant, per_tenant - len(busy))
         return taken
+
+    def let_hooks_out(self, tenant: str, n: int) -> None:
+        held = self.held_hooks[tenant]
+        while n > 0 and held:
+            to = lowest(held, math.inf)[0]
+            del held[to]
+            self.look_at_hooks(to)
+            n -= self.hooks.get(to, math.inf) <= self.now
 
     def hook_tell(
         self, id: str, token: str, status: str, n_sent: int, delay: int, reason: str
@@ -602,7 +618,8 @@ class Book(Uses):
         assert job.hook_to is not None
         tenant, place = job.hook_to.split(" ")
         job.hook_due = job.hook_token = None
-        self.busy[tenant].pop(f"{place} {id}", None)
+        if self.busy[tenant].pop(f"{place} {id}", None) is not None:
+            self.let_hooks_out(tenant, 1)
         self.hooks_of[job.hook_to].pop(id, None)
         self.look_at_hooks(job.hook_to)
 
@@ -611,6 +628,7 @@ class Book(Uses):
             self.hooks[to] = min(self.hooks_of[to].values())
         else:
             self.hooks.pop(to, None)
+            self.held_hooks[to.split(" ")[0]].pop(to, None)
 
     # Pieces.
 
@@ -791,6 +809,7 @@ class Book(Uses):
         values |= {f"wake:{id}": texts for id, texts in self.wakes.items()}
         values |= {f"hooks:{to}": dict(ids) for to, ids in self.hooks_of.items()}
         values |= {f"hooks_busy:{tenant}": dict(rows) for tenant, rows in self.busy.items()}
+        values |= {f"hooks_held:{tenant}": dict(rows) for tenant, rows in self.held_hooks.items()}
         for (id, fence), board in self.board.items():
             key = f"board:{id}:{fence}"
             values |= {key: board.fields(), f"{key}:left": board.left, f"{key}:done": board.done}

@@ -10,30 +10,41 @@ for _, to in ipairs(redis.call('ZRANGEBYSCORE', P .. 'hooks', '-inf', int(now), 
   local tenant, place = hook_parts(to)
   local busy = P .. 'hooks_busy:' .. tenant
   redis.call('ZREMRANGEBYSCORE', busy, '-inf', int(now))
-  local sending, here = redis.call('ZRANGE', busy, 0, -1), 0
-  for _, row in ipairs(sending) do
-    if string.sub(row, 1, #place + 1) == place .. ' ' then here = here + 1 end
-  end
-  local room = math.min(left, ARGV[5] - here, ARGV[6] - #sending)
-  local due = {}
-  if room > 0 then
-    due = redis.call('ZRANGEBYSCORE', P .. 'hooks:' .. to, '-inf', int(now), 'LIMIT', 0, room)
-  end
-  for _, id in ipairs(due) do
-    local h = redis.call('HMGET', hook_key(id), 'hook', 'hook_attempts')
-    if h[1] == 'pending' then
-      redis.call('HSET', hook_key(id), 'hook_token', ARGV[2])
-      redis.call('ZADD', P .. 'hooks:' .. to, int(until_ms), id)
-      redis.call('ZADD', busy, int(until_ms), place .. ' ' .. id)
-      taken[#taken + 1] = { id, tenant, tonumber(h[2]) }
-      left = left - 1
-    else
-      redis.call('ZREM', P .. 'hooks:' .. to, id)
+  local sending, here, ends = redis.call('ZRANGE', busy, 0, -1, 'WITHSCORES'), 0, nil
+  for i = 1, #sending, 2 do
+    if string.sub(sending[i], 1, #place + 1) == place .. ' ' then
+      here, ends = here + 1, ends or sending[i + 1]
     end
   end
-  hook_look(to)
-  -- A receiver at its limit moves behind the others.
-  local at = redis.call('ZSCORE', P .. 'hooks', to)
-  if at and tonumber(at) <= now then redis.call('ZADD', P .. 'hooks', int(now), to) end
+  local spare = ARGV[6] - #sending / 2
+  if spare <= 0 then
+    redis.call('ZADD', P .. 'hooks_held:' .. tenant, 'NX', int(now), to)
+    if ends then redis.call('ZADD', P .. 'hooks', int(tonumber(ends)), to)
+    else redis.call('ZREM', P .. 'hooks', to) end
+  else
+    local room = math.min(left, ARGV[5] - here, spare)
+    local due = {}
+    if room > 0 then
+      due = redis.call('ZRANGEBYSCORE', P .. 'hooks:' .. to, '-inf', int(now), 'LIMIT', 0, room)
+    end
+    for _, id in ipairs(due) do
+      local h = redis.call('HMGET', hook_key(id), 'hook', 'hook_attempts')
+      if h[1] == 'pending' then
+        redis.call('HSET', hook_key(id), 'hook_token', ARGV[2])
+        redis.call('ZADD', P .. 'hooks:' .. to, int(until_ms), id)
+        redis.call('ZADD', busy, int(until_ms), place .. ' ' .. id)
+        taken[#taken + 1] = { id, tenant, tonumber(h[2]) }
+        left = left - 1
+        spare = spare - 1
+      else
+        redis.call('ZREM', P .. 'hooks:' .. to, id)
+      end
+    end
+    hook_look(to)
+    -- A receiver at its limit moves behind the others.
+    local at = redis.call('ZSCORE', P .. 'hooks', to)
+    if at and tonumber(at) <= now then redis.call('ZADD', P .. 'hooks', int(now), to) end
+    hook_let_out(tenant, spare)
+  end
 end
 return taken

@@ -33,7 +33,8 @@
 -- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
 -- needed:<id>, expiries, going, gone  what may be removed (below)
 -- board:<id>:<fence>, boards  pieces of a fit (below)
--- hooks, hooks:<to>, hooks_busy:<tenant>, hook_counts, hook:<move>  webhooks (below)
+-- hooks, hooks:<to>, hooks_busy:<tenant>, hooks_held:<tenant>, hook_counts, hook:<move>  webhooks
+--                      (below)
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- datasets:<tenant>:content:<sha256>  sorted set of the datasets with this content
 -- <kind>s:<tenant>:tag:<tag>  sorted sets of the jobs, datasets and trees with a tag; in their hashes
@@ -44,6 +45,8 @@
 -- room:<lane>          the fence of the attempt that makes room for this lane, for a moment
 -- crossing:<kind>:<tenant>/<tree>  sorted set: who moves an alias to it, or removes it, since when
 -- only:<task>          some process does a periodic task now, so that the others need not
+-- signing              set: marks of the secrets by which the process that looked last signs webhooks
+-- seen:<task>          sorted set: what a sweep finds unfinished, since when in seconds
 -- counted, rebuilding  the server's run at the last rebuild; the token of a running rebuild
 local P = ARGV[1]
 local time = redis.call('TIME')
@@ -482,7 +485,10 @@ end
 -- <host:port>', and `hook` its status. `hooks:<to>` has the jobs whose webhooks must be sent there,
 -- scored by the time in ms at which they are due or, during sending, at which the lease ends;
 -- `hooks` has every <to>, scored by the time of its next check. `hooks_busy:<tenant>` has the
--- webhooks being sent, '<host:port> <job>', scored by the end of the lease. A move of an alias may
+-- webhooks being sent, '<host:port> <job>', scored by the end of the lease. `hooks_held:<tenant>` has
+-- receivers that were due while their tenant was at its limit, scored by that time: `hooks` does not
+-- have them, so that nobody waits behind thousands of them. Each lease that ends lets one out; one
+-- with a webhook that is being sent is in `hooks` until its lease ends, too. A move of an alias may
 -- stand for a job, as '<tenant>/<alias>/<number>': what a job's record says of its webhook is then in
 -- `hook:<move>`, from when it is due until it is sent or given up.
 local function hook_of_move(id) return string.find(id, '/', 1, true) ~= nil end
@@ -507,14 +513,29 @@ local function hook_parts(to) return string.match(to, '^(%S+) (%S+)$') end
 local function hook_look(to)
   local first = redis.call('ZRANGE', P .. 'hooks:' .. to, 0, 0, 'WITHSCORES')
   if first[1] then redis.call('ZADD', P .. 'hooks', int(tonumber(first[2])), to)
-  else redis.call('ZREM', P .. 'hooks', to) end
+  else
+    redis.call('ZREM', P .. 'hooks', to)
+    redis.call('ZREM', P .. 'hooks_held:' .. hook_parts(to), to)
+  end
+end
+
+-- Let out so many held receivers of a tenant that have a webhook due.
+local function hook_let_out(tenant, n)
+  while n > 0 do
+    local to = redis.call('ZPOPMIN', P .. 'hooks_held:' .. tenant)[1]
+    if not to then return end
+    hook_look(to)
+    if tonumber(redis.call('ZSCORE', P .. 'hooks', to) or 'inf') <= now then n = n - 1 end
+  end
 end
 
 -- End the lease of a webhook.
 local function hook_free(id, to)
   local tenant, place = hook_parts(to)
   redis.call('HDEL', hook_key(id), 'hook_token', 'hook_due')
-  redis.call('ZREM', P .. 'hooks_busy:' .. tenant, place .. ' ' .. id)
+  if redis.call('ZREM', P .. 'hooks_busy:' .. tenant, place .. ' ' .. id) == 1 then
+    hook_let_out(tenant, 1)
+  end
 end
 
 -- Schedule a webhook for a time in ms.
