@@ -1,6 +1,6 @@
 // Requests until they are answered.
 
-import { ConnectionFailed, ProblemError } from "./errors.js";
+import { ConnectionFailed, InputError, ProblemError } from "./errors.js";
 
 /**
  * @typedef {Record<string, string | number | boolean | string[] | null | undefined>} Query
@@ -54,6 +54,11 @@ export class Connection {
    *   503, 504) or a cut connection
    */
   constructor(url, key, retries) {
+    // In a page an address may be a path of the page's own origin.
+    const isPath = "location" in globalThis && /^(\/|$)/.test(url);
+    if (typeof url !== "string" || !(isPath || /^https?:\/\/[^/]/.test(url))) {
+      throw new InputError(`'${url}' is no address; one looks like http://127.0.0.1:8000.`);
+    }
     this.url = url.replace(/\/+$/, "");
     this.retries = retries;
     this.#key = key;

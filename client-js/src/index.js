@@ -2,6 +2,7 @@
 
 import { Connection } from "./connection.js";
 import { Dataset, uploaded } from "./dataset.js";
+import { InputError } from "./errors.js";
 import { npy } from "./inputs.js";
 import { succeeded } from "./jobs.js";
 import { Tree, parted, workOn } from "./tree.js";
@@ -31,7 +32,11 @@ export class Umbel {
    * @param {string} url such as `http://127.0.0.1:8000`
    * @param {{ key?: string | null, retries?: number }} [options] `key`: a key, or the token of a link
    */
-  constructor(url, { key = null, retries = 5 } = {}) {
+  constructor(url, { key = null, retries = 5, ...others } = {}) {
+    const [other] = Object.keys(others);
+    if (other !== undefined) {
+      throw new InputError(`There is no option '${other}'; there are key and retries.`);
+    }
     this.#connection = new Connection(url, key, retries);
   }
 

@@ -96,8 +96,12 @@ export function given(role, value) {
   if (value instanceof Blob) return { file: value };
   if (isValues(value)) return { file: npy(value, [value.length]) };
   if (Array.isArray(value)) return list(role, value);
-  if ("values" in value && isValues(value.values)) return { file: npy(value.values, value.shape) };
-  if ("id" in value && typeof value.id === "string") return { inline: value.id };
+  if (value !== null && typeof value === "object") {
+    if ("values" in value && isValues(value.values)) {
+      return { file: npy(value.values, value.shape) };
+    }
+    if ("id" in value && typeof value.id === "string") return { inline: value.id };
+  }
   throw new InputError(
     `Input '${role}': accepted are the id of a dataset, a dataset, a Blob or File, a typed array, ` +
       "{ values, shape }, and a list of numbers, rows or names.",

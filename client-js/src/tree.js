@@ -1,6 +1,6 @@
 // A tree: its forms, its parts, and what is made of it.
 
-import { ProblemError, WaitTimeout } from "./errors.js";
+import { InputError, ProblemError, WaitTimeout } from "./errors.js";
 import { given } from "./inputs.js";
 import { newKey } from "./connection.js";
 import { cancelled, followed } from "./jobs.js";
@@ -191,6 +191,11 @@ export class Tree {
  */
 export function parted(options) {
   const { waitSeconds, onProgress, signal, ...fields } = options;
+  const wrong = Object.entries(fields).find(([, value]) => typeof value === "function")?.[0];
+  if (wrong !== undefined) {
+    // Such as `onprogress`: JSON would leave it out without a word.
+    throw new InputError(`There is no option '${wrong}' that is a function; onProgress is one.`);
+  }
   return { fields, waiting: { waitSeconds, onProgress, signal } };
 }
 
@@ -207,6 +212,9 @@ export function parted(options) {
  */
 export async function workOn(connection, path, body, inputs, waiting, { keep }) {
   const { signal, onProgress } = waiting;
+  if (inputs === null || typeof inputs !== "object" || Array.isArray(inputs)) {
+    throw new InputError("Inputs are given by their roles, such as { features: rows }.");
+  }
   // Nothing is sent unless all can be.
   const ready = Object.entries(inputs).map(([role, value]) => ({ role, ...given(role, value) }));
   /** @type {Record<string, unknown>} */

@@ -17,10 +17,12 @@ from umbel_client.commands.options import (
     Late,
     LateParsers,
     Parser,
+    at_least_one,
     command,
     condition_options,
     kept,
     report_option,
+    seconds,
     service_options,
     table_options,
     work_options,
@@ -466,7 +468,7 @@ def _jobs(commands: Commands) -> None:
     parser.add_argument(
         "--tag", action="append", default=[], help="only jobs with this tag; several times: all"
     )
-    parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
+    parser.add_argument("--limit", type=at_least_one, default=20, help="default: %(default)s")
     service_options(parser)
     parser.set_defaults(run=Late("jobs"))
 
@@ -475,7 +477,7 @@ def _failed(commands: Commands) -> None:
     parser = command(commands, "failed", "the newest jobs that have failed for good, and why")
     parser.add_argument("--reason", help="only for this one: worker-lost, unusable-input, ...")
     parser.add_argument("--method", choices=KnownNames(METHODS), metavar="METHOD")
-    parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
+    parser.add_argument("--limit", type=at_least_one, default=20, help="default: %(default)s")
     parser.add_argument("--retry", action="store_true", help="try all of these again")
     service_options(parser)
     parser.set_defaults(run=Late("failed", "operating"))
@@ -518,7 +520,7 @@ def _workers(commands: Commands) -> None:
     parser = command(commands, "drain", "let a worker take no more jobs; wait until it has none")
     parser.add_argument("worker", metavar="WORKER")
     parser.add_argument("--reason", help="shown in the list of pauses")
-    parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
+    parser.add_argument("--wait-s", type=seconds, metavar="SECONDS", help="the most time to wait")
     service_options(parser)
     parser.set_defaults(run=Late("drain", "operating"))
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 from umbel_client.commands.options import (
     Commands,
     Late,
+    at_least_one,
     command,
     described_options,
     kept,
@@ -89,13 +90,14 @@ def _list(commands: Commands) -> None:
     )
     parser.add_argument("--tree", metavar="ID", help="only what was made for tr_...")
     parser.add_argument("--status", help="queued, running, succeeded, failed or cancelled")
+    parser.add_argument("--method", help="only trees that this method made")
     parser.add_argument("--name", help="only those with exactly this name")
     parser.add_argument("--tag", action="append", default=[], help="several times: all of them")
     parser.add_argument("--words", help="only those that have each word in a name, note or tag")
     parser.add_argument(
         "--ids", action="store_true", help="only ids, one a line; of any: the newest of every kind"
     )
-    parser.add_argument("--limit", type=int, default=20, help="default: %(default)s")
+    parser.add_argument("--limit", type=at_least_one, default=20, help="default: %(default)s")
 
 
 def _show(commands: Commands) -> None:
@@ -305,7 +307,9 @@ def _confusions(commands: Commands) -> None:
         help="the class of every row; without: what the method found by itself",
     )
     parser.add_argument("--root", type=int, default=0, metavar="NODE", help="only classes under it")
-    parser.add_argument("--limit", type=int, default=100, help="the most; default: %(default)s")
+    parser.add_argument(
+        "--limit", type=at_least_one, default=100, help="the most; default: %(default)s"
+    )
     parser.add_argument("--out", metavar="FILE", help=".json or .csv")
 
 

@@ -133,7 +133,9 @@ def listed(arguments: Namespace) -> None:
         if kind in OF_A_TREE:
             if arguments.tree is None:
                 raise InputError("--tree", f"{kind} are listed by tree: --tree tr_....")
-            if any((arguments.status, arguments.name, arguments.tag, arguments.words)):
+            if any(
+                getattr(arguments, each) for each in ("status", "method", "name", "tag", "words")
+            ):
                 raise InputError("list", f"{kind} have --tree as their only filter.")
             holders = getattr(umbel.tree(arguments.tree), kind)()
         else:
@@ -182,6 +184,10 @@ def _filters(arguments: Namespace, kind: str) -> dict[str, Any]:
         if kind in ("trees", "datasets"):
             raise InputError("--status", f"{kind} are not filtered by it.")
         filters["status"] = arguments.status
+    if arguments.method is not None:
+        if kind != "trees":
+            raise InputError("--method", f"{kind} are not filtered by it; trees are.")
+        filters["method"] = arguments.method
     if arguments.tree is not None:
         if kind not in BY_TREE:
             raise InputError("--tree", f"it is of {', '.join(OF_A_TREE + BY_TREE)}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -43,6 +44,12 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[argparse.Namespace, list[str]]:
+        first = next(iter(sys.argv[1:] if args is None else args), "")
+        name = first.partition("=")[0]
+        own = [option for each in self._actions for option in each.option_strings]
+        # Else the command would be what is missing.
+        if self._subparsers and name[:2] == "--" and not any(o.startswith(name) for o in own):
+            self.error(self._unrecognized([first]))
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(self._unrecognized(unknown))
@@ -63,7 +70,11 @@ class Parser(argparse.ArgumentParser):
 
     def _unrecognized(self, words: Sequence[str]) -> str:
         options = list(dict.fromkeys(w[2:].partition("=")[0] for w in words if w[:2] == "--"))
-        own = [each.option_strings[0] for each in self._actions if each.option_strings]
+        own = [
+            next((o for o in each.option_strings if o[:2] == "--"), each.option_strings[0])
+            for each in self._actions
+            if each.option_strings
+        ]
         # Without the dashes, in which all are alike.
         bare = {option.lstrip("-"): option for option in own}
         near = [bare[name] for w in options for name in difflib.get_close_matches(w, bare, n=1)]
@@ -73,6 +84,24 @@ class Parser(argparse.ArgumentParser):
         if options and self.parameters:
             text += f" The parameters of `{self.prog}` are {', '.join(self.parameters)}."
         return text
+
+
+def at_least_one(text: str) -> int:
+    """How many things a list has, as argparse reads it."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number from 1")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """The most time to wait, as argparse reads it."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not value >= 0:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no number of seconds from 0")
+    return value
 
 
 class LateParsers(argparse._SubParsersAction):  # type: ignore[type-arg]
@@ -211,7 +240,9 @@ def work_options(parser: argparse.ArgumentParser, what: str = "its", *, waits: b
         "--retry-on", action="append", metavar="REASON", help="such as worker-lost; several times"
     )
     if waits:
-        parser.add_argument("--wait-s", type=float, metavar="SECONDS", help="the most time to wait")
+        parser.add_argument(
+            "--wait-s", type=seconds, metavar="SECONDS", help="the most time to wait"
+        )
 
 
 CONDITION = "NAME < NUMBER, with <, <=, >, >=, == or !="

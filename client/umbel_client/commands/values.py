@@ -206,6 +206,18 @@ def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, An
     return dict(values)
 
 
+def require_numbers(what: str, values: Mapping[str, str]) -> None:
+    """Raises InputError for a value of a cut that is no number; all but heights are whole."""
+    for name, text in values.items():
+        kind: type[float] = float if name == "height" else int
+        for part in text.split(",") if name == "levels" else (text,):
+            try:
+                kind(part)
+            except ValueError:
+                number = "number" if kind is float else "whole number"
+                raise InputError(what, f"{name} is a {number}, not {shown(part)}.") from None
+
+
 def compared(text: str, others: Callable[[], Mapping[str, Any]]) -> tuple[str, Mapping[str, Any]]:
     """A run of a comparison: `kmeans`, or `kmeans:n_clusters=10,seed=1`.
 

@@ -30,6 +30,7 @@ from umbel_client.commands.values import (
     compared,
     input_of,
     parameter_of,
+    require_numbers,
     table_of,
     taken,
     tree_of,
@@ -205,9 +206,18 @@ def _forms(arguments: Namespace) -> Forms:
     """Raises InputError for a file of a form that there is not, or where none can be written."""
     cut = assignments_of("--cut", arguments.cut, CUTS) if arguments.cut else {}
     picture = assignments_of("--picture", arguments.picture, PICTURES) if arguments.picture else {}
+    require_numbers("--cut", cut)
+    forms = [outputs.form_of(path) for path in arguments.out]
     for path in arguments.out:
-        outputs.form_of(path)
         outputs.require_place(path)
+    for option, given, users in (
+        ("--cut", cut, outputs.ASSIGNMENT_FORMS),
+        ("--picture", picture, outputs.PICTURES),
+    ):
+        if given and not set(users).intersection(forms):
+            raise InputError(
+                option, f"no --out uses it; it is for {', '.join(users[:-1])} and {users[-1]}."
+            )
     if arguments.report is not None:
         outputs.require_place(arguments.report)
     return cut, picture
@@ -410,7 +420,7 @@ def drift(arguments: Namespace) -> None:
             outputs.saved(drifted.svg.encode(), arguments.out)
         elif arguments.out:
             outputs.table(drifted.nodes, arguments.out)
-        columns = ("aspect", "name", "direction", "before", "after", "p_value")
+        columns = ("aspect", "node", "name", "direction", "before", "after", "p_value")
         shown = [{name: move[name] for name in columns} for move in drifted.moves]
         text = outputs.shown(shown) if shown else "Nothing moved."
         put(drifted.body, arguments.json, f"{drifted.id}\n\n{text}")
@@ -582,6 +592,7 @@ def cut_of(text: str | None) -> dict[str, float] | None:
     if text is None:
         return None
     values = assignments_of("--cut", text, ("k", "height", "level"))
+    require_numbers("--cut", values)
     return {name: parameter_of(value) for name, value in values.items()}
 
 

@@ -159,9 +159,23 @@ def test_what_goes_wrong_is_an_error_in_words_and_leaves_nothing(
         answer.failed = await run("kmeans", { n_clusters: 50 });
         const nowhere = new client.Umbel("http://127.0.0.1:9", { retries: 0 });
         answer.away = await failure(nowhere.methods());
+        const made = (...given) => failure((async () => new client.Umbel(...given))());
+        answer.address = [await made("127.0.0.1:9"), await made(undefined)];
+        answer.option = await made("http://127.0.0.1:9", { keyy: "k" });
+        answer.listener = await failure(umbel.run("hac", { features: file }, { onprogress() {} }));
+        answer.roles = [await failure(umbel.run("hac")), await failure(umbel.run("hac", [[1, 2]]))];
+        answer.none = await failure(umbel.run("hac", { features: null }));
         answer.after = await count();
         """,
     )
+    assert [each["message"] for each in answer["address"]] == [
+        f"'{url}' is no address; one looks like http://127.0.0.1:8000."
+        for url in ("127.0.0.1:9", "undefined")
+    ]
+    assert answer["option"]["message"] == "There is no option 'keyy'; there are key and retries."
+    assert "no option 'onprogress' that is a function" in answer["listener"]["message"]
+    assert all("by their roles" in each["message"] for each in answer["roles"])
+    assert answer["none"]["name"] == "InputError"
     assert answer["ragged"]["message"] == ("Input 'features': row 1 has 1 values, the first has 2.")
     assert answer["nan"]["message"] == (
         "Input 'features': row 0, column 1 is NaN, which is no finite number."
