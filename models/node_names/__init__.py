@@ -7,6 +7,7 @@ Start with `evidence`: what there is to say of nodes, by labels, terms, central 
 - `evidence`: what is found for each node, and the name that it makes.
 - `questions`: what to ask of a row at each split, and how often the answer is right.
 - `terms`: the terms that tell a node from its siblings and from all other rows.
+- `word_forms`: "gun" and "guns" as one term.
 - `joint_terms`: which of these name siblings, by the rows that go to their own.
 - `routing`: whether names tell siblings apart, by rows that are routed by names alone.
 """

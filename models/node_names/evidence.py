@@ -19,8 +19,9 @@ from models.metrics.nodes import report_on_nodes
 from models.node_names.by_input import NEEDED, By, by_labels, says_little
 from models.node_names.differences import distinctive_features, side_of
 from models.node_names.questions import Question, of_features, of_terms, questions
-from models.node_names.routing import Routed, by_terms, routed, terms_of
+from models.node_names.routing import Routed, TermsOf, by_terms, routed, terms_of
 from models.node_names.terms import presence, require_points, require_terms
+from models.node_names.word_forms import word_forms
 from models.preprocess.inputs import fit_inputs
 from models.tree.cut import finest_cut
 from models.tree.tree import Tree
@@ -95,21 +96,45 @@ def _terms(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence
     terms = [str(term) for term in _texts(values["feature_names"])]
     features = _matrix(values["features"])
     require_terms(tree, features, terms)
-    present = presence(features)
-    names_by = terms_of(tree, present, n_clusters)
-    found = names_by(np.arange(tree.n_points))
+    best = _Named.by(tree, features, n_clusters)
+    shown = terms
+    forms = word_forms(features, terms) if "documents" in values else None
+    if forms is not None:
+        together = _Named.by(tree, forms.features, n_clusters)
+        if together.share > best.share:
+            best, terms, shown = together, forms.words, forms.shown
+    found = best.names_by(np.arange(tree.n_points))
     name = {node: ", ".join(terms[column] for column, _ in own) for node, own in found.items()}
     detail = {
-        node: ", ".join(f"{terms[column]} ({weight:.3g})" for column, weight in own)
+        node: ", ".join(f"{shown[column]} ({weight:.3g})" for column, weight in own)
         for node, own in found.items()
     }
     verb = "mentions" if "documents" in values else "has"
     return Evidence(
         name,
         detail,
-        routed=routed(tree, n_clusters, by_terms(present, names_by)),
-        questions=questions(tree, n_clusters, of_terms(present, terms, names_by, verb)),
+        routed=best.routed,
+        questions=questions(tree, n_clusters, of_terms(best.present, terms, best.names_by, verb)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """Names by terms, and how many rows they lead to the right child."""
+
+    present: Matrix
+    names_by: TermsOf
+    routed: Routed | None
+
+    @classmethod
+    def by(cls, tree: Tree, features: Matrix, n_clusters: int) -> _Named:
+        present = presence(features)
+        names_by = terms_of(tree, present, n_clusters)
+        return cls(present, names_by, routed(tree, n_clusters, by_terms(present, names_by)))
+
+    @property
+    def share(self) -> float:
+        return self.routed.share if self.routed is not None else 0.0
 
 
 def _items(tree: Tree, values: Mapping[str, Value], n_clusters: int) -> Evidence:

@@ -12,7 +12,7 @@ from models.errors import UsageError
 from models.node_names.by_input import NamingTerms
 from models.node_names.differences import LEAST_EFFECT
 from models.node_names.evidence import evidence
-from models.tree.build import from_merges
+from models.tree.build import from_merges, from_parents
 from models.tree.tree import Tree
 from tests.models.consensus.sets_kit import random_tree, sets
 
@@ -80,6 +80,36 @@ def test_documents_are_counted() -> None:
     texts = ["a cat", "the cat the", "the dog", "the dog"]
     found = evidence(tree, "terms", {"documents": texts}, MANY)
     assert sorted(found.name.values()) == ["cat", "dog"]
+
+
+def test_forms_of_a_word_are_one_term_where_more_rows_are_routed_so() -> None:
+    # Five words a class; each is in its plural in every other row.
+    things = [["cat", "dog", "cow", "hen", "pig"], ["train", "car", "van", "cab", "jet"]]
+    kind, number, form = np.unravel_index(np.arange(120) % 20, (2, 5, 2))
+    texts = [
+        things[a][b] + "s" * c
+        for a, b, c in zip(kind.tolist(), number.tolist(), form.tolist(), strict=True)
+    ]
+    tree = from_parents([-1, 0, 0], [1.0, 0.0, 0.0], [None] * 3, (kind + 1).tolist())
+    found = evidence(tree, "terms", {"documents": texts}, MANY)
+    assert found.routed is not None
+    assert found.routed.share == 1.0
+    for node, own in enumerate(things, 1):
+        assert sorted(word.removesuffix("s") for word in found.name[node].split(", ")) == sorted(
+            own
+        )
+        assert "/" in found.detail[node]
+        assert found.questions[node].right is not None
+    counts = {"features": np.eye(20)[np.arange(120) % 20], "feature_names": sorted(set(texts))}
+    by_counts = evidence(tree, "terms", counts, MANY)
+    assert all("/" not in own for own in by_counts.detail.values())
+
+
+def test_forms_that_tell_siblings_apart_stay_apart() -> None:
+    texts = ["hand"] * 20 + ["hands"] * 20
+    tree = from_parents([-1, 0, 0], [1.0, 0.0, 0.0], [None] * 3, [1] * 20 + [2] * 20)
+    found = evidence(tree, "terms", {"documents": texts}, MANY)
+    assert found.name == {1: "hand", 2: "hands"}
 
 
 @pytest.mark.parametrize(
