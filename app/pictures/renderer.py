@@ -149,7 +149,8 @@ def _ended(process: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, byt
         return process.communicate(request, SHORT_S)
     except subprocess.TimeoutExpired:
         with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, process.pid, _LESS)
+            nice = os.getpriority(os.PRIO_PROCESS, process.pid) + _LESS
+            os.setpriority(os.PRIO_PROCESS, process.pid, nice)
     try:
         return process.communicate(timeout=TIMEOUT_S - SHORT_S)
     except subprocess.TimeoutExpired:

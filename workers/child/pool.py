@@ -163,7 +163,8 @@ class Child:
         if self._computed_s() - self._computed_before < LONG_S:
             return False
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PGRP, self.pid, _LESS)
+            nice = os.getpriority(os.PRIO_PROCESS, self.pid) + _LESS
+            os.setpriority(os.PRIO_PGRP, self.pid, nice)
         return True
 
     def _computed_s(self) -> float:

@@ -92,6 +92,8 @@ def test_a_long_job_goes_on_with_less_priority(
         return {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}
 
     before = nice(child.pid)
+    if max(before) == 19:
+        pytest.skip("the tests have the least priority themselves")
 
     def attend(_: object) -> None:
         if nice(child.pid) != before:
