@@ -3,8 +3,8 @@ distances between the rows.
 
 A mark is a number by which files say that a value is missing, such as -999. It is taken for one
 where it lies outside of all other values of its column by more than twice their range. A row of
-totals is the first or last row, where it is the sum or the mean of all others in every column. A
-square symmetric matrix with 0, or its largest value, all along the diagonal has distances or
+totals is the first or last row, where it is the sum or the mean of all others in every column, or
+where its id says so. A square symmetric matrix with 0, or its largest value, all along the diagonal has distances or
 similarities of its rows.
 """
 
@@ -53,25 +53,36 @@ _MOST = 5
 _NEARLY = 0.8
 """The share of the columns in which a sum is the largest, at least."""
 
+_SUMMARIES = frozenset(
+    "total,totals,grand total,subtotal,sub-total,sum,sums,mean,means,average,averages,avg,gesamt,"
+    "summe,mittelwert,durchschnitt,total général,somme,moyenne,totale,somma,suma,promedio".split(
+        ","
+    )
+)
+"""Ids of rows that sum up others."""
+
 _ROUNDED = 1e-3
 _CENTRAL = 1e-2
 """How far a total may be off, as a share of itself, and a mean, of the standard deviation."""
 
 
-def stand_ins(features: object, names: Sequence[str] | None) -> tuple[str, ...]:
+def stand_ins(
+    features: object, names: Sequence[str] | None, ids: Sequence[str] = ()
+) -> tuple[str, ...]:
     """One sentence for marks of missing values in a dense matrix, one for a row of totals, one for
     distances.
 
-    names : of the columns; None: their numbers, from 0. O(N D) at most.
+    names : of the columns; None: their numbers, from 0. ids : of the rows, where they have any.
+    O(N D) at most.
     """
     if not _is_looked_at(features):
-        return ()
+        return _by_id(ids)
     sample = sampled(features)
     with np.errstate(over="ignore", invalid="ignore"):
         total = _total(features, sample)
     # Beside a total no mark is far from the others.
     others = features if total is None else _without(features, total[0])
-    sentences = () if total is None else (total[1],)
+    sentences = _by_id(ids) if total is None else (total[1],)
     return (*marks(others, names), *sentences, *_pairs(features, sample))
 
 
@@ -155,6 +166,18 @@ def _codes(values: Array, dtype: np.dtype[Any]) -> Int:
     place = np.searchsorted(known, rounded[large]).clip(max=len(known) - 1)
     code[large] = np.where((known[place] == rounded[large]) & usable[place], place, -1)
     return code
+
+
+def _by_id(ids: Sequence[str]) -> tuple[str, ...]:
+    """The sentence on a first or last row whose id is a word for a sum or a mean: its numbers may
+    be of some columns or rows alone."""
+    for row, place in ((len(ids) - 1, "last"), (0, "first")) if ids else ():
+        if ids[row].strip(" :*").casefold() in _SUMMARIES:
+            return (
+                f"Row {row} (counted from 0), the {place}, has the id {shown(ids[row])} and is "
+                "taken as a row like the others. Leave it out if it sums them up.",
+            )
+    return ()
 
 
 def _total(features: Array | Rows, sample: Float) -> tuple[int, str] | None:

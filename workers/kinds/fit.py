@@ -120,7 +120,7 @@ def _fit(job: Job) -> Outcome:
     tree = result.fitted.tree
     warnings = [
         *reading_warnings(given),
-        *_stand_ins(spec, method_inputs),
+        *_stand_ins(spec, method_inputs, rows.ids or ()),
         *_column_warnings(spec, result.inputs),
         *result.warnings,
     ]
@@ -198,10 +198,13 @@ def _chosen(result: PlanResult) -> dict[str, dict[str, Any]]:
     }
 
 
-def _stand_ins(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]:
-    """Warnings of numbers that stand for something else, among the features as they came."""
+def _stand_ins(spec: Spec, inputs: Mapping[str, Value], ids: Sequence[str]) -> tuple[str, ...]:
+    """Warnings of numbers that stand for something else, among the features as they came.
+
+    ids : of the rows, where they have any.
+    """
     matrices = named_matrices(inputs.get(ROLE), columns_of(spec.sources))
-    return tuple(dict.fromkeys(chain(*(stand_ins(*each) for each in matrices))))
+    return tuple(dict.fromkeys(chain(*(stand_ins(*each, ids) for each in matrices))))
 
 
 def _column_warnings(spec: Spec, inputs: Mapping[str, Value]) -> tuple[str, ...]:

@@ -90,6 +90,25 @@ def test_a_row_of_totals_is_named(
         assert f"is the {what} of all others" in note
 
 
+@pytest.mark.parametrize("word", ["Total", " grand total:", "AVG"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_row_that_is_called_a_total_is_named(word: str, first: bool) -> None:
+    """Also where it sums up a part of the columns, or of the rows."""
+    total = np.where(np.arange(ROWS.shape[1]) == 1, 0.0, ROWS.sum(0))
+    ids = [f"r{row}" for row in range(len(ROWS))]
+    whole, named = ([total, *ROWS], [word, *ids]) if first else ([*ROWS, total], [*ids, word])
+    (note,) = stand_ins(np.array(whole), NAMES, named)
+    assert note.startswith(f"Row {0 if first else len(ROWS)} (counted from 0)")
+    assert f"has the id '{word}'" in note
+    assert stand_ins(ROWS, NAMES, ["r", word, *ids[2:]]) == ()
+
+
+def test_a_total_that_is_called_so_is_named_once() -> None:
+    whole = np.vstack([AMOUNTS, AMOUNTS.sum(0)])
+    (note,) = stand_ins(whole, NAMES, [*map(str, range(len(AMOUNTS))), "Total"])
+    assert "is the sum of all others" in note
+
+
 @pytest.mark.parametrize("n_rows", [30, 600])
 def test_marks_beside_a_row_of_totals(n_rows: int) -> None:
     """As a sheet with both has them: neither hides the other."""

@@ -12,6 +12,7 @@ from tests.contract.contract_kit import EXAMPLES
 from tests.models.scales_kit import BRIEF, COUNTED, GROUP, LINEAR, PARAMS, ROWS, SLOW
 from tests.workers.child.job_kit import JobsInFolder
 from umbel.testing.examples import Example
+from workers.formats import catalogue
 from workers.formats.column_roles import Column
 from workers.work.sources import Source
 
@@ -101,3 +102,14 @@ def test_a_fit_warns_of_heavy_columns_and_of_clusters_that_are_parts_of_a_cloud(
     assert warned(heavy, preprocess=standard) == [False, False]
     assert warned(heavy, "hac") == [True, False]
     assert warned(heavy, "mlr") == [False, False]
+
+
+def test_a_row_that_its_id_calls_a_total_is_named(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    rows = [*(f"r{at},{at % 7},{at * at % 11},{at % 5}" for at in range(12)), "Total,33,0,22"]
+    table.write_text("\n".join(["name,a,b,c", *rows]) + "\n")
+    columns = tuple(catalogue.inspect("csv", table, None, role="features").columns)
+    features = Source(role="features", kind="dataset", path=table, format="csv", columns=columns)
+    outcome, _ = JobsInFolder(tmp_path).run("fit", {"features": features}, "hac")
+    (note,) = (each for each in outcome.warnings if "'Total'" in each)
+    assert note.startswith("Row 12 (counted from 0), the last, has the id 'Total'")
