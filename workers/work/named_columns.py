@@ -336,6 +336,15 @@ def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:
             code="wrong-input",
             role=source.role,
         )
+    choice = source.choice
+    chosen_otherwise = choice.singles().keys() | (
+        {name for name in wanted if name not in choice.features} if choice.features else set()
+    )
+    if passed_over := [name for name in wanted if name in chosen_otherwise]:
+        note(
+            f"Input {source.role!r}: the column(s) {listed(passed_over)} were not chosen as "
+            "features, and are read as such all the same, since the fit had them."
+        )
     own = tuple(by_name[name].model_copy(update={"role": "feature"}) for name in wanted)
     chosen = set(wanted)
     return own + tuple(column for column in source.columns if column.name not in chosen)

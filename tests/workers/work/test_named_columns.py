@@ -11,6 +11,7 @@ import pytest
 
 from tests.workers.child.job_kit import JobsInFolder, predicted, tree_of
 from workers.artifacts import results
+from workers.formats.column_roles import Choice
 from workers.work.sources import Source
 
 SCORES = np.array([[9.0, 1, 0], [8, 2, 0.5], [0, 9, 2], [1, 8, 1], [0.5, 0, 9], [2, 1, 7]])
@@ -54,6 +55,30 @@ def test_new_rows_with_names(
     assert found == (expected if by_name else in_order)
     assert not silent
     assert (word in " ".join(warned)) if word else not warned
+
+
+@pytest.mark.parametrize(
+    ("choice", "named"),
+    [
+        (Choice(), None),
+        (Choice(features=("rose", "cat", "dog")), None),
+        (Choice(features=("cat", "rose")), "'dog'"),
+        (Choice(id="rose"), "'rose'"),
+    ],
+)
+def test_columns_that_were_not_chosen_and_are_needed_are_named(
+    choice: Choice, named: str | None, tmp_path: Path
+) -> None:
+    jobs = JobsInFolder(tmp_path)
+    fitted, folder = jobs.run("fit", {"logits": table(tmp_path / "a.csv", NAMES, SCORES)}, "l2h")
+    assert fitted.error is None
+    new = table(tmp_path / "new.csv", NAMES, SCORES).model_copy(update={"choice": choice})
+    rows = {"tree": tree_of(folder), "logits": new}
+    outcome, _ = jobs.run("predict", rows, method="l2h", options={"tree": "tr_x"})
+    assert outcome.error is None, outcome.error
+    warned = [each for each in outcome.warnings if "not chosen as features" in each]
+    assert len(warned) == (named is not None)
+    assert not named or f"the column(s) {named} were" in warned[0]
 
 
 @pytest.mark.parametrize(
