@@ -92,6 +92,8 @@ def numbers_of(column: Any) -> Numbers:
 
 def is_rounded(value: Any) -> bool:
     """Whether it is an integer or a decimal beyond 2^53 that a float64 does not keep."""
+    if isinstance(value, np.integer):
+        value = int(value)
     if not isinstance(value, int) and not (isinstance(value, Decimal) and value.is_finite()):
         return False
     try:
@@ -105,9 +107,10 @@ def require_kept(role: str, rows: list[Any], array: npt.NDArray[Any]) -> None:
     if not (np.abs(array) >= _LARGEST).any():
         return
     for number, row in enumerate(rows):
-        for place, cell in enumerate(row if isinstance(row, (list, tuple)) else ()):
+        for place, cell in enumerate(row if isinstance(row, (list, tuple, np.ndarray)) else ()):
             if is_rounded(cell):
-                where = f"row {number}, column {place} is {written(cell)}"
+                whole = int(cell) if isinstance(cell, np.integer) else cell
+                where = f"row {number}, column {place} is {written(whole)}"
                 raise InputError(role, f"{where}, which a float64 rounds: it keeps up to 2^53.")
 
 

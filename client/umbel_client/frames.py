@@ -4,7 +4,9 @@ installed: only what the caller has imported is used. `columns` has what a frame
 
 from __future__ import annotations
 
+import re
 import warnings
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,9 @@ from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.quoting import shown
 
 _SHOWN = 5
+
+_MIDNIGHT = re.compile(r" 00:00:00(Z|[+-]\d{4})?$")
+_OFFSET = re.compile(r"([+-]\d\d):(\d\d)$")
 
 
 def _package(value: object) -> str:
@@ -94,6 +99,18 @@ def text_of(label: Any) -> str:
     if isinstance(label, tuple):
         return ".".join(map(text_of, label))
     return str(columns.plain(label))
+
+
+def texts_of(labels: list[Any]) -> list[str]:
+    """Labels of rows as text. Times are written as the service reads them from a file: days alone
+    where all are midnights."""
+    if not labels or not all(isinstance(label, datetime) for label in labels):
+        return [text_of(label) for label in labels]
+    texts = [_OFFSET.sub(r"\1\2", label.isoformat(" ")).replace("+0000", "Z") for label in labels]
+    days = [_MIDNIGHT.sub("", text) for text in texts]
+    return (
+        days if all(len(day) < len(text) for day, text in zip(days, texts, strict=True)) else texts
+    )
 
 
 def has_text(label: Any) -> bool:

@@ -133,12 +133,12 @@ def _ids(frame: Any) -> list[str] | None:
         return None
     labels = frame.index.tolist()
     row_of: dict[str, int] = {}
-    for row, label in enumerate(labels):
-        first = row_of.setdefault(frames.text_of(label), row)
+    for row, (label, text) in enumerate(zip(labels, frames.texts_of(labels), strict=True)):
+        first = row_of.setdefault(text, row)
         if not frames.has_text(label) or first != row:
             why = f"row {row} has none"
             if first != row:
-                why = f"row {first} and row {row} have the same, {shown(frames.text_of(label))}"
+                why = f"row {first} and row {row} have the same, {shown(text)}"
             _warn(f"The index of the data frame is left out, so that rows have no ids: {why}.")
             return None
     return list(row_of)

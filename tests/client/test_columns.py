@@ -20,7 +20,7 @@ from umbel_client.columns import numbers_of
 from umbel_client.encodings import Payload
 from umbel_client.errors import InputError, UmbelWarning
 from umbel_client.imports import tree_file
-from umbel_client.inputs import Inline, converted, converted_inputs
+from umbel_client.inputs import Inline, converted, converted_inputs, stacked
 
 ROWS = [[0.0, 0.5], [0.25, 1.0], [5.0, -5.0]]
 
@@ -510,3 +510,19 @@ def test_a_tree_in_a_file(tmp_path: Path, of: type[str | Path]) -> None:
         tree_file("missing.nwk")
     with pytest.raises(InputError, match="the name of a file"):
         tree_file(f"{tmp_path}/\0")
+
+
+@pytest.mark.parametrize(
+    "rows", [[[np.int64(2**53 + 1), 0.5]], [np.array([2**53 + 1]), np.array([0.5])]]
+)
+def test_integers_of_numpy_in_lists_are_not_rounded(rows: list[Any]) -> None:
+    with pytest.raises(InputError, match="row 0, column 0 is 9007199254740993, which"):
+        stacked("features", rows)
+
+
+def test_integers_of_numpy_beside_missing_values_are_not_rounded() -> None:
+    need("pandas")
+    import pandas
+
+    column = pandas.Series([np.int64(2**53 + 1), None], dtype=object)
+    assert numbers_of(column) is None

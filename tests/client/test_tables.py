@@ -127,7 +127,22 @@ INDEXES: dict[str, tuple[Callable[[Any], Any], str, list[str]]] = {
     "dates": (
         lambda pd: pd.date_range("2024-01-01", periods=2),
         "index",
-        ["2024-01-01T00:00:00", "2024-01-02T00:00:00"],
+        ["2024-01-01", "2024-01-02"],
+    ),
+    "times": (
+        lambda pd: pd.DatetimeIndex(["2024-01-01", "2024-01-01 12:30"]),
+        "index",
+        ["2024-01-01 00:00:00", "2024-01-01 12:30:00"],
+    ),
+    "times of a zone": (
+        lambda pd: pd.DatetimeIndex(["2024-01-01", "2024-07-01 12:30:00.25"]).tz_localize("UTC"),
+        "index",
+        ["2024-01-01 00:00:00Z", "2024-07-01 12:30:00.250000Z"],
+    ),
+    "midnights of a zone": (
+        lambda pd: pd.date_range("2024-01-01", periods=2, tz="Asia/Tokyo"),
+        "index",
+        ["2024-01-01", "2024-01-02"],
     ),
     "periods": (
         lambda pd: pd.period_range("2024-01", periods=2, freq="M"),
