@@ -31,6 +31,8 @@ jobs, which takes six seconds of a core, or imports PyTorch."""
 LONG = (
     "tests/models/simd/test_switch.py",
     "tests/simulation/",
+    "tests/scripts/test_install.py",
+    "tests/scripts/test_release.py",
     "tests/app/creation/test_a_new_kind.py",
     "tests/app/openapi/test_document.py",
     "tests/test_docs.py",
