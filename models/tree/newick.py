@@ -197,8 +197,9 @@ def read(text: str, begin: int = 0) -> Tree:
 
     Raises InvalidTree, naming the character counted from 1, for an empty text, brackets that do not
     match, a missing `;`, text after it, two labels in a row, an apostrophe within a label that has
-    no quotes, a length that is not a finite number, one of a leaf that is negative, and a network.
-    That of an inner node may be negative, in a tree that is not monotone. O(len(text)).
+    no quotes, a length that is not a finite number, one of a leaf that is negative; for lengths
+    with decimal commas, and for a network. The length of an inner node may be negative, in a tree
+    that is not monotone. O(len(text)).
     """
     return _read(_Source(text), begin)
 
@@ -277,8 +278,14 @@ def _read(source: _Source, begin: int) -> Tree:
 _NODE, _LABEL, _COLON, _LENGTH, _END, _DONE = range(6)
 
 
+_DECIMALS = re.compile(r"\d+([eE][+-]?\d+)?", re.ASCII)
+
 _MISSING = 1.0
 """The length of a branch that has none."""
+
+
+def _is_broken(length: float) -> bool:
+    return not length.is_integer()
 
 
 class _Rows:
@@ -289,6 +296,7 @@ class _Rows:
         self.name: list[str | None] = []
         self.length = array("d")
         self.quoted = bytearray()
+        self._bare = bytearray()
         self.comments = Comments()
         self.n_double = 0
         self._n_given = self._n_falls = 0
@@ -299,10 +307,12 @@ class _Rows:
         self.name.append(None)
         self.length.append(_MISSING)
         self.quoted.append(0)
+        self._bare.append(1)
         return len(self.parent) - 1
 
     def set_length(self, node: int, length: float, at: int) -> None:
         self.length[node] = length
+        self._bare[node] = 0
         self._n_given += node > 0
         if length < 0 and node > 0:
             self._below_zero[node] = at
@@ -314,6 +324,7 @@ class _Rows:
         a network.
         """
         self._refuse_network()
+        self._refuse_decimal_commas()
         warnings = self._lengths()
         height = self._distances()
         farthest = height.max()
@@ -345,6 +356,28 @@ class _Rows:
                     "accepted. Put the labels in single quotes if they are plain names."
                 )
             seen.add(hybrid.group())
+
+    def _refuse_decimal_commas(self) -> None:
+        """Raises InvalidTree where each node without a length is a leaf that follows another node
+        and is called as the digits behind a comma, and all lengths are whole numbers."""
+        n_missing = len(self.parent) - 1 - self._n_given
+        if not n_missing or not self._n_given or any(map(_is_broken, self.length)):
+            return
+        found = [
+            node
+            for node, name in enumerate(self.name)
+            if self._bare[node] and not self.quoted[node] and _DECIMALS.fullmatch(name or "")
+        ]
+        if len(found) != n_missing:
+            return
+        inner = set(self.parent)
+        if not any(node in inner or self.parent[node] == node - 1 for node in found):
+            name = self.name[found[0]]
+            raise InvalidTree(
+                f"The lengths seem to have decimal commas: {n_missing} leaf or leaves, the first "
+                f"called {shown(str(name))}, have no length and stand behind a whole number. Write "
+                "0.5, not 0,5; or give these leaves lengths, if they are some."
+            )
 
     def _distances(self) -> Float:
         """(n_nodes,) from the root; the lengths go."""

@@ -309,3 +309,27 @@ def test_what_is_longer_than_a_piece_is_read_few_times(
         newick.read_file(file)
     assert sum(sizes) > 100_000
     assert len(sizes) < 30
+
+
+@pytest.mark.parametrize(
+    "text", ["((a:0,5,b:0,25):1,5,c:2);", "(a:1,5,b:2);", "(a:1,5e-3,b:2,0);", "('7':0,5,b:2);"]
+)
+def test_lengths_with_decimal_commas_are_refused(text: str) -> None:
+    with pytest.raises(InvalidTree, match=r"decimal commas.*Write 0\.5, not 0,5"):
+        newick.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "leaves"),
+    [
+        ("((1,2):3,(4,5):2);", ["1", "2", "4", "5"]),
+        ("(a:1,'5',b:2);", ["a", "5", "b"]),
+        ("(a:1.5,5,b:2);", ["a", "5", "b"]),
+        ("(a:1,5:1,b);", ["a", "5", "b"]),
+        ("(a,5,b);", ["a", "5", "b"]),
+        ("(a:1,(c:1,d:1)5,b:2);", ["a", "c", "d", "b"]),
+    ],
+)
+def test_numbers_as_names_are_no_decimals(text: str, leaves: list[str]) -> None:
+    tree = newick.read(text)
+    assert [tree.name[leaf] for leaf in tree.leaf_of_point] == leaves
