@@ -4,8 +4,8 @@ distances between the rows.
 A mark is a number by which files say that a value is missing, such as -999. It is taken for one
 where it lies outside of all other values of its column by more than twice their range. A row of
 totals is the first or last row, where it is the sum or the mean of all others in every column, or
-where its id says so. A square symmetric matrix with 0, or its largest value, all along the diagonal has distances or
-similarities of its rows.
+where its id says so. A square symmetric matrix with 0, or its largest value, all along the diagonal
+has distances or similarities of its rows.
 """
 
 from __future__ import annotations
@@ -54,9 +54,11 @@ _NEARLY = 0.8
 """The share of the columns in which a sum is the largest, at least."""
 
 _SUMMARIES = frozenset(
-    "total,totals,grand total,subtotal,sub-total,sum,sums,mean,means,average,averages,avg,gesamt,"
-    "summe,mittelwert,durchschnitt,total général,somme,moyenne,totale,somma,suma,promedio".split(
-        ","
+    (
+        *("total", "totals", "grand total", "subtotal", "sub-total", "sum", "sums", "overall"),
+        *("mean", "means", "average", "averages", "avg"),
+        *("gesamt", "summe", "mittelwert", "durchschnitt", "total général", "somme", "moyenne"),
+        *("totale", "somma", "suma", "promedio"),
     )
 )
 """Ids of rows that sum up others."""
