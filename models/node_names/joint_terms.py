@@ -134,7 +134,7 @@ class _State:
             return share / np.where(score > others, 1, n_others + (score == others))
 
         gain = right(own_score + value[column]) - right(own_score)
-        # Of no rows, NumPy's sums are integers.
+        # NumPy sums up no rows as integers.
         total = np.bincount(column, gain * self.weight[row], value.size).astype(np.float64)
         total[list(taken)] = -np.inf
         return int(np.argmax(np.round(total, 9)))

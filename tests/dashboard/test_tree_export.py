@@ -12,7 +12,7 @@ import pytest
 
 from tests.dashboard.conftest import Open
 from tests.dashboard.forms_kit import held_back
-from tests.dashboard.planted import SMALL, imported, settled
+from tests.dashboard.planted import SMALL, imported, settled, until
 from tests.e2e.client import Api
 
 if TYPE_CHECKING:
@@ -173,5 +173,5 @@ def test_a_figure_waits_for_the_tree(open_page: Open, small: str) -> None:
         page.get_by_role("button", name="Save", exact=True).first.click()
         page.get_by_role("menuitem", name="Figure for print").click()
         page.get_by_role("dialog").get_by_text("Drawing the preview").wait_for()
-        assert held
+        until(page, lambda: held)
     page.get_by_role("dialog").locator("img").wait_for()

@@ -9,7 +9,7 @@ from models.tree.build import from_parents
 
 
 def test_a_node_whose_terms_no_sampled_row_has_is_named() -> None:
-    """Of 3,000 rows 2,000 are looked at; the only row with terms is not among them."""
+    """The only row with terms is not among the 2,000 of 3,000 that are looked at."""
     n = 3000
     parent = np.concatenate([[-1, 0, 0], np.repeat([1, 2], n)])
     height = np.concatenate([[2.0, 1.0, 1.0], np.zeros(2 * n)])
