@@ -14,7 +14,7 @@ import pytest
 
 from tests.dashboard.conftest import Axe, Open
 from tests.dashboard.forms_kit import finished, held_back
-from tests.dashboard.planted import until
+from tests.dashboard.planted import imported, until
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -130,6 +130,21 @@ def test_a_page_that_waits_says_so(open_page: Open, service: Service) -> None:
         page.locator("main").get_by_text("Loading…").wait_for()
     page.get_by_role("heading", name="Turn data into a hierarchy").wait_for()
     assert page.get_by_text("Loading…").count() == 0
+
+
+@pytest.mark.parametrize("path", ["/trees", "/datasets", "/trees/{tree}"])
+def test_a_page_that_came_late_has_no_sign_of_waiting(
+    open_page: Open, service: Service, api: Api, path: str
+) -> None:
+    tree = imported(api, "((a,b),c);", "Late")
+    page = open_page("/jobs")
+    page.goto("about:blank")
+    with held_back(page, re.compile(r"/v1/version"), "GET") as held:
+        page.goto(f"{service.url}/#{path.format(tree=tree)}")
+        until(page, lambda: held)
+        page.locator("main").get_by_text("Loading…").wait_for()
+    page.locator("main h1").first.wait_for()
+    assert page.locator("main > .page > .waiting").count() == 0
 
 
 def test_the_sample(open_page: Open) -> None:

@@ -6,6 +6,7 @@ import argparse
 import difflib
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -88,9 +89,13 @@ class Parser(argparse.ArgumentParser):
 
 def at_least_one(text: str) -> int:
     """How many things a list has, as argparse reads it."""
-    if not text.isdecimal() or int(text) < 1:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
         raise argparse.ArgumentTypeError(f"{shown(text)} is no whole number from 1")
-    return int(text)
+    return value
 
 
 def seconds(text: str) -> float:
@@ -165,7 +170,9 @@ def kept(*prefixes: str) -> Callable[[str], str]:
             return text
         things = " or ".join(_MADE[prefix][0] for prefix in prefixes)
         ids = ", ".join(f"{prefix}_..." for prefix in prefixes)
-        file = "a file, " if Path(text).is_file() else ""
+        file = ""
+        with suppress(OSError):  # Such as a name that is too long.
+            file = "a file, " if Path(text).is_file() else ""
         raise argparse.ArgumentTypeError(
             f"{shown(text)} is {file}not the id of {things} ({ids}); {_MADE[prefixes[0]][1]}, "
             "`umbel list` shows what there is."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import csv
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -206,13 +207,17 @@ def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, An
     return dict(values)
 
 
+_ZEROS = re.compile(r"(?<=\d)\.0+(?=\s*$)")
+"""A decimal part that is none, which the service reads in whole numbers."""
+
+
 def require_numbers(what: str, values: Mapping[str, str]) -> None:
     """Raises InputError for a value of a cut that is no number; all but heights are whole."""
     for name, text in values.items():
         kind: type[float] = float if name == "height" else int
         for part in text.split(",") if name == "levels" else (text,):
             try:
-                kind(part)
+                kind(_ZEROS.sub("", part) if name in ("k", "level") else part)
             except ValueError:
                 number = "number" if kind is float else "whole number"
                 raise InputError(what, f"{name} is a {number}, not {shown(part)}.") from None

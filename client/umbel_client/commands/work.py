@@ -151,8 +151,8 @@ def run(arguments: Namespace) -> None:
         for name in facts.params
         if (text := getattr(arguments, f"param:{name}")) is not None
     }
-    forms = _forms(arguments)
     layout = layout_of(arguments)
+    forms = _forms(arguments, layout[1])
     with service(arguments) as umbel:
         if embedding is not None:
             values[FEATURES] = embedded(umbel, embedding, arguments)
@@ -202,8 +202,11 @@ def consensus(arguments: Namespace) -> None:
         _write(tree, arguments, forms)
 
 
-def _forms(arguments: Namespace) -> Forms:
-    """Raises InputError for a file of a form that there is not, or where none can be written."""
+def _forms(arguments: Namespace, of_map: Mapping[str, str] | None = None) -> Forms:
+    """of_map : what the file of --map takes of --picture.
+
+    Raises InputError for a file of a form that there is not, or where none can be written.
+    """
     cut = assignments_of("--cut", arguments.cut, CUTS) if arguments.cut else {}
     picture = assignments_of("--picture", arguments.picture, PICTURES) if arguments.picture else {}
     require_numbers("--cut", cut)
@@ -212,7 +215,7 @@ def _forms(arguments: Namespace) -> Forms:
         outputs.require_place(path)
     for option, given, users in (
         ("--cut", cut, outputs.ASSIGNMENT_FORMS),
-        ("--picture", picture, outputs.PICTURES),
+        ("--picture", {} if of_map else picture, outputs.PICTURES),
     ):
         if given and not set(users).intersection(forms):
             raise InputError(

@@ -2,7 +2,7 @@
 
 import { dropZone } from "../forms/drop_zone.js";
 import * as router from "../router.js";
-import { bdi, el } from "../ui/dom.js";
+import { bdi, el, replace } from "../ui/dom.js";
 import { bytes, capitalized, shape } from "../ui/format.js";
 import { statusChip } from "../ui/progress.js";
 import { createdColumn, listPage } from "./list_page.js";
@@ -87,7 +87,8 @@ export async function mount(root, { params }) {
   const zone = dropZone({
     ondataset: reload,
   });
-  root.append(
+  replace(
+    root,
     list,
     el(
       "section",

@@ -3,7 +3,7 @@
 import { methodTitles } from "../forms/catalogue.js";
 import { dropZone } from "../forms/drop_zone.js";
 import * as router from "../router.js";
-import { bdi, el } from "../ui/dom.js";
+import { bdi, el, replace } from "../ui/dom.js";
 import { count, treeTitle } from "../ui/format.js";
 import { menu } from "../ui/menus.js";
 import { consensusForm } from "./consensus_form.js";
@@ -109,7 +109,8 @@ export async function mount(root, { params }) {
     ontree: reload,
     sample: false,
   });
-  root.append(
+  replace(
+    root,
     list,
     el(
       "section",

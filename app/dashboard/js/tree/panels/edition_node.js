@@ -186,6 +186,7 @@ export function editionNode(view, { change }) {
     } catch (error) {
       if (aborted(error)) return;
       details = null;
+      isAwaited = false;
     }
     draw();
   };

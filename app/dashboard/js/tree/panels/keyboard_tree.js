@@ -108,7 +108,8 @@ export function keyboardTree(view, { onsearch, onup, onname, say }) {
     Home: () => moveTo(0),
     Enter: take,
     F2: () => {
-      if (!onname) return;
+      // What stands for several nodes has no name.
+      if (!onname || view.scene.kind[row] === REST) return;
       take();
       onname();
     },

@@ -38,7 +38,7 @@ async def awaited(
     ConnectionFailed, UnexpectedResponse.
     """
     deadline = None if waiting.wait_s is None else time.monotonic() + waiting.wait_s
-    first_s = FIRST_WAIT_S if waiting.wait_s is None else min(FIRST_WAIT_S, int(waiting.wait_s))
+    first_s = FIRST_WAIT_S if waiting.wait_s is None else int(min(FIRST_WAIT_S, waiting.wait_s))
     request = post(path, body, headers={"Prefer": f"wait={first_s}"})
     try:
         reply = await connection.send(request)
