@@ -27,6 +27,8 @@ _TALL, _SPARE = 1.0, 0.15
 _LED = (2.0, 3.0, 4.0, 5.0, 6.0)
 """How far from its node a name that is led out by a line may be, in its size."""
 _WAYS = 16
+_MOST_CELLS = 1 << 18
+"""The cells of lines that are found at once, which bounds the memory."""
 FAN = 9
 """The lines that stand for a folded tip."""
 
@@ -150,6 +152,11 @@ class Ground:
         x0, x1 = x0 - self._corner[0], x1 - self._corner[0]
         y0, y1 = y0 - self._corner[1], y1 - self._corner[1]
         counts = np.ceil(np.hypot(x1 - x0, y1 - y0) / CELL).astype(np.int64) + 1
+        block = np.cumsum(counts) // _MOST_CELLS
+        for part in np.split(np.arange(len(counts)), np.flatnonzero(np.diff(block)) + 1):
+            self._mark(x0[part], y0[part], x1[part], y1[part], counts[part])
+
+    def _mark(self, x0: Float, y0: Float, x1: Float, y1: Float, counts: Int) -> None:
         line = np.repeat(np.arange(len(counts)), counts)
         place = np.arange(len(line)) - np.repeat(np.cumsum(counts) - counts, counts)
         share = place / np.maximum(counts - 1, 1)[line]
@@ -211,13 +218,11 @@ class Ground:
 
     def _is_over_names(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
         steps = math.ceil(math.dist(start, end) / CELL)
+        share = np.arange(steps) / max(steps, 1)
+        x, y = (
+            ((a + share * (b - a) - zero) // CELL).astype(np.int64)
+            for a, b, zero in zip(start, end, self._corner, strict=True)
+        )
         high, wide = self._cells.shape
-        for step in range(steps):
-            share = step / steps
-            x, y = (
-                int((a + share * (b - a) - zero) // CELL)
-                for a, b, zero in zip(start, end, self._corner, strict=True)
-            )
-            if not (0 <= x < wide and 0 <= y < high) or self._cells[y, x]:
-                return True
-        return False
+        inside = (x >= 0) & (x < wide) & (y >= 0) & (y < high)
+        return not bool(inside.all()) or bool(self._cells[y, x].any())

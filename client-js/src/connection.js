@@ -48,18 +48,19 @@ export class Connection {
   #key;
 
   /**
-   * @param {string} url
+   * @param {string | URL} url
    * @param {string | null} key
    * @param {number} retries how often a request is repeated after a refusal that passes (429, 502,
    *   503, 504) or a cut connection
    */
   constructor(url, key, retries) {
+    const address = url instanceof URL ? url.href : url;
     // In a page an address may be a path of the page's own origin.
-    const isPath = "location" in globalThis && /^(\/|$)/.test(url);
-    if (typeof url !== "string" || !(isPath || /^https?:\/\/[^/]/.test(url))) {
+    const isPath = "location" in globalThis && /^(\/|$)/.test(address);
+    if (typeof address !== "string" || !(isPath || /^https?:\/\/[^/]/i.test(address))) {
       throw new InputError(`'${url}' is no address; one looks like http://127.0.0.1:8000.`);
     }
-    this.url = url.replace(/\/+$/, "");
+    this.url = address.replace(/\/+$/, "");
     this.retries = retries;
     this.#key = key;
   }

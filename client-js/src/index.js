@@ -29,7 +29,7 @@ export class Umbel {
   #connection;
 
   /**
-   * @param {string} url such as `http://127.0.0.1:8000`
+   * @param {string | URL} url such as `http://127.0.0.1:8000`
    * @param {{ key?: string | null, retries?: number }} [options] `key`: a key, or the token of a link
    */
   constructor(url, { key = null, retries = 5, ...others } = {}) {

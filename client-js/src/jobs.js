@@ -18,6 +18,9 @@ const ENDED = new Set(["succeeded", "failed", "cancelled"]);
 /** The service sends a heartbeat every 15 s. */
 const SILENT_MS = 45_000;
 
+/** The longest time of a timer, 24 days; one of a longer time ends at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /**
  * The job once it has succeeded. It is cancelled where the signal is aborted or `onProgress` throws.
  *
@@ -33,7 +36,7 @@ export async function followed(connection, job, { waitSeconds, onProgress, signa
   if (signal?.aborted) stop();
   signal?.addEventListener("abort", stop, { once: true });
   const timer =
-    waitSeconds === undefined
+    waitSeconds === undefined || waitSeconds * 1000 > LONGEST_MS
       ? undefined
       : setTimeout(() => limit.abort(new WaitTimeout(job, waitSeconds)), waitSeconds * 1000);
   try {

@@ -133,6 +133,7 @@ def test_an_option_is_not_abbreviated(capsys: pytest.CaptureFixture[str]) -> Non
         ("run hac x.npy --wait-s soon", ["'soon' is no number of seconds from 0"]),
         ("evaluate t.nwk --lables y.npy", ["umbel-client evaluate: error", "Is --labels meant?"]),
         ("drift t.nwk a.npy b.npy", ["'t.nwk' is not the id of a tree (tr_...); `umbel run` make"]),
+        (f"share {'a' * 300}", ["is not the id of a tree (tr_...); `umbel run` makes one"]),
         ("report ds_1 r.html", ["'ds_1' is not the id of a tree or a comparison or"]),
     ],
 )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.dashboard.conftest import Open
-from tests.dashboard.planted import until
+from tests.dashboard.planted import imported, until
 from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
@@ -105,6 +105,39 @@ def test_a_subtree_is_named_and_shared(open_page: Open, trees: dict[str, Any]) -
     keys.press("Enter")
     page.get_by_role("dialog", name="Share").get_by_label("Link", exact=True).wait_for()
     assert keys.pressed <= 24, keys.pressed
+
+
+# Presses ArrowDown until a row stands for several leaves.
+TO_THE_REST = """() => {
+  const tree = document.querySelector(".tree-mirror");
+  const row = () => document.getElementById(tree.getAttribute("aria-activedescendant"));
+  for (let step = 0; step < 9000; step += 1) {
+    if (row().textContent.endsWith("not shown")) return true;
+    tree.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowDown", bubbles: true}));
+  }
+  return false;
+}"""
+
+
+def test_what_stands_for_several_leaves_gets_no_name(open_page: Open, api: Api) -> None:
+    """F2 there had led to the name of the node that was selected before."""
+    star = ",".join(f"leaf{k}" for k in range(5000))
+    tree = imported(api, f"((a,b)Pair,({star})Star);", "Star")
+    page = open_page(f"/trees/{tree}")
+    mirror = page.locator(".tree-mirror")
+    mirror.get_by_text("Star, 5,000 leaves").wait_for(state="attached")
+    mirror.focus()
+    keys = Keys(page)
+    keys.press("ArrowRight", "Enter")
+    page.locator(".tree-node .node-name", has_text="Pair").wait_for()
+    keys.press("ArrowDown")
+    mirror.get_by_text("leaf0, 1 point").wait_for(state="attached")
+    keys.press("ArrowRight")
+    assert page.evaluate(TO_THE_REST)
+    keys.press("F2")
+    name = page.get_by_role("region", name="Edit and share").get_by_label("Name", exact=True)
+    assert not name.is_visible()
+    assert mirror.evaluate("tree => tree === document.activeElement")
 
 
 def test_undo_after_a_name(open_page: Open, trees: dict[str, Any]) -> None:

@@ -207,8 +207,9 @@ def assignments_of(what: str, text: str, known: tuple[str, ...]) -> dict[str, An
     return dict(values)
 
 
-_ZEROS = re.compile(r"(?<=\d)\.0+(?=\s*$)")
-"""A decimal part that is none, which the service reads in whole numbers."""
+def without_zeros(number: str) -> str:
+    """3.0 as 3, which the service takes for whole, too."""
+    return re.sub(r"(?<=\d)\.0+(?=\s*$)", "", number)
 
 
 def require_numbers(what: str, values: Mapping[str, str]) -> None:
@@ -217,7 +218,7 @@ def require_numbers(what: str, values: Mapping[str, str]) -> None:
         kind: type[float] = float if name == "height" else int
         for part in text.split(",") if name == "levels" else (text,):
             try:
-                kind(_ZEROS.sub("", part) if name in ("k", "level") else part)
+                kind(part if name == "levels" else without_zeros(part))
             except ValueError:
                 number = "number" if kind is float else "whole number"
                 raise InputError(what, f"{name} is a {number}, not {shown(part)}.") from None

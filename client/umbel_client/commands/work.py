@@ -34,6 +34,7 @@ from umbel_client.commands.values import (
     table_of,
     taken,
     tree_of,
+    without_zeros,
 )
 from umbel_client.errors import (
     CannotStart,
@@ -596,7 +597,7 @@ def cut_of(text: str | None) -> dict[str, float] | None:
         return None
     values = assignments_of("--cut", text, ("k", "height", "level"))
     require_numbers("--cut", values)
-    return {name: parameter_of(value) for name, value in values.items()}
+    return {name: parameter_of(without_zeros(value)) for name, value in values.items()}
 
 
 def _names(text: str | None) -> list[str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,6 +94,18 @@ def test_the_largest_names_have_room_first() -> None:
     ground = Ground(*CASES["ground"]["size"])
     for *box, wanted in CASES["ground"]["boxes"]:
         assert ground.take(*box) is wanted, box
+
+
+def test_many_long_lines_are_marked_in_little_memory() -> None:
+    ground = Ground(8000.0, 100.0)
+    line = np.full(2000, 50.0)
+    tracemalloc.start()
+    ground.draw(0 * line, line, 0 * line + 8000, line)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20
+    assert not ground.take(7000.0, 40.0, 100.0, 20.0, clear=True)
+    assert ground.take(7000.0, 60.0, 100.0, 20.0, clear=True)
 
 
 def test_names_of_nodes_stand_beside_them_else_at_the_end_of_a_line() -> None:

@@ -252,6 +252,21 @@ def test_what_is_wrong_is_reported(
     assert not list(Path().glob("t.*"))
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run hac x.npy --picture theme=dark,px=400 --map m.svg --out a.csv",
+        "run hac x.npy --cut k=3.0 --out a.csv",
+        "run hac x.npy --cut level=1.0 --out a.npy",
+        "run hac x.npy --wait-s inf --out a.csv",
+        "evaluate one.nwk --hierarchy one.nwk --cut k=3.0",
+        "list trees --limit +3",
+    ],
+)
+def test_what_is_right_is_not_refused(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    umbel(capsys, *command.split())
+
+
 def test_nothing_is_kept_where_no_service_is_named(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

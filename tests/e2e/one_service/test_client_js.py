@@ -125,6 +125,10 @@ def test_an_answer_that_comes_late_is_the_same(service: Service, tmp_path: Path)
           return plain(address, { headers, ...init });
         };
         answer.late = await results();
+        // No timer goes so far: one of 32 bits would end at once.
+        for (const waitSeconds of [Infinity, 3e6]) {
+          await umbel.run("hac", { features }, { waitSeconds });
+        }
         """,
     )
     assert answer["soon"] == answer["late"]
@@ -161,6 +165,8 @@ def test_what_goes_wrong_is_an_error_in_words_and_leaves_nothing(
         answer.away = await failure(nowhere.methods());
         const made = (...given) => failure((async () => new client.Umbel(...given))());
         answer.address = [await made("127.0.0.1:9"), await made(undefined)];
+        const own = process.env.UMBEL_URL;
+        for (const url of [new URL(own), own.toUpperCase()]) await new client.Umbel(url).methods();
         answer.option = await made("http://127.0.0.1:9", { keyy: "k" });
         answer.listener = await failure(umbel.run("hac", { features: file }, { onprogress() {} }));
         answer.roles = [await failure(umbel.run("hac")), await failure(umbel.run("hac", [[1, 2]]))];
