@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from tests.dashboard.conftest import Open
+from tests.dashboard.forms_kit import held_back
 from tests.dashboard.planted import imported, until
 from tests.e2e.client import Api, npy
 
@@ -107,6 +109,9 @@ def test_a_subtree_is_named_and_shared(open_page: Open, trees: dict[str, Any]) -
     assert keys.pressed <= 24, keys.pressed
 
 
+CURRENT = """tree =>
+  document.getElementById(tree.getAttribute("aria-activedescendant")).textContent"""
+
 # Presses ArrowDown until a row stands for several leaves.
 TO_THE_REST = """() => {
   const tree = document.querySelector(".tree-mirror");
@@ -138,6 +143,29 @@ def test_what_stands_for_several_leaves_gets_no_name(open_page: Open, api: Api) 
     name = page.get_by_role("region", name="Edit and share").get_by_label("Name", exact=True)
     assert not name.is_visible()
     assert mirror.evaluate("tree => tree === document.activeElement")
+
+
+def test_what_is_loaded_while_one_walks_leads_nobody_back(open_page: Open, api: Api) -> None:
+    """A part of the tree that came later had led back to what was selected."""
+    level = [f"leaf{k}" for k in range(1 << 13)]
+    while len(level) > 2:
+        level = [f"({a},{b})" for a, b in zip(level[::2], level[1::2], strict=True)]
+    page = open_page(f"/trees/{imported(api, f'({level[0]}Left,{level[1]}Right);', 'Even')}")
+    mirror = page.locator(".tree-mirror")
+    mirror.get_by_text("Right, 4,096 leaves").wait_for(state="attached")
+    page.wait_for_load_state("networkidle")
+    mirror.focus()
+    keys = Keys(page)
+    keys.press("ArrowRight", "Enter")
+    page.locator(".tree-node .node-name", has_text="Left").wait_for()
+    count = page.get_by_text("nodes loaded, more as you go nearer")
+    with held_back(page, re.compile(r"/v1/trees/[^/]+/view"), "GET") as held:
+        keys.press("ArrowDown", *["+"] * 12)
+        until(page, lambda: held)
+        before = count.inner_text()
+        assert mirror.evaluate(CURRENT) == "Right, 4,096 leaves"
+    until(page, lambda: count.inner_text() != before)
+    assert mirror.evaluate(CURRENT) == "Right, 4,096 leaves"
 
 
 def test_undo_after_a_name(open_page: Open, trees: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import { NONE } from "../model/store.js";
 import { drawnName, line } from "../draw/text.js";
 import { calledName } from "../model/cluster_names.js";
 
-/** @import { Selection, TreeView } from "../draw/view.js" */
+/** @import { TreeView } from "../draw/view.js" */
 /** @import { Drawn, Scene } from "../model/scene.js" */
 /** @import { Store } from "../model/store.js" */
 
@@ -33,14 +33,25 @@ export function keyboardTree(view, { onsearch, onup, onname, say }) {
     "aria-label": `The tree. Arrow keys walk it, Enter selects a node, ${onname ? "F2 names it, " : ""}space folds or opens it.`,
   });
   let row = 0;
+  // The rows of nodes change with each scene: what is current is kept by its id.
+  let current = 0;
+  /** @type {number | null} */
+  let selected = null;
   let isFocused = false;
 
   const draw = () => {
     const { scene } = view;
     if (!scene.n) return;
     row = Math.min(row, scene.n - 1);
+    current = scene.id[row];
     replace(element, rowsAround(scene, row).map(item));
     element.setAttribute("aria-activedescendant", `${id}-${row}`);
+  };
+
+  const toSelected = () => {
+    selected = view.look.node;
+    const at = selected === null ? NONE : view.rowOf(selected);
+    if (at !== NONE) row = at;
   };
 
   /** @param {number} at */
@@ -84,7 +95,6 @@ export function keyboardTree(view, { onsearch, onup, onname, say }) {
     const isOpening = view.scene.kind[row] !== INNER;
     if (view.scene.kind[row] === LEAF) return;
     await view.toggle(node);
-    row = Math.max(0, view.rowOf(node < 0 ? -1 - node : node));
     if (isFocused) view.hover(row);
     draw();
     say(isOpening ? "Opened." : "Folded.");
@@ -141,8 +151,7 @@ export function keyboardTree(view, { onsearch, onup, onname, say }) {
   });
   element.addEventListener("focus", () => {
     isFocused = true;
-    const selected = view.look.node === null ? NONE : view.rowOf(view.look.node);
-    if (selected !== NONE) row = selected;
+    toSelected();
     view.hover(row);
     draw();
   });
@@ -151,17 +160,17 @@ export function keyboardTree(view, { onsearch, onup, onname, say }) {
     view.hover(NONE);
   });
   view.on("shown", () => {
-    const { node } = view.look;
-    row = node === null ? Math.min(row, view.scene.n - 1) : Math.max(0, view.rowOf(node));
+    // What is loaded while one walks moves nobody; what is selected elsewhere does.
+    let at = view.rowOf(current);
+    if (at === NONE && current < 0) at = view.rowOf(-1 - current);
+    row = Math.max(0, at);
+    if (at === NONE || view.look.node !== selected) toSelected();
     draw();
   });
-  /** @param {Selection} selection */
-  const follow = ({ id: node }) => {
-    const selected = node === null ? NONE : view.rowOf(node);
-    if (selected !== NONE) row = selected;
+  view.on("select", () => {
+    toSelected();
     draw();
-  };
-  view.on("select", follow);
+  });
   return element;
 }
 
