@@ -27,6 +27,15 @@ _TALL, _SPARE = 1.0, 0.15
 _LED = (2.0, 3.0, 4.0, 5.0, 6.0)
 """How far from its node a name that is led out by a line may be, in its size."""
 _WAYS = 16
+_TURNS = [
+    # Upwards first, then by turns to both sides.
+    (math.sin(turn), -math.cos(turn))
+    for turn in (
+        (way + 1) // 2 * (1 if way % 2 else -1) * 2 * math.pi / _WAYS for way in range(_WAYS)
+    )
+]
+_PROBES = 9
+"""The points of each line of a box that are looked at before the whole box is."""
 _MOST_CELLS = 1 << 18
 """The cells of lines that are found at once, which bounds the memory."""
 FAN = 9
@@ -125,10 +134,8 @@ def spots(wide: float, size: float, *, is_round: bool, is_led: bool) -> list[Spo
     sides = [(half, 0.0, None), (-wide - half, 0.0, None)]
     order: list[Spot] = [*middle, *sides, *corners] if is_round else [*corners, *sides, *middle]
     for far in _LED if is_led else ():
-        for way in range(_WAYS):
-            # Upwards first, then by turns to both sides.
-            turn = (way + 1) // 2 * (1 if way % 2 else -1) * 2 * math.pi / _WAYS
-            x, y = far * size * math.sin(turn), -far * size * math.cos(turn)
+        for right, down in _TURNS:
+            x, y = far * size * right, far * size * down
             if abs(x) > 0.3 * far * size:
                 left = x + _SPARE * size if x > 0 else x - wide - _SPARE * size
                 order.append((left, y, (x, y)))
@@ -199,22 +206,47 @@ class Ground:
         radius : of the circle around the middle that the name stays within. clear : False: the
         first of those beside the node where it lies on no other name.
         """
-        for dx, dy, end in spots(wide, size, is_round=is_round, is_led=clear):
-            left, middle = at[0] + dx, at[1] + dy
-            if radius is not None:
-                x = left - self._corner[0] - self._size[0] / 2
-                y = abs(middle - self._corner[1] - self._size[1] / 2) + 0.5 * size
-                if math.hypot(max(abs(x), abs(x + wide)), y) > radius:
-                    continue
+        places = spots(wide, size, is_round=is_round, is_led=clear)
+        left = at[0] + np.array([dx for dx, _, _ in places])
+        middle = at[1] + np.array([dy for _, dy, _ in places])
+        long, tall = wide + 2 * _SPARE * size, _TALL * size
+        x, y = left - _SPARE * size, middle - _TALL / 2 * size
+        likely = self._likely(x, y, long, tall, clear=clear)
+        if radius is not None:
+            across = left - self._corner[0] - self._size[0] / 2
+            down = np.abs(middle - self._corner[1] - self._size[1] / 2) + 0.5 * size
+            far = np.hypot(np.maximum(np.abs(across), np.abs(across + wide)), down)
+            likely &= far <= radius
+        for place in np.flatnonzero(likely).tolist():
+            end = places[place][2]
             led = None if end is None else (at[0] + end[0], at[1] + end[1])
             if led is not None and self._is_over_names(at, led):
                 continue
-            x, y = left - _SPARE * size, middle - _TALL / 2 * size
-            if self.take(x, y, wide + 2 * _SPARE * size, _TALL * size, clear=clear):
+            if self.take(float(x[place]), float(y[place]), long, tall, clear=clear):
                 if led is not None:
                     self.draw(*(np.array([value]) for value in (*at, *led)))
-                return left, middle, led
+                return float(left[place]), float(middle[place]), led
         return None
+
+    def _likely(
+        self, x: Float, y: Float, wide: float, high: float, *, clear: bool
+    ) -> npt.NDArray[np.bool_]:
+        """Which boxes are within the ground and free at some of their points, which most that are
+        taken are not: for `take` each, only these."""
+        x, y = x - self._corner[0], y - self._corner[1]
+        likely = (x >= 0) & (y >= 0) & (x + wide <= self._size[0]) & (y + high <= self._size[1])
+        within = np.flatnonzero(likely)
+        rows, columns = (
+            ((start[within, None] + share * length) // CELL).astype(np.int64)
+            for start, share, length in (
+                (y, np.array([0, 0.5, 1]), high),
+                (x, np.linspace(0, 1, _PROBES), wide),
+            )
+        )
+        points = rows[:, :, None], columns[:, None, :]
+        taken = self._cells[points] | self._lines[points] if clear else self._cells[points]
+        likely[within] = ~taken.any(axis=(1, 2))
+        return likely
 
     def _is_over_names(self, start: tuple[float, float], end: tuple[float, float]) -> bool:
         steps = math.ceil(math.dist(start, end) / CELL)
