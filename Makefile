@@ -103,8 +103,8 @@ test: dev  ## all tests but the slow ones
 test-changed: dev  ## the tests that a change can affect, by the import graph
 	$(BIN)/python scripts/changed_tests.py $(BASE)
 
-test-cpu: dev  ## the CPU seconds of each file of TESTS (tests), in one process
-	$(BIN)/python -m pytest -p tests.cpu_kit $(TESTS)
+test-cpu: dev  ## the CPU seconds of each file of TESTS (tests)
+	$(BIN)/python -m pytest -n 3 -p tests.cpu_kit $(TESTS)
 
 TESTS ?= tests
 test-page: node  ## the page's pure modules, by Node alone

@@ -54,9 +54,24 @@ pytest_runtest_call = _hook("call")
 pytest_runtest_teardown = _hook("teardown")
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """One of several test processes gives what it counted to the one that started it."""
+    _spend("between tests", "call")
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["cpu"] = {file: dict(spent) for file, spent in _spent.items()}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    for file, spent in getattr(node, "workeroutput", {}).get("cpu", {}).items():
+        for phase, seconds in spent.items():
+            _spent[file][phase] += seconds
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The files by what they cost."""
-    _spend("between tests", "call")
     total = {file: sum(spent[phase] for phase in PHASES) for file, spent in _spent.items()}
     terminalreporter.section(f"{sum(total.values()):.1f} CPU s")
     names = (*PHASES, "children")
