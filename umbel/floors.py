@@ -14,6 +14,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
+from umbel.later import Later
+
 FLOORS = ("app", "workers", "models")
 
 _HERE = Path(__file__).parent
@@ -47,7 +49,7 @@ def _mount() -> None:
                 f"The package {name!r} was imported from {', '.join(map(str, folders))} before "
                 "Umbel's: a process of the service has its own."
             )
-    sys.meta_path.insert(0, _Floors())
+    sys.meta_path[:0] = [_Floors(), Later()]
 
 
 _mount()

@@ -35,9 +35,9 @@ def step_of(
         names = list(method.Params.model_fields)
         detail, errors = field_errors(
             error.errors(include_url=False),
+            method.Params,
             lambda entry: place_in(params, entry["loc"], entry["type"]),
             (*at, "params"),
-            names,
         )
         accepted = ", ".join(names) or "none"
         raise Refused(

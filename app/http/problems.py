@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import quote
@@ -22,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import compile_path
 
+from app.http import near
 from app.http.addresses import address, path_of
 from app.http.pointers import HEADER, QUERY, located
 from app.http.problem_schemas import ProblemBody
@@ -248,7 +248,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        return respond(request_id_of(request), _problem_of_validation(error))
+        return respond(request_id_of(request), _problem_of_validation(request, error))
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> Response:
@@ -295,32 +295,36 @@ def problem_of_usage(error: UsageError) -> Problem:
 
 
 _QUOTED = re.compile(r"'([^']*)'")
-_LONGEST_NEAR = 40
-"""Letters of a word for which a near one is sought."""
 
 
 def field_errors(
     errors: list[Any],
+    kind: object,
     place: Callable[[Any], tuple[str | int, ...]],
     prefix: tuple[str | int, ...] = (),
-    names: Collection[str] = (),
 ) -> tuple[str, list[dict[str, Any]]]:
-    """A message and `errors[]` from pydantic's error list, one entry for each place.
+    """A message and `errors[]` from pydantic's error list, one entry for each place. The message
+    is the first with a field or word that was likely meant, else the first.
 
-    place : where an error is; `prefix` is prepended to it. names : the fields that there are, of
-    which one may have been meant. Only the first `MOST_ERRORS` errors have entries: a refusal must
-    not cost more than what it refuses.
+    kind : the type that was read, one of whose fields may have been meant. place : where an error
+    is; `prefix` is prepended to it. Only the first `MOST_ERRORS` errors have entries: a refusal
+    must not cost more than what it refuses.
     """
     details: dict[tuple[str | int, ...], list[str]] = {}
+    n_unknown = 0
     for error in errors[:MOST_ERRORS]:
+        n_unknown += error["type"] == "extra_forbidden"
         sentences = details.setdefault((*prefix, *place(error)), [])
-        if (sentence := _sentence(error, names)) not in sentences:
+        if (
+            sentence := _sentence(error, kind if n_unknown <= near.MOST else None)
+        ) not in sentences:
             sentences.append(sentence)
     entries = [
         {"detail": " Or: ".join(sentences), "pointer": list(pointer)}
         for pointer, sentences in details.items()
     ]
-    first = entries[0]
+    # A field that is misspelt is also missing: which was meant says more.
+    first = next((entry for entry in entries if near.MEANT in entry["detail"]), entries[0])
     where = ".".join(map(_part, first["pointer"])) or "the body"
     more = f" ({len(entries) - 1} more in `errors`)" if len(entries) > 1 else ""
     if len(errors) > MOST_ERRORS:
@@ -334,34 +338,31 @@ def _part(part: str | int) -> str:
     return str(part) if quoted == f"'{part}'" else quoted
 
 
-def _sentence(error: Any, names: Collection[str]) -> str:
+def _sentence(error: Any, kind: object) -> str:
     if error["type"] == "extra_forbidden":
-        return f"There is no such field{error.get('hint', '')}.{_near(error['loc'][-1], names)}"
+        *above, name = error["loc"]
+        other = error.get("hint", "")
+        meant = "" if other else near.meant(name, near.fields_at(kind, above))
+        return f"There is no such field{other}.{meant}"
     message, context = str(error["msg"]), error.get("ctx") or {}
     written, accepted = error.get("input"), context.get("expected", "")
     if error["type"] == "union_tag_invalid":
         written, accepted = context["tag"], context["expected_tags"]
         message = f"{shown(written)} is no {context['discriminator']}; accepted are {accepted}"
     sentence = message if message.endswith(".") else f"{message}."
-    return f"{sentence}{_near(written, _QUOTED.findall(str(accepted)))}"
+    return f"{sentence}{near.meant(written, _QUOTED.findall(str(accepted)))}"
 
 
-def _near(written: object, accepted: Collection[str]) -> str:
-    """Which of the accepted words was meant."""
-    if not isinstance(written, str) or len(written) > _LONGEST_NEAR:
-        return ""
-    near = get_close_matches(written, accepted, 1)
-    return f" Did you mean {near[0]!r}?" if near else ""
-
-
-def _problem_of_validation(error: RequestValidationError) -> Problem:
+def _problem_of_validation(request: Request, error: RequestValidationError) -> Problem:
     errors = error.errors()
     if any(entry["loc"][:1] == ("path",) for entry in errors):
         detail = "There is nothing at this path: an id or a number in it is malformed."
         return Refused("not-found", detail).problem
     hinted = [{**entry, "hint": _of_method(entry, error.body)} for entry in errors[:MOST_ERRORS]]
     every = [*hinted, *errors[MOST_ERRORS:]]
-    detail, entries = field_errors(every, lambda entry: _place_of(entry, error.body))
+    body = getattr(request.scope["route"], "body_field", None)
+    kind = None if body is None else body.field_info.annotation
+    detail, entries = field_errors(every, kind, lambda entry: _place_of(entry, error.body))
     status, title, _ = KINDS["invalid-request"]
     return problem("invalid-request", title, status, detail, errors=entries)
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
+from app.http import near
 from app.http.pointers import QUERY
 from app.http.problems import MOST_ERRORS, Refused
 from models.errors import shown
-
-_MOST_MEANT = 5
-"""Unknown names for which a known one is looked for."""
 
 
 async def refuse_unknown(request: Request) -> None:
@@ -27,8 +23,7 @@ async def refuse_unknown(request: Request) -> None:
     there_are = f"it takes {', '.join(accepted)}" if accepted else "it takes none"
     details: list[str] = []
     for name in unknown:
-        near = get_close_matches(name, accepted, 1) if len(details) < _MOST_MEANT else []
-        meant = f" Did you mean {near[0]!r}?" if near else ""
+        meant = near.meant(name, accepted) if len(details) < near.MOST else ""
         details.append(f"This path has no query parameter {shown(name)}; {there_are}.{meant}")
     entries = [
         {"detail": detail, "pointer": [QUERY, name[:80]]}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import shapes
-from umbel_client.core.uploads import labels_id
+from umbel_client.core.uploads import labels_id, warn_of
 from umbel_client.edition import Edition
 from umbel_client.inputs import Input
 from umbel_client.naming import Naming
@@ -207,8 +207,11 @@ class TreeForms(TreeParts):
         return Cut.of(self._document("/cut", "clusters", query))
 
     def levels(self) -> list[Level]:
-        """The few cuts that mean something, from coarse to fine."""
+        """The few cuts that mean something, from coarse to fine; UmbelWarning says why where there
+        is none."""
         body = self._document("/levels", "levels")
+        if not body["levels"] and body.get("reason"):
+            warn_of({"warnings": [f"No level stands out. {body['reason']}"]})
         return [Level.of(each) for each in body["levels"]]
 
     def layers(self, *, min_size: int = 10, largest_p: float = 0.05) -> dict[str, Any]:

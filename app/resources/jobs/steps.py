@@ -8,6 +8,7 @@ from typing import Any
 from app.creation.inputs import ids
 from app.creation.step_schemas import StepBody
 from app.creation.steps import _refused_role, find_method, step_of
+from app.http import near
 from app.http.problems import refused_at
 from app.resources.jobs.schemas import NewJob
 from models.errors import UsageError
@@ -90,7 +91,7 @@ def _check_roles(body: NewJob, method: Method[Any], accepted: Mapping[str, Input
     """Refuse inputs that no step takes."""
     for role in body.inputs:
         if role not in accepted:
-            hint = ""
+            hint = near.meant(role, accepted)
             if role == DOCUMENTS and ROLE in accepted:
                 hint = " Documents become features if `preprocess` begins with the step 'words'."
             roles = ", ".join(sorted(accepted))

@@ -324,6 +324,15 @@ PARTS: Mapping[str, Sequence[str]] = {
 }
 """How the parts of a thing begin, by the prefix of its id."""
 
+_OF_ONE = {
+    ("tr", "nodes"): "0",
+    ("tr", "places"): "0",
+    ("at", "items"): "0",
+    ("at", "nodes"): "0/examples",
+    ("hm", "tiles"): "0/0/0",
+}
+"""Parts of which one is read, and how the rest of its name may look."""
+
 
 @contextlib.contextmanager
 def _of_parts(thing_id: str, part: str) -> Iterator[None]:
@@ -332,8 +341,13 @@ def _of_parts(thing_id: str, part: str) -> Iterator[None]:
     try:
         yield
     except UnexpectedResponse as error:
-        names = PARTS.get("tr" if thing_id.startswith("@") else thing_id.partition("_")[0], ())
-        begin = part.strip("/").partition("/")[0]
+        kind = "tr" if thing_id.startswith("@") else thing_id.partition("_")[0]
+        names = PARTS.get(kind, ())
+        begin, _, rest = part.strip("/").partition("/")
+        if error.status in (404, 405) and not rest and (kind, begin) in _OF_ONE:
+            raise InputError(
+                "part", f"{begin} are shown one by one: {begin}/{_OF_ONE[kind, begin]}."
+            ) from None
         if error.status not in (404, 405) or begin in names:
             raise
         near = get_close_matches(begin, names, 1)

@@ -113,6 +113,50 @@ def test_a_word_that_is_near_an_accepted_one(api: Api, fields: dict[str, Any], s
     assert "mean" not in far["detail"]
 
 
+def _fields(schemas: dict[str, Any], schema: dict[str, Any]) -> set[str]:
+    """The fields of a body; where it has alternatives, of the first."""
+    schema = schemas.get(schema.get("$ref", "").rpartition("/")[2], schema)
+    parts = [*schema.get("allOf", ()), *schema.get("oneOf", ())[:1], *schema.get("anyOf", ())]
+    return set(schema.get("properties", ())).union(*(_fields(schemas, part) for part in parts))
+
+
+def test_a_misspelt_field_of_each_body_is_recognised(api: Api) -> None:
+    document = api.client.get("/openapi.json").json()
+    tried = 0
+    for path, operations in document["paths"].items():
+        for verb, operation in operations.items():
+            body = followed(document, operation.get("requestBody", {}))
+            schema = body.get("content", {}).get("application/json", {}).get("schema", {})
+            fields = _fields(document["components"]["schemas"], schema)
+            if not fields:
+                continue
+            place = path
+            for parameter in operation.get("parameters", []):
+                parameter = followed(document, parameter)
+                if parameter["in"] == "path":
+                    example = parameter["schema"].get("examples", ["queue"])[0]
+                    place = place.replace(f"{{{parameter['name']}}}", example)
+            field = max(fields, key=len)
+            answer = api.client.request(verb, place, json={field[:-1] + "q": 1})
+            refused = problem_of(answer, 422, "invalid-request")
+            assert refused["detail"].startswith(f"{field[:-1]}q: "), (path, refused)
+            assert f"Did you mean {field!r}?" in refused["detail"], (path, refused)
+            tried += 1
+    assert tried >= 30
+
+
+def test_a_misspelt_name_within_a_body_is_recognised(api: Api) -> None:
+    wrong: list[tuple[dict[str, Any], str, str]] = [
+        ({"inputs": {"logit": [[1, 2]]}}, "logits", "wrong-input"),
+        ({"preprocess": [{"step": "words", "max_word": 2}]}, "max_words", "invalid-request"),
+        ({"then": {"method": "hac", "param": {}}}, "params", "invalid-request"),
+    ]
+    for fields, meant, code in wrong:
+        answer = api.client.post("/v1/jobs", json=new_job(**fields))
+        refused = problem_of(answer, 422, code)
+        assert f"Did you mean {meant!r}?" in refused["detail"], refused
+
+
 def test_a_body_of_another_type(api: Api) -> None:
     answer = api.client.post("/v1/jobs", content=b"{}", headers={"Content-Type": "text/plain"})
     problem_of(answer, 415, "unsupported-format")

@@ -116,6 +116,12 @@ def test_cuts_agree_with_scipy(points: Tree) -> None:
     assert all(level.k >= 1 for level in points.levels())
 
 
+def test_a_tree_without_levels_says_why(umbel: Umbel) -> None:
+    tree = umbel.import_tree("(a,b);")
+    with pytest.warns(UmbelWarning, match="No level stands out. A tree with fewer than three"):
+        assert tree.levels() == []
+
+
 @pytest.mark.needs("typst")
 def test_a_picture_is_saved_as_pdf(points: Tree, tmp_path: Path) -> None:
     points.save(tmp_path / "figure.pdf", width_mm=85)

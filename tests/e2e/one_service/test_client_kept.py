@@ -192,6 +192,12 @@ def test_matrices_maps_and_labels(call: Call) -> None:
     assert made["id"] not in call("list", "heatmaps", "--tree", tree)
 
 
+def test_parts_of_which_one_is_shown_say_so(call: Call, plants: str) -> None:
+    assert "nodes are shown one by one: nodes/0." in call("show", plants, "nodes", status=2)
+    assert body_of(call("show", plants, "nodes/0", "--json"))["id"] == 0
+    assert "Is 'nodes' meant?" in call("show", plants, "node", status=2)
+
+
 @pytest.mark.needs("typst")
 def test_a_picture_is_saved_as_pdf(call: Call, plants: str) -> None:
     call("save", plants, "plants.pdf", "--with", "width_mm=85")

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umbel_client import shapes
-from umbel_client._written.aio.core.uploads import labels_id
+from umbel_client._written.aio.core.uploads import labels_id, warn_of
 from umbel_client._written.aio.edition import AsyncEdition
 from umbel_client._written.aio.naming import AsyncNaming
 from umbel_client._written.aio.tree_parts import AsyncTreeParts
@@ -210,8 +210,11 @@ class AsyncTreeForms(AsyncTreeParts):
         return Cut.of(await self._document("/cut", "clusters", query))
 
     async def levels(self) -> list[Level]:
-        """The few cuts that mean something, from coarse to fine."""
+        """The few cuts that mean something, from coarse to fine; UmbelWarning says why where there
+        is none."""
         body = await self._document("/levels", "levels")
+        if not body["levels"] and body.get("reason"):
+            warn_of({"warnings": [f"No level stands out. {body['reason']}"]})
         return [Level.of(each) for each in body["levels"]]
 
     async def layers(self, *, min_size: int = 10, largest_p: float = 0.05) -> dict[str, Any]:
