@@ -90,7 +90,10 @@ def value(table: Table, role: str) -> Value:
             return _graph(table, role)
         case "labels":
             rows = _label_rows(table, role)
-            return labels.value(rows, role) if isinstance(rows, LabelRows) else rows
+            found = labels.value(rows, role) if isinstance(rows, LabelRows) else rows
+            if isinstance(found, LabelSets):
+                _note_doubtful(found.names)
+            return found
         case "table":
             return items.table(table)
         case "paths":

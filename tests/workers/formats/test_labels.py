@@ -148,3 +148,14 @@ def test_codes_of_cells_keep_their_zeros() -> None:
     assert len(notes) == 1
     plain = roles.value(WrittenColumn(["0", "7"], [1, 2]), "labels")
     assert np.asarray(plain).tolist() == [0, 7]
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize("other", ["CAT", " cat", "ca\u0301t"])
+def test_labels_that_look_alike_are_named(other: str, several: bool) -> None:
+    plain = "c\u00e1t" if other.startswith("ca") else "cat"
+    items = [[plain, "dog"], [other]] if several else [plain, other]
+    with noting() as notes:
+        roles.value(Lists(items), "labels")
+    (sentence,) = notes
+    assert "alone are different classes: " in sentence
