@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 from tests.dashboard.conftest import WITHIN_MS, Axe, Open
+from tests.dashboard.forms_kit import held_back
 from tests.dashboard.planted import (
     SMALL,
     chained,
@@ -20,7 +23,7 @@ from tests.dashboard.planted import (
     settled,
     until,
 )
-from tests.e2e.client import Api
+from tests.e2e.client import Api, npy
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -586,3 +589,23 @@ def test_the_layout_equals_the_services(look: Open, api: Api, small: str) -> Non
             assert nodes["id"] == [node["id"] for node in view["nodes"]]
             assert nodes["v"] == pytest.approx([node["y"] for node in view["nodes"]], abs=1e-6)
             assert nodes["u"] == pytest.approx([node["x"] for node in view["nodes"]], abs=1e-6)
+
+
+def test_the_colours_chosen_last_stay(open_page: Open, api: Api, small: str) -> None:
+    """An answer to an earlier choice that comes later changes nothing."""
+    labels = api.upload(npy(np.arange(7) % 2), role="labels", name="parity")
+    page = open_page(f"/trees/{small}")
+    settled(page)
+    by = page.get_by_role("region", name="Colour").get_by_label("By", exact=True)
+    until(page, lambda: by.locator(f"option[value={labels}]").count() == 1)
+    with held_back(page, re.compile(r"/view\?"), "GET") as held:
+        by.select_option(labels)
+        until(page, lambda: held)
+        by.select_option("none")
+        until(page, lambda: hash_of(page).get("color") == "none")
+        arrives = page.expect_event("requestfinished", lambda sent: sent == held[0].request)
+        arrives.__enter__()
+    arrives.__exit__(None, None, None)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+    assert hash_of(page)["color"] == "none"
+    assert by.input_value() == "none"

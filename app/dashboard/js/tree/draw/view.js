@@ -50,6 +50,8 @@ export class TreeView extends Scenery {
   suggestedCut = null;
   /** @type {string | null} The id of the map that is shown beside the tree. */
   map = null;
+  /** The choice of each kind that was made last. @type {{ colour?: AbortController, names?: AbortController }} */
+  #turns = {};
 
   /**
    * @param {HTMLElement} root
@@ -386,11 +388,14 @@ export class TreeView extends Scenery {
    * @param {string} color
    */
   async setColor(color) {
-    if (color.startsWith("ds_")) await this.#loadColours(color, this.signal);
+    const signal = this.#turn("colour");
+    if (color.startsWith("ds_")) this.#colourBy(await this.#loadAgain(color, signal));
     else {
-      if (color.startsWith("job_")) this.errors = await this.source.errors(color);
+      const errors = color.startsWith("job_") ? await this.source.errors(color) : this.errors;
       if (color === SUPPORT) this.support ??= await this.source.support();
       if (color.startsWith("at_")) await this.loadColumn(Number(color.split(".")[1]));
+      signal.throwIfAborted();
+      this.errors = errors;
       this.coarse = false;
       this.store.common.fill(null);
     }
@@ -415,13 +420,20 @@ export class TreeView extends Scenery {
   }
 
   /**
-   * The service's colours of everything that is loaded.
+   * The signal of a choice that the next of its kind replaces: what was chosen before has no effect
+   * when its answer comes later.
    *
-   * @param {string} color
-   * @param {AbortSignal} signal
+   * @param {"colour" | "names"} kind
    */
-  async #loadColours(color, signal) {
-    const answers = await this.#loadAgain(color, signal);
+  #turn(kind) {
+    this.#turns[kind]?.abort();
+    const own = new AbortController();
+    this.#turns[kind] = own;
+    return AbortSignal.any([this.signal, own.signal]);
+  }
+
+  /** @param {View[]} answers of everything that is loaded, with colours */
+  #colourBy(answers) {
     this.store.clearColours();
     for (const answer of answers) this.store.recolour(answer);
     if (answers.length) this.labels = labelsIn(answers[0]) ?? this.labels;
@@ -452,11 +464,12 @@ export class TreeView extends Scenery {
    */
   async setNames(names) {
     const before = this.look.names;
+    const signal = this.#turn("names");
     this.look.names = names;
     try {
-      for (const answer of await this.#loadAgain(null, this.signal)) this.store.rename(answer);
+      for (const answer of await this.#loadAgain(null, signal)) this.store.rename(answer);
     } catch (error) {
-      this.look.names = before;
+      if (!signal.aborted) this.look.names = before;
       throw error;
     }
     await this.show({ ms: 0 });
@@ -525,8 +538,9 @@ export class TreeView extends Scenery {
     if (!cut || this.look.color !== "cut" || store.complete) return;
     const isWhole = cut.n_clusters === cut.clusters.length;
     if (isWhole && cut.clusters.every((cluster) => store.has(cluster.node))) return;
-    await this.#loadColours(cutColour(cut.cut), signal);
-    if (this.cut !== cut) return;
+    const answers = await this.#loadAgain(cutColour(cut.cut), signal);
+    if (this.cut !== cut || this.look.color !== "cut") return;
+    this.#colourBy(answers);
     this.coarse = true;
     this.recolour();
   }

@@ -82,8 +82,9 @@ export function colourPanel(view, { onproblem, onchange, onchoose, labelFile }) 
       draw();
       onchange();
     } catch (error) {
+      if (aborted(error)) return;
       draw();
-      if (!aborted(error) && !isAway(error)) toastError(error);
+      if (!isAway(error)) toastError(error);
     }
   };
   const measure = select(MEASURES, {
@@ -159,8 +160,9 @@ export function colourPanel(view, { onproblem, onchange, onchoose, labelFile }) 
    */
   const startNodes = async () => {
     if (!byErrors(look) && look.color !== SUPPORT) return;
-    const { alone } = look;
-    await choose(look.color);
+    const { alone, color: linked } = look;
+    await choose(linked);
+    if (look.color !== linked) return;
     if (shownErrors(view) ?? shownSupport(view)) look.alone = alone;
     else look.color = "cut";
     view.recolour();

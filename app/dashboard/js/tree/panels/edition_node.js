@@ -184,7 +184,7 @@ export function editionNode(view, { change }) {
       details = next;
       siblings = around?.children ?? [];
     } catch (error) {
-      if (aborted(error)) return;
+      if (aborted(error) || look.node !== wanted) return;
       details = null;
       isAwaited = false;
     }

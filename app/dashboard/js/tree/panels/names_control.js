@@ -55,7 +55,8 @@ export function namesControl(view, { form }) {
     try {
       await view.setNames(naming);
     } catch (error) {
-      if (!aborted(error) && !isAway(error)) toastError(error);
+      if (aborted(error)) return;
+      if (!isAway(error)) toastError(error);
     }
     draw();
   };
