@@ -67,8 +67,8 @@ class Reservations:
         self.prefix = prefix
         self.keep_s = keep_s
         self.lives = lives
-        # By place and id of the resource: what is to be there instead of its reservation, None:
-        # nothing. Requests that repeat a key during an outage each owe their own.
+        # By place and token: what is to be there instead of the reservation, None: nothing.
+        # Requests that repeat a key during an outage each owe their own.
         self._owed: dict[tuple[str, str], str | None] = {}
         self._any = asyncio.Event()
 
@@ -97,10 +97,10 @@ class Reservations:
         """Reserve what a dead process had reserved; False if another request was faster."""
         return self._replace(place, lambda current: current == earlier, reservation)
 
-    def settle(self, place: str, own_id: str, value: str | None) -> None:
-        """Put a value, if None nothing, in the place of the reservation for this resource; nothing
-        happens where another request has it by now."""
-        self._replace(place, lambda current: json.loads(current)["id"] == own_id, value)
+    def settle(self, place: str, token: str, value: str | None) -> None:
+        """Put a value, if None nothing, in the place of the reservation with this token; nothing
+        happens where another request has it by now, which may be for the same id."""
+        self._replace(place, lambda current: json.loads(current).get("token") == token, value)
 
     def _replace(self, place: str, fits: Callable[[str], bool], value: str | None) -> bool:
         for _ in range(MOST_TURNS):
@@ -123,14 +123,14 @@ class Reservations:
             # while it watches: the next turn sees which.
         raise RedisConnectionError("every connection ended while it watched")
 
-    def owe(self, place: str, own_id: str, value: str | None) -> None:
+    def owe(self, place: str, token: str, value: str | None) -> None:
         """Have `send_owed` do what `settle` could not."""
-        self._owed[place, own_id] = value
+        self._owed[place, token] = value
         self._any.set()
 
-    def settled(self, place: str, own_id: str) -> None:
+    def settled(self, place: str, token: str) -> None:
         """Send nothing older for it again."""
-        self._owed.pop((place, own_id), None)
+        self._owed.pop((place, token), None)
 
     async def send_owed(self) -> None:
         """Settle what Redis did not answer, as long as the process lives: until then repeats of a
@@ -165,7 +165,7 @@ class Once:
         self.scope = None if key is None else f"{route}\n{key}"
         digest = hashlib.sha256(f"{route}\0{key}".encode()).hexdigest()
         self._place = f"{process.prefix}once:{tenant}:{digest}"
-        self._id = self._reservation = ""
+        self._token = self._reservation = ""
 
     async def begun(self) -> bool:
         """Whether an earlier request had this key; False without one."""
@@ -194,13 +194,13 @@ class Once:
         if self.key is None:
             return await make()
         digest = hashlib.sha256(fingerprint).hexdigest()
-        self._id = new_id
+        # Ids need not differ.
+        self._token = secrets.token_hex(8)
         self._reservation = reservation = json.dumps(
             {
                 "id": new_id,
                 "mark": digest,
-                # Ids need not differ, and a reservation is compared as a whole.
-                "token": secrets.token_hex(8),
+                "token": self._token,
                 "by": self._process.lives.name,
                 "made": False,
                 "answer": None,
@@ -265,16 +265,16 @@ class Once:
             return await call(reserve, self._place, *args)
         except TransientError:
             # It may have been reserved nevertheless.
-            self._process.owe(self._place, self._id, None)
+            self._process.owe(self._place, self._token, None)
             raise
 
     async def _settle(self, value: str | None) -> None:
         try:
-            await call(self._process.settle, self._place, self._id, value)
+            await call(self._process.settle, self._place, self._token, value)
         except TransientError:
-            self._process.owe(self._place, self._id, value)
+            self._process.owe(self._place, self._token, value)
         else:
-            self._process.settled(self._place, self._id)
+            self._process.settled(self._place, self._token)
 
 
 async def call(function: Callable[..., Any], *args: Any) -> Any:

@@ -50,6 +50,8 @@ class MetricsFolder:
 
     def remove(self) -> None:
         if self._lock is not None:
+            with suppress(OSError):
+                _empty(self.path)
             shutil.rmtree(self.path, ignore_errors=True)
             self._lock.close()
             self._lock = None
@@ -63,7 +65,15 @@ def _clear(folder: Path) -> None:
             return
         if folder.name.startswith(PREFIX) and (folder / "lock").exists():
             with FolderLock(folder):
+                _empty(folder)
                 shutil.rmtree(folder)
         elif time.time() - state.st_mtime > _UNLOCKED_S:
             (folder / "lock").unlink(missing_ok=True)
             folder.rmdir()
+
+
+def _empty(folder: Path) -> None:
+    """Remove all but the lock: what is left where a process dies meanwhile is found by it."""
+    for path in list(folder.iterdir()):
+        if path.name != "lock":
+            path.unlink(missing_ok=True)

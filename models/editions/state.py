@@ -250,7 +250,8 @@ class EditionState:
         self._require(node)
         own = self.children_of(node)
         if sorted(own) != sorted(children):
-            odd = next((child for child in children if child not in set(own)), None)
+            there = set(own)
+            odd = next((child for child in children if child not in there), None)
             wrong = (
                 f"{odd} is none of them" if odd is not None else "some are left out or twice there"
             )

@@ -49,7 +49,7 @@ def header_of(
         return False, ()
     if len(numeric) < len(cells):
         # The other cells are names, or the corner above an index.
-        apart = [at for at in range(len(cells)) if at not in numeric]
+        apart = sorted(set(range(len(cells))).difference(numeric))
         if not cells[0] and apart == [0] and (whole[0] == 0 or len(whole) > 1):
             return True, () if whole[0] == 0 else (note,)
         last = len(numeric) > 1 and numeric == list(range(apart[-1] + 1, len(cells)))

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import cast
 
 from workers.artifacts.aliases import Aliases, Move
@@ -88,9 +89,17 @@ class Deliveries:
         self._compared = False
         self.on_due: Callable[[], None] = lambda: None
 
-    def take(self, token: str, limit: int, lease_s: float) -> list[WebhookLease]:
+    def take(
+        self,
+        token: str,
+        limit: int,
+        lease_s: float,
+        *,
+        slow: int | None = None,
+        sent_here: Mapping[str, int] = MappingProxyType({}),
+    ) -> list[WebhookLease]:
         """Take what is due, as `WebhookQueue.take`."""
-        return self._queue.take(token, limit, lease_s)
+        return self._queue.take(token, limit, lease_s, slow=slow, sent_here=sent_here)
 
     def owed(self, lease: WebhookLease) -> Record | Moved | None:
         """The job or move whose webhook is to be sent; None if that was sent before or it is
@@ -133,22 +142,32 @@ class Deliveries:
                 break
         return address
 
-    def end(self, lease: WebhookLease, delivery: Delivery) -> None:
-        """Record that it was delivered or given up: first in the store, then in Redis."""
+    def end(self, lease: WebhookLease, delivery: Delivery, slow: bool | None = None) -> None:
+        """Record that it was delivered or given up: first in the store, then in Redis.
+
+        slow : as for `WebhookQueue.report`.
+        """
         key = _result_key(lease)
         try:
             content = sealed(key, delivery.model_dump_json().encode())
             self._blobs.put(key, content, create=True)
         except AlreadyThere:
             delivery = self._delivery(lease) or delivery
-        if self._report(lease, delivery) == "gone" and self._deleted(lease):
+        if self._report(lease, delivery, slow) == "gone" and self._deleted(lease):
             self._blobs.delete(key)
         self._close(lease)
 
-    def again(self, lease: WebhookLease, after_s: float, reason: str) -> None:
+    def again(
+        self, lease: WebhookLease, after_s: float, reason: str, slow: bool | None = None
+    ) -> None:
         """Record that it failed and is to be sent again after `after_s`."""
         self._queue.report(
-            lease, "pending", attempts=lease.attempts + 1, after_s=after_s, reason=reason
+            lease,
+            "pending",
+            attempts=lease.attempts + 1,
+            after_s=after_s,
+            reason=reason,
+            slow=slow,
         )
 
     def give_back(self, lease: WebhookLease, after_s: float = 0.0) -> None:
@@ -231,9 +250,13 @@ class Deliveries:
         """Number of jobs with a webhook, by its status."""
         return self._queue.counts()
 
-    def _report(self, lease: WebhookLease, delivery: Delivery) -> str:
+    def _report(self, lease: WebhookLease, delivery: Delivery, slow: bool | None = None) -> str:
         return self._queue.report(
-            lease, delivery.status, attempts=delivery.attempts, reason=delivery.reason
+            lease,
+            delivery.status,
+            attempts=delivery.attempts,
+            reason=delivery.reason,
+            slow=slow,
         )
 
     def _put(self, tenant: str, alias: str, move: Move) -> None:

@@ -14,13 +14,15 @@ as long as one of these is kept:
 One script takes a thing for removal and looks at these in the same step, and a job that refers to
 it is refused from then on. Then it is removed from the store as DELETE does it; what a dead process
 has left of that is removed by the next sweep. Aliases are in the store alone: they are looked at
-just before, while none is moved to the tree.
+just before, for many removals at once, while none is moved to their trees.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -34,11 +36,16 @@ from workers.model import made_at, sibling
 from workers.settings import WorkerSettings, of_tenant
 from workers.stores.erasure import erase_job
 from workers.stores.objects.blobs import Blobs
+from workers.stores.redis.crossings import HOLD_S
 from workers.stores.redis.records import Records
 from workers.stores.redis.removal import Removable, Removal
 from workers.stores.redis.usage import Usage
 
 _AT_ONCE = 500
+_NOTED, _NOTED_S = 100, HOLD_S / 3
+"""How many removals are noted at a time, and for how long at most: no alias is moved to the trees
+of these meanwhile."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -96,9 +103,8 @@ class Retention:
         outcome: dict[str, Verdict] = {}
         waiting: list[Event] = []
         try:
-            for verdict in self.plan():
-                taken = verdict if verdict.kept_by else self._taken(verdict)
-                outcome[verdict.id] = taken
+            for taken in self._each_taken(self.plan()):
+                outcome[taken.id] = taken
                 if not taken.kept_by:
                     waiting.append(_removed(taken, actor))
                 if len(waiting) >= _AT_ONCE:
@@ -154,14 +160,37 @@ class Retention:
         ids.sort(key=lambda own_id: own_id.partition("_")[2])
         plan.add_until(ids, f"the tenant keeps more than {most} bytes", excess)
 
-    def _taken(self, verdict: Verdict) -> Verdict:
-        if not verdict.id.startswith("job_"):
+    def _each_taken(self, plan: list[Verdict]) -> Iterator[Verdict]:
+        """What has come of each, in this order. Each tenant's aliases are listed once for many."""
+        while plan:
+            began, n_over = time.monotonic(), 0
+            with ExitStack() as notes:
+                free = {
+                    each.id: notes.enter_context(self._aliases.leaving(each.tenant, tree))
+                    for each in plan[:_NOTED]
+                    if not each.kept_by and (tree := _tree_of(each)) is not None
+                }
+                named: dict[str, dict[str, str]] = {}
+                for each in plan[:_NOTED]:
+                    if n_over and time.monotonic() - began > _NOTED_S:
+                        break
+                    yield each if each.kept_by else self._taken(each, free.get(each.id), named)
+                    n_over += 1
+            plan = plan[n_over:]
+
+    def _taken(
+        self, verdict: Verdict, is_free: bool | None, named: dict[str, dict[str, str]]
+    ) -> Verdict:
+        """is_free : whether no alias is being moved to it; None: none can be. named : what names
+        the trees of each tenant, as far as that was looked up since then."""
+        tree = _tree_of(verdict)
+        if is_free is None or tree is None:
             return self._retired(verdict)
-        tree = sibling(verdict.id, "tr")
-        with self._aliases.leaving(verdict.tenant, tree) as is_free:
-            name = self._aliases.naming_trees(verdict.tenant).get(tree)
-            if is_free and name is None:
-                return self._retired(verdict)
+        if verdict.tenant not in named:
+            named[verdict.tenant] = self._aliases.naming_trees(verdict.tenant)
+        name = named[verdict.tenant].get(tree)
+        if is_free and name is None:
+            return self._retired(verdict)
         return replace(verdict, kept_by="an alias" if name is None else f"@{name}")
 
     def _retired(self, verdict: Verdict) -> Verdict:
@@ -281,6 +310,11 @@ def _removed(verdict: Verdict, actor: str) -> Event:
     noun = "jobs" if verdict.id.startswith("job_") else "datasets"
     path = f"/v1/{noun}/{verdict.id}"
     return event_of_command(f"expire: {verdict.why}", verdict.tenant, path, actor)
+
+
+def _tree_of(verdict: Verdict) -> str | None:
+    """The tree of a job; None for a dataset."""
+    return sibling(verdict.id, "tr") if verdict.id.startswith("job_") else None
 
 
 def _earlier(now: datetime, days: float) -> datetime:

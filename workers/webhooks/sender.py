@@ -7,6 +7,7 @@ import random
 import secrets
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -33,6 +34,8 @@ SCHEDULE_S = (0.0, 5.0, 300.0, 1800.0, 2 * _H, 5 * _H, 10 * _H, 14 * _H, 20 * _H
 JITTER = 0.1
 LONGEST_RETRY_AFTER_S = 24 * _H
 TIMEOUT_S = 15.0
+SLOW_S = 1.0
+"""A receiver that takes longer comes after those that answer sooner, until it does so, too."""
 _LEASE_EXTRA_S = 15.0
 _PASSING_S = 5.0
 """The pause before the next attempt after a store was unavailable."""
@@ -46,7 +49,8 @@ _log = logging.getLogger("umbel.webhooks")
 
 
 class Sender:
-    """Sends due webhooks, each in its own thread, `webhook_senders` at a time.
+    """Sends due webhooks, each in its own thread, `webhook_senders` at a time: of a tenant no more
+    than leave as many free, and to slow receivers no more than half.
 
     A thread lives for one webhook: a service without webhooks pays one call to Redis in `sweep_s`.
     """
@@ -59,6 +63,7 @@ class Sender:
         guard: Guard | None = None,
         schedule_s: Sequence[float] = SCHEDULE_S,
         timeout_s: float = TIMEOUT_S,
+        slow_s: float = SLOW_S,
         lease_s: float | None = None,
     ) -> None:
         self._deliveries = deliveries
@@ -67,6 +72,7 @@ class Sender:
         self._guard = guard or Guard(settings.webhook_allow)
         self._schedule_s = schedule_s
         self._timeout_s = timeout_s
+        self._slow_s = slow_s
         self._lease_s = timeout_s + _LEASE_EXTRA_S if lease_s is None else lease_s
         self._ended = threading.Event()
         self._look = threading.Event()
@@ -115,10 +121,18 @@ class Sender:
 
     def _take(self) -> None:
         with self._changed:
-            free = self._room - len(self._sending)
+            now_sent = list(self._sending.values())
+        free = self._room - len(now_sent)
         if free <= 0:
             return
-        for lease in self._deliveries.take(secrets.token_hex(8), free, self._lease_s):
+        leases = self._deliveries.take(
+            secrets.token_hex(8),
+            free,
+            self._lease_s,
+            slow=max(1, self._room // 2) - sum(lease.slow for lease in now_sent),
+            sent_here=Counter(lease.tenant for lease in now_sent),
+        )
+        for lease in leases:
             with self._changed:
                 # By job and token: an earlier attempt, whose lease has ended, may still be under
                 # way here.
@@ -190,9 +204,10 @@ class Sender:
                 if not 200 <= reply.status < 300:
                     reason = _refusal(reply.status)
                     step.fail(str(reply.status))
-            self._log(lease, target.place, reply, reason, time.monotonic() - began)
+            took_s = time.monotonic() - began
+            self._log(lease, target.place, reply, reason, took_s)
         url = address if isinstance(owed, Moved) else None
-        self._conclude(lease, reason, final, reply, url)
+        self._conclude(lease, reason, final, reply, url, took_s >= self._slow_s)
 
     def _conclude(
         self,
@@ -201,20 +216,23 @@ class Sender:
         final: bool,
         reply: Reply | None = None,
         url: str | None = None,
+        slow: bool | None = None,
     ) -> None:
         attempts = lease.attempts + 1
         if reason is None or final or attempts >= len(self._schedule_s):
             status: Literal["delivered", "failed"] = "delivered" if reason is None else "failed"
             self._keep(
-                lease, Delivery(status=status, attempts=attempts, reason=reason, at=now(), url=url)
+                lease,
+                Delivery(status=status, attempts=attempts, reason=reason, at=now(), url=url),
+                slow,
             )
         else:
             pause_s = self._schedule_s[attempts]
             if reply is not None:
                 pause_s = max(pause_s, min(retry_after_s(reply), LONGEST_RETRY_AFTER_S))
-            self._deliveries.again(lease, pause_s * random.uniform(1.0, 1.0 + JITTER), reason)
+            self._deliveries.again(lease, pause_s * random.uniform(1.0, 1.0 + JITTER), reason, slow)
 
-    def _keep(self, lease: WebhookLease, delivery: Delivery) -> None:
+    def _keep(self, lease: WebhookLease, delivery: Delivery, slow: bool | None) -> None:
         """Store the result of a finished webhook.
 
         Retried if the store is briefly unavailable: otherwise the receiver would get the webhook
@@ -222,12 +240,12 @@ class Sender:
         """
         for pause_s in _KEEPING_S:
             try:
-                self._deliveries.end(lease, delivery)
+                self._deliveries.end(lease, delivery, slow)
             except TransientError:
                 time.sleep(pause_s)
             else:
                 return
-        self._deliveries.end(lease, delivery)
+        self._deliveries.end(lease, delivery, slow)
 
     def _conclude_fault(self, lease: WebhookLease) -> None:
         try:

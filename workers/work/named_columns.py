@@ -319,7 +319,8 @@ def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:
         for name in wanted
         if name not in by_name or by_name[name].type not in (*NUMERIC, "vector")
     ]
-    more = [name for name in features(source.columns) if name not in set(wanted)]
+    fitted = set(wanted)
+    more = [name for name in features(source.columns) if name not in fitted]
     if missing or more:
         parts = []
         other = [name for name in missing if name in by_name]
@@ -338,7 +339,7 @@ def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:
         )
     choice = source.choice
     chosen_otherwise = choice.singles().keys() | (
-        {name for name in wanted if name not in choice.features} if choice.features else set()
+        fitted.difference(choice.features) if choice.features else set()
     )
     if passed_over := [name for name in wanted if name in chosen_otherwise]:
         note(
@@ -346,5 +347,4 @@ def _ordered(source: Source, wanted: list[str]) -> tuple[Column, ...]:
             "features, and are read as such all the same, since the fit had them."
         )
     own = tuple(by_name[name].model_copy(update={"role": "feature"}) for name in wanted)
-    chosen = set(wanted)
-    return own + tuple(column for column in source.columns if column.name not in chosen)
+    return own + tuple(column for column in source.columns if column.name not in fitted)

@@ -447,12 +447,44 @@ def test_a_reservation_whose_answer_was_lost_is_its_own(api: Api) -> None:
 def test_what_another_request_has_taken_over_stays(api: Api) -> None:
     """The first one, which took so long that it counted as dead, settles at last."""
     process = api.service.reservations
-    first, second, made = '{"id": "1"}', '{"id": "2"}', '{"id": "1 made"}'
+    first, second, made = (
+        json.dumps({"id": "1", "token": token}) for token in ("first", "second", "first made")
+    )
     process.reserve("held", first)
     assert process.take_over("held", first, second)
     for value in (None, made):
-        process.settle("held", "1", value)
+        process.settle("held", "first", value)
         assert api.service.redis.get("held") == second
+
+
+def test_what_is_owed_of_one_request_frees_no_other_one_for_the_same_id(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first reservation never came to Redis; the repeat, as of an edition or a cancellation, is
+    for the same id, and under way when what is owed is sent."""
+    process = one_of(api, "another")
+
+    def lost(*_: object, **__: object) -> None:
+        raise ConnectionError("lost")
+
+    async def make() -> Response:
+        async with anyio.create_task_group() as group:
+            group.start_soon(process.send_owed)
+            while process._owed:
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
+        with pytest.raises(Refused, match="still in progress"):
+            await run_once(process, "2", die)
+        return await made_here()
+
+    async def run() -> list[int]:
+        with pytest.raises(StoreUnavailable):
+            await run_once(process, "2", die)
+        monkeypatch.undo()
+        return [(await run_once(process, "2", each)).status_code for each in (make, die)]
+
+    monkeypatch.setattr(process.redis, "set", lost)
+    assert anyio.run(run) == [201, 201]
 
 
 @pytest.mark.parametrize("step", ["get", "multi", "execute"])
@@ -460,7 +492,7 @@ def test_a_connection_that_ends_while_a_key_is_settled_is_no_fault(
     api: Api, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     process = one_of(api, "here")
-    process.reserve(step, json.dumps({"id": "job_1"}))
+    process.reserve(step, json.dumps({"id": "job_1", "token": "t"}))
     real = getattr(Pipeline, step)
     cut: list[str] = []
 
@@ -476,7 +508,7 @@ def test_a_connection_that_ends_while_a_key_is_settled_is_no_fault(
         return real(pipe, *args)
 
     monkeypatch.setattr(Pipeline, step, ending)
-    process.settle(step, "job_1", json.dumps({"id": "job_1", "made": True}))
+    process.settle(step, "t", json.dumps({"id": "job_1", "made": True}))
     assert cut
     assert json.loads(process.redis.get(step) or "")["made"]
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,45 @@ def test_those_of_dead_owners_are_removed_and_no_others(root: Path) -> None:
     later.make()
     assert set(root.iterdir()) == others | {later.path}
     later.remove()
+
+
+class Died(BaseException):
+    """A process ends."""
+
+
+@pytest.mark.parametrize("of", ["owner", "next"])
+def test_one_whose_removal_was_cut_off_is_removed_by_the_next(
+    root: Path, monkeypatch: pytest.MonkeyPatch, of: str
+) -> None:
+    """Wherever: at its owner's end, or as another one clears up."""
+    names = [f"counter_{number}.db" for number in range(12)]
+    unlink = os.unlink
+    for n_removed in range(len(names) + 1):
+        owner = MetricsFolder()
+        owner.make()
+        for name in names:
+            (owner.path / name).touch()
+        left = n_removed
+
+        def cut_off(*args: Any, **options: Any) -> None:
+            nonlocal left
+            if left == 0:
+                raise Died
+            left -= 1
+            unlink(*args, **options)
+
+        assert owner._lock is not None
+        if of == "next":
+            owner._lock.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "unlink", cut_off)
+            with pytest.raises(Died):
+                owner.remove() if of == "owner" else MetricsFolder().make()
+        owner._lock.close()
+        later = MetricsFolder()
+        later.make()
+        assert not owner.path.exists(), n_removed
+        later.remove()
 
 
 def test_there_is_none_before_the_service_can_remove_it(

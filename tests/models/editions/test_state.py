@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -192,3 +193,22 @@ def test_words_that_compare_siblings_go_where_siblings_are_others() -> None:
     assert kept({"op": "merge", "nodes": [3, 4]}) == {1, 2}
     assert kept({"op": "dissolve", "node": 1}) == set()
     assert tree.extra[DISTINCTIVE].tolist() == words
+
+
+def test_to_find_a_child_that_does_not_belong_takes_no_look_at_all_for_each() -> None:
+    """A node may have a million children, and an operation lists thousands."""
+    n = 200
+    state = EditionState(from_parents([-1] + [0] * n, [1.0] + [0.0] * n, [None] * (n + 1)))
+    looks = 0
+
+    class Children(list[int]):
+        def __iter__(self) -> Iterator[int]:
+            nonlocal looks
+            looks += 1
+            return super().__iter__()
+
+    state.children[0] = Children(state.children_of(0))
+    twice = {"op": "reorder", "node": 0, "children": [*range(1, n), 1]}
+    with pytest.raises(UsageError, match="left out or twice there"):
+        state.apply([_OPERATION.validate_python(twice)])
+    assert looks < 5

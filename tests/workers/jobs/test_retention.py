@@ -217,6 +217,61 @@ def test_a_tree_to_which_an_alias_is_being_moved_stays(
     assert assembly.trees.record("ada", tree) is not None
 
 
+def test_aliases_are_listed_once_for_many_removals(
+    assembly: Assembly,
+    settings: WorkerSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    aliases = Aliases(assembly.blobs, crossings=Crossings(assembly.redis, settings))
+    kept = submit(assembly, expires_at=PAST)
+    jobs = [submit(assembly, expires_at=PAST) for _ in range(5)]
+    jobs += [submit(assembly, expires_at=PAST, tenant="bob") for _ in range(2)]
+    for job in (kept, *jobs):
+        run(assembly, job, tmp_path)
+    retention = assembly.ledger.retention
+    plan = retention.plan()
+    aliases.move(aliases.get("ada", "champion"), sibling(kept.id, "tr"))
+    monkeypatch.setattr(retention, "plan", lambda: plan)
+    listed: list[str] = []
+    naming_trees = Aliases.naming_trees
+
+    def listing(self: Aliases, tenant: str) -> dict[str, str]:
+        listed.append(tenant)
+        return naming_trees(self, tenant)
+
+    monkeypatch.setattr(Aliases, "naming_trees", listing)
+    assert outcome(retention.run()) == {kept.id: "@champion"} | {job.id: "" for job in jobs}
+    assert sorted(listed) == ["ada", "bob"]
+
+
+def test_removals_that_take_long_are_noted_anew(
+    assembly: Assembly,
+    settings: WorkerSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A note counts for a while only: an alias that is moved after it ended keeps its tree."""
+    jobs = [submit(assembly, expires_at=PAST) for _ in range(3)]
+    for job in jobs:
+        run(assembly, job, tmp_path)
+    retention = assembly.ledger.retention
+    aliases = Aliases(assembly.blobs, crossings=Crossings(assembly.redis, settings))
+    monkeypatch.setattr("workers.jobs.retention._NOTED_S", 0.0)
+    erase = retention._remove
+    last = sibling(retention.plan()[-1].id, "tr")
+
+    def slowly(own_id: str, tenant: str) -> None:
+        erase(own_id, tenant)
+        alias = aliases.get("ada", "champion")
+        if alias.tree is None:
+            assert aliases.move(alias, last)
+
+    monkeypatch.setattr(retention, "_remove", slowly)
+    assert sorted(outcome(retention.run()).values()) == ["", "", "@champion"]
+    assert assembly.trees.record("ada", last) is not None
+
+
 def test_a_job_stays_until_it_has_ended_and_its_webhook_is_sent(
     assembly: Assembly, tmp_path: Path
 ) -> None:

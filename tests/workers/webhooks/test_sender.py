@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -28,6 +29,7 @@ from workers.settings import WorkerSettings
 from workers.stores.objects import layout
 from workers.stores.objects.job_files import bare_end, write_end
 from workers.stores.objects.witnesses import witness_of
+from workers.stores.redis.webhooks import PER_RECEIVER
 from workers.webhooks.replies import Reply
 from workers.webhooks.sender import SCHEDULE_S, id_of, retry_after_s
 
@@ -426,3 +428,37 @@ def test_the_log_has_no_secrets(
     assert "s3cret" not in log
     assert secret_of(assembly)[6:30] not in log
     assert "v1," not in log
+
+
+def test_tenants_whose_receivers_hang_do_not_hold_up_another_one(
+    assembly: Assembly, receiver: Receiver, sending: Sending
+) -> None:
+    """Two of them owe as many as a process sends at a time."""
+    with contextlib.ExitStack() as stack:
+        hanging = [(each, stack.enter_context(receiving())) for each in ("ada", "bob") * 2]
+        jobs: list[Request] = []
+        for tenant, each in hanging:
+            each.answers = [each.hang] * PER_RECEIVER
+            jobs += [finished(assembly, each, tenant=tenant) for _ in range(PER_RECEIVER)]
+        assert len(jobs) == WorkerSettings().webhook_senders
+        sending()
+        until(lambda: sum(len(each.requests) for _, each in hanging) >= 10)
+        other = finished(assembly, receiver, tenant="eve")
+        reaches(assembly, other, "delivered")
+        assert {webhook_of(assembly, job).attempts for job in jobs} == {0}
+
+
+@pytest.mark.parametrize("slow_s", [0.0, 60.0])
+def test_a_receiver_that_takes_long_counts_as_slow(
+    assembly: Assembly,
+    settings: WorkerSettings,
+    receiver: Receiver,
+    sending: Sending,
+    slow_s: float,
+) -> None:
+    receiver.answers = [500]
+    sending(slow_s=slow_s)
+    job = finished(assembly, receiver)
+    reaches(assembly, job, "delivered")
+    slow = assembly.redis.zrange(f"{settings.key_prefix}hooks_slow", 0, -1)
+    assert slow == ([] if slow_s else [f"ada 127.0.0.1:{receiver.port}"])

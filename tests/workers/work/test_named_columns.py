@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ import pytest
 
 from tests.workers.child.job_kit import JobsInFolder, predicted, tree_of
 from workers.artifacts import results
-from workers.formats.column_roles import Choice
+from workers.formats.column_roles import Choice, Column
+from workers.work.named_columns import _ordered
 from workers.work.sources import Source
 
 SCORES = np.array([[9.0, 1, 0], [8, 2, 0.5], [0, 9, 2], [1, 8, 1], [0.5, 0, 9], [2, 1, 7]])
@@ -141,3 +142,21 @@ def test_rows_and_columns_of_distances_have_one_name(
     warned = " ".join(done.warnings)
     assert (refusal in str(done.error)) if refusal else done.error is None
     assert (word in warned) if word else "other names" not in warned
+
+
+def test_columns_are_not_looked_through_for_each_column(tmp_path: Path) -> None:
+    """A table may have a hundred thousand."""
+    looks = 0
+
+    class Names(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            nonlocal looks
+            looks += 1
+            return super().__iter__()
+
+    names = Names(f"c{at}" for at in range(200))
+    columns = tuple(Column(name=name, type="number", role="feature") for name in reversed(names))
+    path = tmp_path / "rows.parquet"
+    rows = Source(role="features", kind="dataset", path=path, format="parquet", columns=columns)
+    assert [column.name for column in _ordered(rows, names)] == [*names]
+    assert looks < 20

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, cast
 
 import redis
@@ -22,13 +23,14 @@ class WebhookLease:
     """The right to send a webhook, for a limited time.
 
     job : whose it is; of a move of an alias what `move_entry` gives. attempts : number of earlier
-    attempts.
+    attempts. slow : whether its receiver did not answer soon the last time.
     """
 
     job: str
     tenant: str
     attempts: int
     token: str
+    slow: bool = False
 
 
 def move_entry(tenant: str, alias: str, number: int) -> str:
@@ -57,12 +59,36 @@ class WebhookQueue:
         with translated():
             return cast("list[dict[str, str]]", pipe.execute())
 
-    def take(self, token: str, limit: int, lease_s: float) -> list[WebhookLease]:
-        """Take at most `limit` due webhooks; they are due again when their leases end."""
+    def take(
+        self,
+        token: str,
+        limit: int,
+        lease_s: float,
+        *,
+        slow: int | None = None,
+        sent_here: Mapping[str, int] = MappingProxyType({}),
+    ) -> list[WebhookLease]:
+        """Take at most `limit` due webhooks; they are due again when their leases end.
+
+        A tenant gets no more of them than leave as many senders free as it has then.
+
+        slow : how many may go to receivers that did not answer soon the last time; None: all.
+        sent_here : by tenant, how many webhooks this process sends now.
+        """
         rows = self._scripts(
-            "hook_take", token, limit, int(lease_s * 1000), PER_RECEIVER, PER_TENANT
+            "hook_take",
+            token,
+            limit,
+            int(lease_s * 1000),
+            PER_RECEIVER,
+            PER_TENANT,
+            limit if slow is None else slow,
+            *(each for pair in sorted(sent_here.items()) for each in pair),
         )
-        return [WebhookLease(job, tenant, attempts, token) for job, tenant, attempts in rows]
+        return [
+            WebhookLease(job, tenant, attempts, token, bool(is_slow))
+            for job, tenant, attempts, is_slow in rows
+        ]
 
     def report(
         self,
@@ -72,8 +98,11 @@ class WebhookQueue:
         attempts: int,
         after_s: float = 0.0,
         reason: str | None = None,
+        slow: bool | None = None,
     ) -> Literal["ok", "gone", "lost"]:
         """Record the result of an attempt; "pending": the webhook is due again `after_s` from now.
+
+        slow : whether its receiver did not answer soon; None: that is not known.
 
         Returns "gone" if there is no such record, "lost" if the lease has ended and another process
         has one.
@@ -86,6 +115,7 @@ class WebhookQueue:
             attempts,
             int(after_s * 1000),
             reason or "",
+            "" if slow is None else int(slow),
         )
         return cast("Literal['ok', 'gone', 'lost']", answer)
 

@@ -56,6 +56,7 @@ class Book(Uses):
         self.boards: Scored = {}
         self.hooks: Scored = {}
         self.hooks_of: dict[str, Scored] = defaultdict(dict)
+        self.slow_hooks: Scored = {}
         self.held_hooks: dict[str, Scored] = defaultdict(dict)
         self.busy: dict[str, Scored] = defaultdict(dict)
         self.rebuilding: str | None = None
@@ -550,35 +551,71 @@ class Book(Uses):
 
     # Webhooks.
 
-    def hook_take(self, token: str, most: int, lease: int, per_host: int, per_tenant: int) -> Reply:
+    def hook_take(
+        self,
+        token: str,
+        most: int,
+        lease: int,
+        per_host: int,
+        per_tenant: int,
+        most_slow: int,
+        *sent_here: str | int,
+    ) -> Reply:
+        """sent_here : tenants and numbers in turn."""
         taken: list[Any] = []
-        for to in lowest(self.hooks, self.now):
-            if len(taken) == most:
-                break
+        sends = {str(k): int(n) for k, n in zip(sent_here[::2], sent_here[1::2], strict=True)}
+
+        def busy_of(tenant: str) -> Scored:
+            rows = self.busy[tenant].items()
+            self.busy[tenant] = {row: until for row, until in rows if until > self.now}
+            return self.busy[tenant]
+
+        def share(tenant: str) -> int:
+            return (most - len(taken) - sends.get(tenant, 0) + 1) // 2
+
+        def look(to: str, limit: int) -> None:
             tenant, place = to.split(" ")
-            busy = self.busy[tenant] = {
-                row: until for row, until in self.busy[tenant].items() if until > self.now
-            }
+            busy = busy_of(tenant)
             ends = [until for row, until in busy.items() if row.split(" ")[0] == place]
-            if len(busy) >= per_tenant:
+            if min(per_tenant - len(busy), share(tenant)) <= 0:
+                if not busy:
+                    self.hooks[to] = self.now
+                    return
                 self.held_hooks[tenant].setdefault(to, self.now)
                 self.hooks.pop(to)
                 if ends:
                     self.hooks[to] = min(ends)
-                continue
-            room = max(min(most - len(taken), per_host - len(ends), per_tenant - len(busy)), 0)
-            for id in lowest(self.hooks_of[to], self.now)[:room]:
+                return
+            room = min(limit, per_host - len(ends), per_tenant - len(busy), share(tenant))
+            n_before = len(taken)
+            for id in lowest(self.hooks_of[to], self.now)[: max(room, 0)]:
                 job = self.jobs.get(id)
                 if job is None or job.hook != "pending":
                     del self.hooks_of[to][id]
                     continue
                 job.hook_token = token
                 self.hooks_of[to][id] = busy[f"{place} {id}"] = self.now + lease
-                taken.append([id, tenant, job.hook_attempts])
+                taken.append([id, tenant, job.hook_attempts, int(to in self.slow_hooks)])
+            sends[tenant] = sends.get(tenant, 0) + len(taken) - n_before
             self.look_at_hooks(to)
             if self.hooks.get(to, math.inf) <= self.now:
                 self.hooks[to] = self.now
             self.let_hooks_out(tenant, per_tenant - len(busy))
+
+        for tenant in list(sends):
+            self.let_hooks_out(tenant, min(per_tenant - len(busy_of(tenant)), share(tenant)))
+        due = lowest(self.hooks, self.now)
+        for to in [to for to in due if to not in self.slow_hooks]:
+            if len(taken) < most:
+                look(to, most - len(taken))
+        slow_before = len(taken)
+        for to in [to for to in due if to in self.slow_hooks]:
+            if len(taken) >= most:
+                break
+            if (slow_left := most_slow - (len(taken) - slow_before)) > 0:
+                look(to, min(most - len(taken), slow_left))
+            else:
+                self.hooks[to] = self.now + 1000
         return taken
 
     def let_hooks_out(self, tenant: str, n: int) -> None:
@@ -590,13 +627,18 @@ class Book(Uses):
             n -= self.hooks.get(to, math.inf) <= self.now
 
     def hook_tell(
-        self, id: str, token: str, status: str, n_sent: int, delay: int, reason: str
+        self, id: str, token: str, status: str, n_sent: int, delay: int, reason: str, slow: str
     ) -> Reply:
         job = self.jobs.get(id)
         if job is None or job.hook_to is None:
             return "gone"
         if job.hook_token != token:
             return "lost"
+        if slow:
+            assert job.hook_to is not None
+            self.slow_hooks.pop(job.hook_to, None)
+            if slow == "1":
+                self.slow_hooks[job.hook_to] = self.now
         job.hook_attempts, job.hook_reason, job.hook = n_sent, reason, status
         job.version += 1
         if status == "pending":
@@ -757,6 +799,7 @@ class Book(Uses):
     def keys(self) -> dict[str, tuple[Any, bool]]:
         """The value of each key, and whether the key will expire. No key is empty."""
         values: dict[str, Any] = {"due": self.due, "boards": self.boards, "hooks": self.hooks}
+        values["hooks_slow"] = self.slow_hooks
         sets: dict[str, set[str]] = defaultdict(set)
         counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for id, job in self.jobs.items():

@@ -33,8 +33,8 @@
 -- parked:<tenant>, held:<tenant>, held:<tenant>:<key>  jobs that wait for a limit (below)
 -- needed:<id>, expiries, going, gone  what may be removed (below)
 -- board:<id>:<fence>, boards  pieces of a fit (below)
--- hooks, hooks:<to>, hooks_busy:<tenant>, hooks_held:<tenant>, hook_counts, hook:<move>  webhooks
---                      (below)
+-- hooks, hooks:<to>, hooks_busy:<tenant>, hooks_held:<tenant>, hooks_slow, hook_counts, hook:<move>
+--                      webhooks (below)
 -- <kind>:<id>, <kind>s:<tenant>  records and lists of datasets and trees (`index`)
 -- datasets:<tenant>:content:<sha256>  sorted set of the datasets with this content
 -- <kind>s:<tenant>:tag:<tag>  sorted sets of the jobs, datasets and trees with a tag; in their hashes
@@ -488,7 +488,8 @@ end
 -- webhooks being sent, '<host:port> <job>', scored by the end of the lease. `hooks_held:<tenant>` has
 -- receivers that were due while their tenant was at its limit, scored by that time: `hooks` does not
 -- have them, so that nobody waits behind thousands of them. Each lease that ends lets one out; one
--- with a webhook that is being sent is in `hooks` until its lease ends, too. A move of an alias may
+-- with a webhook that is being sent is in `hooks` until its lease ends, too. `hooks_slow` has the
+-- receivers that did not answer soon the last time, scored by that time. A move of an alias may
 -- stand for a job, as '<tenant>/<alias>/<number>': what a job's record says of its webhook is then in
 -- `hook:<move>`, from when it is due until it is sent or given up.
 local function hook_of_move(id) return string.find(id, '/', 1, true) ~= nil end
@@ -517,6 +518,16 @@ local function hook_look(to)
     redis.call('ZREM', P .. 'hooks', to)
     redis.call('ZREM', P .. 'hooks_held:' .. hook_parts(to), to)
   end
+end
+
+-- Whether a receiver did not answer soon the last time.
+local function hook_slow(to) return redis.call('ZSCORE', P .. 'hooks_slow', to) and true or false end
+
+-- What a tenant's webhooks that are being sent are kept in, without those whose lease has ended.
+local function hook_busy(tenant)
+  local busy = P .. 'hooks_busy:' .. tenant
+  redis.call('ZREMRANGEBYSCORE', busy, '-inf', int(now))
+  return busy
 end
 
 -- Let out so many held receivers of a tenant that have a webhook due.
