@@ -117,12 +117,13 @@ test-slow: dev  ## the slow ones
 chaos: dev  ## storms over the service of real processes for about ten minutes, and their table
 	$(BIN)/python -m tests.chaos
 
-# On one quiet machine 10,000 jobs and 500 kills take an hour.
+# 10,000 jobs and 500 kills take an hour with PAUSE=2, the seconds between faults.
 storm: dev  ## one storm of JOBS jobs and about KILLS kills, and its table
-	$(BIN)/python -m tests.chaos --rolls 0 --s3-jobs 0 --seconds 1 --pause 0.3 --steady-clock --jobs $(JOBS) --kills $(KILLS)
+	$(BIN)/python -m tests.chaos --rolls 0 --s3-jobs 0 --seconds 1 --pause $(PAUSE) --steady-clock --jobs $(JOBS) --kills $(KILLS)
 
 JOBS ?= 1000
 KILLS ?= 50
+PAUSE ?= 0.3
 simulate: dev  ## the ledger under a simulated clock, network and store, for SECONDS seconds
 	$(BIN)/python -m tests.simulation --seconds $(SECONDS) --schedules $(SCHEDULES)
 

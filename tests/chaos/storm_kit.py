@@ -300,7 +300,7 @@ class Storm:
         result, ends = self.result, self._ends
         result.n_jobs, result.n_kills = len(self._accepted), len(self._kill_times)
         result.lost += self._open()
-        result.statuses = Counter(end["status"] for end in ends.values())
+        result.statuses = Counter(map(_how, ends.values()))
         for at, name in self._kill_times:
             if later := [end - at for end in self._end_times if end > at]:
                 result.recovery_s[name] = max(result.recovery_s.get(name, 0.0), min(later))
@@ -349,6 +349,12 @@ def await_ready(parts: Parts) -> None:
             if time.monotonic() > deadline:
                 raise AssertionError(f"{last}\n{parts.log()}")
             time.sleep(0.1)
+
+
+def _how(end: dict[str, Any]) -> str:
+    """How a job ended; where it failed, by the type of its problem."""
+    kind = str((end.get("problem") or {}).get("type", "")).rpartition("/")[2]
+    return f"{end['status']} ({kind})" if kind else str(end["status"])
 
 
 def failures(result: Reckoning) -> Sequence[str]:
