@@ -221,6 +221,31 @@ def test_a_step_has_the_requested_length() -> None:
     assert (along < 0).all()
 
 
+@pytest.mark.parametrize("dimension", [2, 5])
+def test_steps_are_riemannian_adam_leaf_by_leaf(dimension: int) -> None:
+    """Gradients and means are projected onto the tangent space; leaves stay on the sphere."""
+    rng = np.random.default_rng(dimension)
+    gradients = rng.normal(size=(4, 6, dimension))
+    with computing(1):
+        moving = LeafRun(6, PARAMS.model_copy(update={"dimension": dimension}), 7, 0)
+        leaves = moving.directions.numpy().copy()
+        for number, gradient in enumerate(gradients, 1):
+            moving._step(torch.from_numpy(gradient.copy()), number, 1e-2)
+    for leaf, after, own in zip(
+        leaves, moving.directions.numpy(), gradients.swapaxes(0, 1), strict=True
+    ):
+        mean, square = np.zeros(dimension), 0.0
+        for number, gradient in enumerate(own, 1):
+            along = gradient - (gradient @ leaf) * leaf
+            mean = 0.9 * mean + 0.1 * along
+            square = 0.99 * square + 0.01 * (along @ along)
+            corrected = mean / (1 - 0.9**number) / math.sqrt(square / (1 - 0.99**number))
+            leaf = leaf - 1e-2 * corrected
+            leaf = leaf / np.linalg.norm(leaf)
+            mean = mean - (mean @ leaf) * leaf
+        assert after == pytest.approx(leaf, rel=1e-12, abs=1e-13)
+
+
 def test_the_best_tree_of_all_runs_is_kept() -> None:
     kept = trained()
     runs = [trained(PARAMS.model_copy(update={"n_init": n})) for n in (1, 2)]
