@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +20,12 @@ class Cancelled(Exception):
 
 @pytest.mark.parametrize("example", with_needs(EXAMPLES))
 @pytest.mark.parametrize("ends", ["well", "cancelled"])
-def test_a_fit_changes_nothing_of_its_process(example: Example, ends: str) -> None:
+def test_a_fit_changes_nothing_of_its_process(
+    example: Example, ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Other processes change the usual folder of temporary files.
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
     params = example.params(**BRIEF.get(example.method.id, {}))
     # What it loads stays, and loading changes more than computing does.
     example.method.fit(example.data(), params, threads=2)
